@@ -1,0 +1,40 @@
+// PyValue: an argument or a result as Python would hold it, tensors made.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "dump/call_record.h"
+#include "libtorch/aten.h"
+
+namespace msprobe::arguments {
+
+struct PyValue;
+using PyList = std::vector<PyValue>;  // a list or a tuple
+using PyDict = std::vector<std::pair<std::string, PyValue>>;
+
+struct PyValue {
+  using Variant =
+      std::variant<dump::None, bool, std::int64_t, double, std::complex<double>, std::string,
+                   dump::Ellipsis, dump::Slice, dump::SizeValue, at::ScalarType, at::Device,
+                   at::MemoryFormat, at::Layout, at::Tensor, PyList, PyDict>;
+  Variant data;
+
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&data);
+  }
+  bool is_none() const { return std::holds_alternative<dump::None>(data); }
+};
+
+// One call's arguments, as Python's caller wrote them.
+struct PyCall {
+  PyList args;
+  PyDict kwargs;
+};
+
+}  // namespace msprobe::arguments

@@ -1,0 +1,167 @@
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/dtype.h"
+#include "core/file.h"
+#include "core/float_formats.h"
+#include "core/json_writer.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "core/tensor.h"
+
+namespace msprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+class InDirectory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::temp_directory_path() / ("msprobe_core_" + std::to_string(::getpid()));
+    fs::create_directories(directory_ / "data");
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  void put(const fs::path& name, const std::string& text) {
+    std::ofstream(directory_ / name) << text;
+  }
+  fs::path directory_;
+};
+
+TEST(DType, ReadsEverySpelling) {
+  EXPECT_EQ(parse_dtype("torch.bfloat16"), DType::kBFloat16);
+  EXPECT_EQ(parse_dtype("half"), DType::kFloat16);
+  EXPECT_EQ(parse_dtype("Float32"), DType::kFloat32);
+  EXPECT_EQ(parse_dtype("torch_npu.HiFloat8Tensor"), DType::kHiFloat8);
+  EXPECT_EQ(parse_dtype("torch.float7"), std::nullopt);
+  for (int i = 0; i <= static_cast<int>(DType::kHiFloat8); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(info(dtype).dtype, dtype);
+    EXPECT_EQ(parse_dtype(text(dtype)), dtype);
+    EXPECT_EQ(parse_dtype(name(dtype)), dtype);
+  }
+}
+
+TEST(FloatFormats, EveryHalfComesBackUnchanged) {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float value = float16_to_float(half);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(float16_to_float(float_to_float16(value))));
+      continue;
+    }
+    EXPECT_EQ(float_to_float16(value), half);
+    EXPECT_EQ(value, static_cast<float>(std::bit_cast<_Float16>(half)));
+  }
+}
+
+TEST(FloatFormats, RoundsToNearestEven) {
+  EXPECT_EQ(float16_to_float(float_to_float16(65519.0F)), 65504.0F);
+  EXPECT_TRUE(std::isinf(float16_to_float(float_to_float16(65520.0F))));
+  EXPECT_EQ(float16_to_float(float_to_float16(1.0F + 0x1p-11F)), 1.0F);
+  EXPECT_EQ(bfloat16_to_float(float_to_bfloat16(1.0F + 0x1p-8F)), 1.0F);
+  EXPECT_EQ(bfloat16_to_float(float_to_bfloat16(1.0F + 3 * 0x1p-8F)), 1.0F + 0x1p-6F);
+  EXPECT_TRUE(std::isnan(bfloat16_to_float(float_to_bfloat16(NAN))));
+  // Through float this would round twice, up to 1 + 2^-10.
+  EXPECT_EQ(float16_to_float(double_to_float16(1.0 + 0x1p-11 - 0x1p-40)), 1.0F);
+  EXPECT_EQ(bfloat16_to_float(double_to_bfloat16(1.0 + 0x1p-8 + 0x1p-40)), 1.0F + 0x1p-7F);
+}
+
+TEST(FloatFormats, EightBitFormatsHaveTheirPublishedValues) {
+  EXPECT_EQ(float8_e4m3fn_to_float(0x7e), 448.0F);
+  EXPECT_TRUE(std::isnan(float8_e4m3fn_to_float(0xff)));
+  EXPECT_EQ(float8_e4m3fn_to_float(0x01), 0x1p-9F);
+  EXPECT_EQ(float8_e5m2_to_float(0x7b), 57344.0F);
+  EXPECT_EQ(float8_e5m2_to_float(0xfc), -INFINITY);
+  EXPECT_EQ(float8_e5m2_to_float(0x01), 0x1p-16F);
+  const std::pair<int, float> hifloat8[] = {
+      {0x08, 1.0F},     {0x09, 1.125F},     {0x10, 2.0F},     {0x18, 0.5F},
+      {0x20, 4.0F},     {0x28, 8.0F},       {0x30, 0.25F},    {0x40, 16.0F},
+      {0x60, 256.0F},   {0x7f, 0x1.8p-15F}, {0x07, 0x1p-16F}, {0x01, 0x1p-22F},
+      {0x6e, 32768.0F}, {0x00, 0.0F},       {0x6f, INFINITY}, {0xef, -INFINITY}};
+  for (const auto& [bits, value] : hifloat8) {
+    EXPECT_EQ(hifloat8_to_float(static_cast<std::uint8_t>(bits)), value) << bits;
+  }
+  EXPECT_TRUE(std::isnan(hifloat8_to_float(0x80)));
+}
+
+TEST(Shape, CountsAreChecked) {
+  EXPECT_EQ(element_count(Shape{}).value(), 1);
+  EXPECT_EQ(element_count(Shape{3, 0, 5}).value(), 0);
+  EXPECT_FALSE(element_count(Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}));
+  EXPECT_FALSE(element_count(Shape{-1}));
+  EXPECT_FALSE(byte_count(Shape{std::int64_t{1} << 61}, DType::kFloat64));
+  EXPECT_EQ(byte_count(Shape{2, 3}, DType::kComplex128).value(), 96U);
+}
+
+TEST_F(InDirectory, NothingOutsideIsOpened) {
+  put("secret", "secret");
+  put("data/inside", "inside");
+  fs::create_symlink("../secret", directory_ / "data/link_out");
+  fs::create_symlink("inside", directory_ / "data/link_in");
+  fs::create_directory_symlink("..", directory_ / "data/up");
+  const Result<Directory> data = Directory::open(directory_ / "data");
+  ASSERT_TRUE(data);
+  EXPECT_EQ(data->load("inside")->text(), "inside");
+  EXPECT_EQ(data->load("link_in")->text(), "inside");
+  for (const char* name :
+       {"../secret", "link_out", "up/secret", "/etc/passwd", "", "x/../../secret"}) {
+    const Result<FileBytes> loaded = data->load(name);
+    ASSERT_FALSE(loaded) << name;
+    EXPECT_EQ(loaded.error().kind, ErrorKind::kHostile) << name;
+  }
+  EXPECT_EQ(data->load("absent").error().kind, ErrorKind::kIo);
+  EXPECT_EQ(data->load(".").error().kind, ErrorKind::kIo);
+}
+
+TEST_F(InDirectory, LargeFilesAreMapped) {
+  const std::string large(600'000, 'x');
+  put("large", large);
+  EXPECT_EQ(load_file(directory_ / "large")->text(), large);
+  EXPECT_FALSE(load_file(directory_ / "large", 599'999));
+}
+
+TEST_F(InDirectory, PathsAreCheckedAsDocumented) {
+  put("dump.json", "{}");
+  put("bad:name.json", "{}");
+  put("plus+.json", "{}");
+  EXPECT_TRUE(check_input_file(directory_ / "dump.json", {.suffix = ".json"}));
+  EXPECT_FALSE(check_input_file(directory_ / "dump.json", {.suffix = ".csv"}));
+  EXPECT_FALSE(check_input_file(directory_ / "absent.json", {}));
+  EXPECT_FALSE(check_input_file(directory_, {}));
+  EXPECT_NE(check_input_file(directory_ / "bad:name.json", {}).error().message.find("':'"),
+            std::string::npos);
+  EXPECT_NE(check_input_file(directory_ / "plus+.json", {}).error().message.find("'+'"),
+            std::string::npos);
+  EXPECT_TRUE(prepare_output_directory(directory_ / "a/b/c"));
+  EXPECT_FALSE(prepare_output_directory(directory_ / "dump.json"));
+  EXPECT_FALSE(prepare_output_directory(directory_ / "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"));
+}
+
+TEST(Log, OneRecordIsOneLine) {
+  EXPECT_EQ(log::clean("a\nb\tc\x7f%0Ad%41"), "a_b_c__d%41");
+  EXPECT_EQ(log::clean("100%"), "100%");
+  EXPECT_EQ(log::clean("%0d"), "_");
+}
+
+TEST(JsonWriter, WritesStrictJson) {
+  JsonWriter json;
+  json.begin_object()
+      .key("a")
+      .value(0.1)
+      .key("b")
+      .begin_array()
+      .value(1)
+      .null()
+      .value(NAN)
+      .end_array();
+  json.key("c\"").value("x\ny").key("d").begin_object().end_object().end_object();
+  EXPECT_EQ(json.text(),
+            "{\n \"a\": 0.1,\n \"b\": [\n  1,\n  null,\n  \"nan\"\n ],\n \"c\\\"\": \"x\\ny\",\n "
+            "\"d\": {}\n}");
+}
+
+}  // namespace
+}  // namespace msprobe

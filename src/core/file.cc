@@ -1,0 +1,155 @@
+#include "core/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace msprobe {
+namespace {
+
+// Below this, one read is cheaper than a mapping and its page faults.
+constexpr std::size_t kMapFrom = std::size_t{256} << 10;
+
+std::string reason(int error) { return std::strerror(error); }
+
+class OpenFile {
+ public:
+  explicit OpenFile(int fd) : fd_(fd) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() { ::close(fd_); }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<FileBytes> read_whole(int fd, std::size_t size, std::string_view shown) {
+  auto memory = std::make_shared_for_overwrite<std::byte[]>(size);
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::read(fd, memory.get() + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      return fail(ErrorKind::kIo, fmt::format("{}: cannot read: {}", shown, reason(errno)));
+    if (got == 0) break;  // the file shrank; what is there is what there is
+    done += static_cast<std::size_t>(got);
+  }
+  const std::span<const std::byte> bytes(memory.get(), done);
+  return FileBytes{std::move(memory), bytes};
+}
+
+Result<FileBytes> load_open(int fd, std::size_t max_bytes, std::string_view shown) {
+  const OpenFile file(fd);
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) {
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot stat: {}", shown, reason(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorKind::kIo, fmt::format("{}: not a regular file", shown));
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size > max_bytes) {
+    return fail(ErrorKind::kFormat,
+                fmt::format("{}: {} bytes, more than the limit of {}", shown, size, max_bytes));
+  }
+  if (size < kMapFrom) return read_whole(fd, size, shown);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (address == MAP_FAILED) {
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot map: {}", shown, reason(errno)));
+  }
+  std::shared_ptr<const void> owner(
+      address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+  return FileBytes{std::move(owner), {static_cast<const std::byte*>(address), size}};
+}
+
+bool leaves_directory(std::string_view name) {
+  const std::filesystem::path path(name);
+  if (name.empty() || path.is_absolute()) return true;
+  for (const auto& part : path) {
+    if (part == "..") return true;
+  }
+  return name.find('\0') != std::string_view::npos;
+}
+
+// Kernels before 5.6 have no openat2; there, every component is opened by itself and no link is
+// followed.
+int open_without_links(int directory, const std::filesystem::path& name) {
+  int current = ::dup(directory);
+  for (auto part = name.begin(); current >= 0 && part != name.end(); ++part) {
+    const bool last = std::next(part) == name.end();
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (last ? O_NONBLOCK : O_DIRECTORY);
+    const int next = ::openat(current, part->c_str(), flags);
+    const int error = errno;
+    ::close(current);
+    errno = error;
+    current = next;
+  }
+  return current;
+}
+
+}  // namespace
+
+Result<FileBytes> load_file(const std::filesystem::path& path, std::size_t max_bytes) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot open: {}", path.string(), reason(errno)));
+  }
+  return load_open(fd, max_bytes, path.string());
+}
+
+Result<Directory> Directory::open(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return fail(ErrorKind::kIo,
+                fmt::format("{}: cannot open the directory: {}", path.string(), reason(errno)));
+  }
+  return Directory(path, fd);
+}
+
+Directory::Directory(Directory&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+Directory& Directory::operator=(Directory&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Directory::~Directory() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<FileBytes> Directory::load(std::string_view name, std::size_t max_bytes) const {
+  const std::string shown = fmt::format("{}/{}", path_.string(), name);
+  if (leaves_directory(name)) {
+    return fail(ErrorKind::kHostile,
+                fmt::format("{}: the name leads out of the dump directory", shown));
+  }
+  const std::string terminated(name);
+  struct open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  auto fd = static_cast<int>(::syscall(SYS_openat2, fd_, terminated.c_str(), &how, sizeof how));
+  if (fd < 0 && (errno == ENOSYS || errno == EPERM)) fd = open_without_links(fd_, terminated);
+  if (fd < 0) {
+    const int error = errno;
+    if (error == EXDEV || error == ELOOP) {
+      return fail(ErrorKind::kHostile,
+                  fmt::format("{}: a link leads out of the dump directory", shown));
+    }
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot open: {}", shown, reason(error)));
+  }
+  return load_open(fd, max_bytes, shown);
+}
+
+}  // namespace msprobe

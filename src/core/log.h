@@ -1,0 +1,45 @@
+// Log lines: "YYYY-MM-DD HH:MM:SS (pid) [LEVEL] text" on stderr, control characters replaced.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace msprobe::log {
+
+enum class Level { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3, kSilent = 4 };
+
+// Takes the level from MSPROBE_LOG_LEVEL (0 debug .. 4 nothing; default 1) and decides on colour
+// (only on a terminal, never with NO_COLOR). Called once, by main.
+void start();
+
+void write(Level level, std::string_view text);
+
+template <class... T>
+void info(fmt::format_string<T...> format, T&&... arguments) {
+  write(Level::kInfo, fmt::format(format, std::forward<T>(arguments)...));
+}
+template <class... T>
+void warning(fmt::format_string<T...> format, T&&... arguments) {
+  write(Level::kWarning, fmt::format(format, std::forward<T>(arguments)...));
+}
+template <class... T>
+void error(fmt::format_string<T...> format, T&&... arguments) {
+  write(Level::kError, fmt::format(format, std::forward<T>(arguments)...));
+}
+template <class... T>
+void debug(fmt::format_string<T...> format, T&&... arguments) {
+  write(Level::kDebug, fmt::format(format, std::forward<T>(arguments)...));
+}
+
+// Replaces control characters and their URL spellings (%08 %0a %0b %0c %0d %7f) by '_': one record
+// stays one line.
+std::string clean(std::string_view text);
+
+// Whether text for a person may be coloured on this descriptor: a terminal, and NO_COLOR is not
+// set.
+bool colour(int descriptor);
+
+}  // namespace msprobe::log

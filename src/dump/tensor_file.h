@@ -1,0 +1,19 @@
+// The files beside a dump that hold one tensor: .pt (as torch.save writes it) and .npy.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "core/file.h"
+#include "core/result.h"
+#include "core/tensor.h"
+
+namespace msprobe::dump {
+
+// Chooses the reader by the suffix of `name`; `name` also opens every message.
+Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name);
+
+Result<Tensor> load_tensor_file(const std::filesystem::path& path);
+Result<Tensor> load_tensor_file(const Directory& directory, std::string_view name);
+
+}  // namespace msprobe::dump

@@ -1,0 +1,8 @@
+// The only door to LibTorch. Precompiled; included by .cc files of arguments, execute and the
+// engine only.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
