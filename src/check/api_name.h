@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace msprobe::check {
@@ -15,13 +14,6 @@ struct ApiName {
 
 // Empty unless there are three or four segments. The parts point into `full_name`.
 std::optional<ApiName> parse_api_name(std::string_view full_name);
-
-// Whether a spreadsheet could take the name for a formula: it starts with, or has after a ';', one
-// of + - = % @ or their full-width forms.
-bool looks_like_formula(std::string_view text);
-
-// The name as it may stand in a CSV cell: what makes it a formula becomes '_'.
-std::string cell_name(std::string_view full_name);
 
 // A call as users paste it: the full name, or an entry or details row of it
 // ("Torch.add.0.forward", "Torch.add.0.backward.output.1") reduced to the full name.

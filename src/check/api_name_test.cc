@@ -20,19 +20,6 @@ TEST(ApiName, ThreeOrFourSegments) {
   }
 }
 
-TEST(ApiName, FormulasAreSeenAndDisarmed) {
-  for (const char* unsafe : {"=cmd.x.0", "+a.b.0", "-a.b.0", "%a.b.0", "@a.b.0", "＝a.b.0",
-                             "Torch.a;=b.0", "Torch.;;＋x.0"}) {
-    EXPECT_TRUE(looks_like_formula(unsafe)) << unsafe;
-    EXPECT_FALSE(looks_like_formula(cell_name(unsafe))) << unsafe;
-  }
-  for (const char* safe : {"Torch.add.0", "Tensor.__iadd__.0", "a=b.c.0", "a;b.c.0", ";"}) {
-    EXPECT_FALSE(looks_like_formula(safe)) << safe;
-    EXPECT_EQ(cell_name(safe), safe);
-  }
-  EXPECT_EQ(cell_name("=cmd;＝x.a.0"), "_cmd;_x.a.0");
-}
-
 TEST(ApiName, RowsAndEntriesNameTheirCall) {
   EXPECT_EQ(call_of("Torch.add.0"), "Torch.add.0");
   EXPECT_EQ(call_of("Torch.add.0.forward"), "Torch.add.0");

@@ -1,10 +1,9 @@
 #include "check/config.h"
 
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "check/scratch_directory.h"
 
 namespace msprobe::check {
 namespace {
@@ -17,17 +16,8 @@ using ::testing::IsEmpty;
 
 class ConfigTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(::testing::TempDir()) / ("config_test_" + std::to_string(::getpid()));
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
   fs::path write(const std::string& name, const std::string& text) {
-    const fs::path path = directory_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path;
+    return scratch_.write(name, text);
   }
   std::string yaml_error(const std::string& text) {
     const Result<Config> config = read_config_yaml(write("config.yaml", text));
@@ -38,7 +28,8 @@ class ConfigTest : public ::testing::Test {
     return config ? "no error" : config.error().message;
   }
 
-  fs::path directory_;
+  ScratchDirectory scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 TEST_F(ConfigTest, TheShippedFileHoldsTheDefaults) {
