@@ -1,4 +1,4 @@
-// The only door to LibTorch. Precompiled; included by .cc files of arguments, execute and the
+// The only door to LibTorch. Precompiled; included by the .cc files of arguments, execute and the
 // engine only.
 #pragma once
 
