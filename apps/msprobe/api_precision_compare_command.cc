@@ -31,6 +31,13 @@ struct CompareOptions {
   OutputOptions output;
 };
 
+// What the comparison told of its calls: how many fail, the first of them, and why the first skip.
+struct Told {
+  std::vector<judge::ResultRow> worst;
+  std::uint64_t failing = 0;
+  std::string first_skip;
+};
+
 std::string verdict_text(std::optional<judge::Verdict> verdict) {
   return verdict ? std::string(judge::name(*verdict)) : "-";
 }
@@ -47,24 +54,25 @@ std::vector<std::string> count_row(std::string_view title, const compare::Verdic
           std::to_string(counts.error), std::to_string(counts.skip), std::to_string(counts.blank)};
 }
 
-void print_for_a_person(const compare::PrecisionOutcome& outcome,
-                        const std::vector<judge::ResultRow>& worst, std::uint64_t failing) {
+void print_for_a_person(const compare::PrecisionOutcome& outcome, const Told& told) {
   const bool colour = log::colour(STDOUT_FILENO);
-  if (!worst.empty()) {
+  if (!told.worst.empty()) {
     TextTable table{{"API", "Forward", "Backward"}, {}};
-    for (const judge::ResultRow& row : worst) {
+    for (const judge::ResultRow& row : told.worst) {
       table.rows.push_back(
           {log::clean(row.api_name), verdict_text(row.forward), verdict_text(row.backward)});
     }
     fmt::print("{}", render(table, colour));
-    if (failing > worst.size()) fmt::print("... and {} more\n", failing - worst.size());
+    if (told.failing > told.worst.size()) {
+      fmt::print("... and {} more\n", told.failing - told.worst.size());
+    }
     fmt::print("\n");
   }
   const TextTable counts{
       {"", "pass", "warning", "error", "SKIP", "none"},
       {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
   fmt::print("{}\n", render(counts, false));
-  fmt::print("{} calls compared, {} fail: {}\n", outcome.calls, failing,
+  fmt::print("{} calls compared, {} fail: {}\n", outcome.calls, told.failing,
              judge::name(outcome.worst()));
   if (outcome.npu_only + outcome.gpu_only + outcome.repeated + outcome.not_same +
           outcome.invalid_names >
@@ -117,18 +125,20 @@ std::function<void(std::string_view)> sparing_warner() {
   };
 }
 
-ExitStatus exit_status(const compare::PrecisionOutcome& outcome, bool fail_on_warning) {
+ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Told& told,
+                       const CompareOptions& options) {
   switch (outcome.worst()) {
     case judge::Verdict::kError:
       return kFailed;
     case judge::Verdict::kWarning:
-      return fail_on_warning ? kFailed : kPassed;
+      return options.verdict.fail_on_warning() ? kFailed : kPassed;
     case judge::Verdict::kPass:
       return kPassed;
     case judge::Verdict::kSkip:
       break;
   }
-  log::error("nothing was compared: no row has a verdict");
+  log::error("{}: nothing was compared: no row has a verdict{}", options.npu,
+             told.first_skip.empty() ? "" : "; the first: " + told.first_skip);
   return kCannot;
 }
 
@@ -143,8 +153,7 @@ ExitStatus run(const CompareOptions& options) {
   if (!out) return refuse(out.error());
 
   log::info("Start compare task");
-  std::vector<judge::ResultRow> worst;
-  std::uint64_t failing = 0;
+  Told told;
   compare::PrecisionOptions job{.npu_csv = *npu,
                                 .gpu_csv = *gpu,
                                 .out_dir = *out,
@@ -156,9 +165,12 @@ ExitStatus run(const CompareOptions& options) {
                                 .warn = sparing_warner(),
                                 .on_result = {}};
   job.on_result = [&](const judge::ResultRow& row) {
+    if (told.first_skip.empty() && row.forward == judge::Verdict::kSkip) {
+      told.first_skip = row.api_name + ": " + row.message;
+    }
     if (!failed(row, options.verdict.fail_on_warning())) return;
-    ++failing;
-    if (worst.size() < kShownCalls) worst.push_back(row);
+    ++told.failing;
+    if (told.worst.size() < kShownCalls) told.worst.push_back(row);
   };
   const Result<compare::PrecisionOutcome> outcome = compare::api_precision_compare(job);
   if (!outcome) return refuse(outcome.error());
@@ -166,11 +178,11 @@ ExitStatus run(const CompareOptions& options) {
   log::info("Compare task result will be saved in {}", outcome->result_csv.string());
   log::info("Compare task detail will be saved in {}", outcome->details_csv.string());
   if (options.json) {
-    fmt::print("{}\n", json_summary(*outcome, failing));
+    fmt::print("{}\n", json_summary(*outcome, told.failing));
   } else {
-    print_for_a_person(*outcome, worst, failing);
+    print_for_a_person(*outcome, told);
   }
-  return exit_status(*outcome, options.verdict.fail_on_warning());
+  return exit_status(*outcome, told, options);
 }
 
 }  // namespace
