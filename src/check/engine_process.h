@@ -45,7 +45,7 @@ class EngineProcess {
   int output() const { return output_.get(); }  // poll for reading: frames
   int errors() const {
     return errors_.get();
-  }                                           // poll for reading: what LibTorch prints; -1: closed
+  }  // poll for reading: what LibTorch prints; -1: closed
   int input() const { return input_.get(); }  // poll for writing while wants_to_write()
   bool wants_to_write() const { return !outgoing_.empty(); }
 
