@@ -42,6 +42,17 @@ bool optional_column(std::string_view english) {
 struct DetailsFile {
   FileBytes bytes;
   DetailReader reader;
+  std::size_t forgotten = 0;
+
+  // The next row; the memory of those before it is given back from time to time.
+  Result<bool> next(DetailRow& row) {
+    constexpr std::size_t kStep = std::size_t{4} << 20;
+    if (reader.csv().offset() - forgotten > kStep) {
+      forgotten = reader.csv().offset();
+      bytes.forget(forgotten);
+    }
+    return reader.next(row);
+  }
 };
 
 Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_view label,
@@ -65,7 +76,7 @@ Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_
                 fmt::format("The following columns {{{}}} are missing in {}: {}",
                             fmt::join(missing, ","), label, path.string()));
   }
-  return DetailsFile{std::move(*bytes), std::move(*reader)};
+  return DetailsFile{std::move(*bytes), std::move(*reader), 0};
 }
 
 Result<GpuIndex> read_gpu(const PrecisionOptions& options) {
@@ -74,7 +85,7 @@ Result<GpuIndex> read_gpu(const PrecisionOptions& options) {
   GpuIndex index;
   DetailRow row;
   while (true) {
-    const Result<bool> more = file->reader.next(row);
+    const Result<bool> more = file->next(row);
     if (!more) return propagate(more);
     if (!*more) return index;
     index.add(row, file->reader.csv().line(), !file->reader.problem().empty());
@@ -273,7 +284,7 @@ Result<PrecisionOutcome> api_precision_compare(const PrecisionOptions& options) 
   Comparison comparison(options, std::move(*index), std::move(*details), std::move(*result));
   DetailRow row;
   while (true) {
-    const Result<bool> more = npu->reader.next(row);
+    const Result<bool> more = npu->next(row);
     if (!more) return propagate(more);
     if (!*more) break;
     const Result<bool> goes_on = comparison.add(row, npu->reader.problem());

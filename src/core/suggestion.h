@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace msprobe::app {
+namespace msprobe {
 
 // The candidate within a third of its length in edits (insert, delete, replace, swap); empty: none
 // is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-}  // namespace msprobe::app
+}  // namespace msprobe

@@ -1,9 +1,9 @@
-#include "suggestion.h"
+#include "core/suggestion.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace msprobe::app {
+namespace msprobe {
 namespace {
 
 // Optimal string alignment distance: a swap of neighbours is one edit.
@@ -41,4 +41,4 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
-}  // namespace msprobe::app
+}  // namespace msprobe
