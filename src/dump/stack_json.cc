@@ -25,7 +25,10 @@ class StackScanner {
     });
     if (!walked) return propagate(walked);
     index_.file_.owner = walk_.keep_alive(std::move(index_.file_.owner));
-    std::ranges::stable_sort(index_.entries_, {}, &StackIndex::Entry::name);
+    // Of a name that stands there twice the first place counts.
+    std::ranges::sort(index_.entries_, {}, [](const StackIndex::Entry& entry) {
+      return std::pair(entry.name, entry.frames_at);
+    });
     return std::move(index_);
   }
 
