@@ -1,4 +1,4 @@
-// Zip archives made byte by byte, so that a test can break any part of them.
+// Files made byte by byte, so that a test can break any part of them.
 #pragma once
 
 #include <cstdint>
