@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/path_check.h"
+#include "judge/standards_file.h"
 
 namespace msprobe::app {
 
@@ -18,6 +19,8 @@ void declare_verdict_options(CLI::App& command, VerdictOptions& options) {
           [&options](const std::string& name) { options.profile = kProfiles.at(name); },
           "whose rules: documented (default), or reference for today's public tool")
       ->check(CLI::IsMember({"documented", "reference"}));
+  command.add_option("--standards", options.standards_file,
+                     "YAML with your own standards per API, dtype or device (docs/standards.md)");
   command
       .add_option("--fail-on", options.fail_on,
                   "which verdicts make the exit status 1: error (default) or warning")
@@ -37,7 +40,16 @@ void declare_output_options(CLI::App& command, OutputOptions& options) {
       ->capture_default_str();
 }
 
-Result<judge::Standards> load_standards(const VerdictOptions&) { return judge::Standards{}; }
+Result<judge::Standards> load_standards(const VerdictOptions& options) {
+  if (options.standards_file.empty()) return judge::Standards{};
+  const Result<std::filesystem::path> path = check_input_file(options.standards_file, {});
+  if (!path) return propagate(path);
+  Result<std::vector<judge::Rule>> rules = judge::load_rules(*path);
+  if (!rules) return propagate(rules);
+  judge::Standards standards;
+  standards.rules = std::move(*rules);
+  return standards;
+}
 
 Result<std::filesystem::path> check_tensor_path(const std::string& path) {
   return check_input_file(path, {});
