@@ -77,7 +77,7 @@ Result<GpuIndex> read_gpu(const PrecisionOptions& options) {
     const Result<bool> more = file->reader.next(row);
     if (!more) return propagate(more);
     if (!*more) return index;
-    index.add(row, file->reader.csv().line());
+    index.add(row, file->reader.csv().line(), !file->reader.problem().empty());
   }
 }
 

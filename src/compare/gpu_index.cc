@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "report/number_text.h"
+
 namespace msprobe::compare {
 
 judge::Cell GpuRow::metric(std::size_t i) const {
@@ -12,11 +14,14 @@ judge::Cell GpuRow::metric(std::size_t i) const {
   return blank ? judge::Cell{} : judge::Cell{judge::Cell::Kind::kDouble, metrics[i]};
 }
 
-std::uint64_t text_hash(std::string_view text) { return std::hash<std::string_view>{}(text); }
+std::uint64_t text_hash(std::string_view text) {
+  text = report::trim(text);
+  return text.empty() ? 0 : std::hash<std::string_view>{}(text);
+}
 
 bool finite_or_blank(const judge::Cell& cell) { return cell.blank() || std::isfinite(cell.value); }
 
-void GpuIndex::add(const judge::DetailRow& row, std::uint64_t line) {
+void GpuIndex::add(const judge::DetailRow& row, std::uint64_t line, bool damaged) {
   ++row_count_;
   const auto [place, is_new] = rows_.try_emplace(row.api_name);
   GpuRow& kept = place->second;
@@ -30,6 +35,7 @@ void GpuIndex::add(const judge::DetailRow& row, std::uint64_t line) {
     if (cell.blank()) kept.blank_metrics = static_cast<std::uint8_t>(kept.blank_metrics | 1U << i);
   }
   kept.line = line;
+  kept.damaged = damaged;
   kept.dtype_hash = text_hash(row.device_dtype);
   kept.shape_hash = text_hash(row.shape);
   kept.cosine_finite = finite_or_blank(row.cosine);

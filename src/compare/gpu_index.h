@@ -25,17 +25,19 @@ inline constexpr std::size_t kUlpProportion = 6;
 struct GpuRow {
   std::array<double, kKeptMetrics.size()> metrics{};
   std::uint64_t line = 0;        // of the CSV
-  std::uint64_t dtype_hash = 0;  // of the DEVICE Dtype cell and of the Shape cell
+  std::uint64_t dtype_hash = 0;  // of the DEVICE Dtype cell and of the Shape cell; 0: blank
   std::uint64_t shape_hash = 0;
   std::uint8_t blank_metrics = 0;  // bit i: metrics[i] was blank
   bool cosine_finite = true;       // a blank counts as finite
   bool max_abs_finite = true;
+  bool damaged = false;   // the row cannot be trusted
   bool repeated = false;  // the name occurs again further down
   bool matched = false;   // an NPU row asked for it
 
   judge::Cell metric(std::size_t i) const;
 };
 
+// 0 for a blank.
 std::uint64_t text_hash(std::string_view text);
 
 // Not finite on a side that has the metric at all.
@@ -43,7 +45,7 @@ bool finite_or_blank(const judge::Cell& cell);
 
 class GpuIndex {
  public:
-  void add(const judge::DetailRow& row, std::uint64_t line);
+  void add(const judge::DetailRow& row, std::uint64_t line, bool damaged);
   GpuRow* find(std::string_view name);
 
   std::size_t row_count() const { return row_count_; }

@@ -66,6 +66,12 @@ bool gpu_has_benchmark(const GpuRow& gpu) {
   return (gpu.blank_metrics & kBenchmarkBits) == 0;
 }
 
+// Only where both sides say something.
+bool differ(std::uint64_t gpu_hash, std::string_view npu_text) {
+  const std::uint64_t npu_hash = text_hash(npu_text);
+  return gpu_hash != 0 && npu_hash != 0 && gpu_hash != npu_hash;
+}
+
 std::string not_same_text(const DetailRow& npu, const GpuRow& gpu, bool dtype_differs) {
   return fmt::format(
       "The NPU row is {} {}, the GPU row (line {}) has another {}: not the same call.",
@@ -103,8 +109,8 @@ ComparedRow judge_documented(const DetailRow& npu, Standard listed, const GpuRow
     if (npu.status == Verdict::kError) return {.row = failed_check(npu, rules)};
     return skipped(npu, RowFate::kCannotBeJudged, no_metric_text(npu, listed, rules));
   }
-  const bool dtype_differs = gpu.dtype_hash != text_hash(npu.device_dtype);
-  if (dtype_differs || gpu.shape_hash != text_hash(npu.shape)) {
+  const bool dtype_differs = differ(gpu.dtype_hash, npu.device_dtype);
+  if (dtype_differs || differ(gpu.shape_hash, npu.shape)) {
     return skipped(npu, RowFate::kNotSame, not_same_text(npu, gpu, dtype_differs));
   }
   if (standard == Standard::kBenchmark && !gpu_has_benchmark(gpu)) {
@@ -150,6 +156,10 @@ std::optional<ComparedRow> without_partner(const DetailRow& npu, const GpuRow* g
     return skipped(
         npu, RowFate::kRepeatedGpuRow,
         fmt::format("This API : {} has multiple records in the GPU data.", npu.api_name));
+  }
+  if (gpu->damaged) {
+    return skipped(npu, RowFate::kCannotBeJudged,
+                   fmt::format("Line {} of the GPU data is damaged.", gpu->line));
   }
   return std::nullopt;
 }
