@@ -1,5 +1,6 @@
 #include "check/journal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -21,7 +22,9 @@ fs::path run_path(const CsvPaths& paths) {
          fmt::format("accuracy_checking_run_{}.txt", timestamp_of(paths));
 }
 
-CsvPaths device_paths(const CsvPaths& merged, const std::string& device) {
+// "device0_20260101000000" for device 0; a colon, as in "cuda:1", is no character for a path.
+CsvPaths device_paths(const CsvPaths& merged, std::string device) {
+  std::ranges::replace(device, ':', '_');
   const std::string stamp = timestamp_of(merged);
   return csv_paths(merged.result.parent_path() / fmt::format("device{}_{}", device, stamp), stamp);
 }
