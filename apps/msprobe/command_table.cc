@@ -1,11 +1,22 @@
-#include <array>
-
 #include "command.h"
 
 namespace msprobe::app {
 namespace {
 
-constexpr std::array<Command, 0> kCommands{};
+constexpr Command kCommands[] = {
+    {"api_precision_compare", "Compare the details CSVs of two devices: the final verdict per API.",
+     "  msprobe api_precision_compare -npu npu/accuracy_checking_details_20260101000000.csv \\\n"
+     "                                -gpu gpu/accuracy_checking_details_20260101000000.csv -o "
+     "out\n"
+     "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --profile reference --titles zh\n"
+     "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --standards my.yaml --json\n",
+     &declare_api_precision_compare},
+    {"metrics", "Every metric of one pair of tensors, and the verdict an API's standard gives it.",
+     "  msprobe metrics bench.npy device.npy\n"
+     "  msprobe metrics bench.npy device.npy --device-dtype bfloat16 --api matmul\n"
+     "  msprobe metrics bench.pt device.pt --api Functional.conv2d.0 --json\n",
+     &declare_metrics},
+};
 
 }  // namespace
 
