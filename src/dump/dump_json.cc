@@ -6,42 +6,23 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include "dump/json_scalar.h"
 #include "dump/json_scan.h"
 #include "dump/name_table.h"
+#include "dump/printable.h"
 
 namespace msprobe::dump {
 namespace {
 
 // Keys shown to the user; a file can hold any number of them.
 constexpr std::size_t kMaxListedKeys = 100;
-constexpr std::size_t kMaxShownKey = 200;
 
 struct Member {
   std::string_view key;
   std::size_t key_at;
   std::size_t value_at;
 };
-
-bool is_printable(std::string_view key) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  return std::ranges::none_of(key, is_control) && simdjson::validate_utf8(key.data(), key.size());
-}
-
-// A key as a message can show it: no control character, no broken UTF-8, not without end.
-std::string shown(std::string_view key) {
-  const bool printable = is_printable(key);
-  std::string text;
-  for (const char c : key.substr(0, kMaxShownKey)) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = byte >= 0x20 && byte < 0x7f;
-    text += plain || (printable && key.size() <= kMaxShownKey) ? std::string(1, c)
-                                                               : fmt::format("\\x{:02x}", byte);
-  }
-  return key.size() > kMaxShownKey ? text + "..." : text;
-}
 
 class Scanner {
  public:
@@ -83,8 +64,9 @@ class Scanner {
                                                             "dump_data_dir", "data"};
 
   Failure fault(std::size_t at, std::string_view wanted) const {
-    const std::string found = at >= text_.size() ? "the end of the file"
-                                                 : fmt::format("'{}'", shown(text_.substr(at, 1)));
+    const std::string found = at >= text_.size()
+                                  ? "the end of the file"
+                                  : fmt::format("'{}'", printable(text_.substr(at, 1)));
     return fail(ErrorKind::kFormat, fmt::format("Failed to parse JSON from {}: byte {}: found {}, "
                                                 "wanted {}",
                                                 name_, at, found, wanted));
@@ -107,7 +89,7 @@ class Scanner {
       at = skip_space(text_, *end);
       if (is_at(at, '}')) return at + 1;
       if (!is_at(at, ',')) {
-        return fault(at, fmt::format("',' or '}}' behind {}", shown(member->key)));
+        return fault(at, fmt::format("',' or '}}' behind {}", printable(member->key)));
       }
       at = skip_space(text_, at + 1);
     }
@@ -124,7 +106,8 @@ class Scanner {
       member.key = names_.emplace_back(std::move(plain));
     }
     const std::size_t colon = skip_space(text_, end);
-    if (!is_at(colon, ':')) return fault(colon, fmt::format("':' behind {}", shown(member.key)));
+    if (!is_at(colon, ':'))
+      return fault(colon, fmt::format("':' behind {}", printable(member.key)));
     member.value_at = skip_space(text_, colon + 1);
     return member;
   }
@@ -138,11 +121,11 @@ class Scanner {
       end = string_end(text_, start);
     } else {
       end = scalar_end(text_, start);
-      if (end == start) return fault(start, fmt::format("the value of {}", shown(member.key)));
+      if (end == start) return fault(start, fmt::format("the value of {}", printable(member.key)));
     }
     if (end == kNoEnd) {
       return fault(text_.size(), fmt::format("the end of the value of {} that begins at byte {}",
-                                             shown(member.key), start));
+                                             printable(member.key), start));
     }
     return end;
   }
@@ -244,7 +227,7 @@ class Scanner {
   }
 
   static void list(std::vector<std::string>& keys, std::string_view key) {
-    if (keys.size() < kMaxListedKeys) keys.push_back(shown(key));
+    if (keys.size() < kMaxListedKeys) keys.push_back(printable(key));
   }
 
   // Names with escapes are not in the file as such: they live as long as the file's bytes.

@@ -1,8 +1,8 @@
 #include "dump/json_reader.h"
 
-#include <cstring>
-
 #include <fmt/format.h>
+
+#include "dump/printable.h"
 
 namespace msprobe::dump {
 namespace {
@@ -10,13 +10,9 @@ namespace {
 constexpr std::size_t kShownBytes = 40;  // of a token, in a message
 
 std::string_view trimmed(std::string_view token) {
-  while (!token.empty() && std::strchr(" \t\n\r", token.back()) != nullptr) token.remove_suffix(1);
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
   return token;
-}
-
-std::string shown(std::string_view token) {
-  if (token.size() <= kShownBytes) return std::string(token);
-  return fmt::format("{}...", token.substr(0, kShownBytes));
 }
 
 }  // namespace
@@ -51,7 +47,8 @@ bool JsonReader::read_text(JsonValue json, std::string& out) {
     return true;
   }
   out.clear();
-  return append_unescaped(inside, out) || fail(fmt::format("{} has a bad escape", shown(text)));
+  return append_unescaped(inside, out) ||
+         fail(fmt::format("{} has a bad escape", printable(text, kShownBytes)));
 }
 
 bool JsonReader::read_scalar(JsonValue json, JsonScalar& out) {
@@ -98,12 +95,12 @@ bool JsonReader::fail(simdjson::error_code code) {
 
 bool JsonReader::fail_wanted(std::string_view wanted, JsonValue found) {
   location_ = token(found).data();
-  return fail(fmt::format("found {}, wanted {}", shown(token(found)), wanted));
+  return fail(fmt::format("found {}, wanted {}", printable(token(found), kShownBytes), wanted));
 }
 
 bool JsonReader::fail_in(std::string_view key) {
   const bool joined = path_.empty() || path_.front() == '[';
-  path_ = fmt::format("{}{}{}", shown(key), joined ? "" : ".", path_);
+  path_ = fmt::format("{}{}{}", printable(key, kShownBytes), joined ? "" : ".", path_);
   return false;
 }
 

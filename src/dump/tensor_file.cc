@@ -1,0 +1,56 @@
+#include "dump/tensor_file.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dump/npy.h"
+#include "dump/pt.h"
+
+namespace msprobe::dump {
+namespace {
+
+// An archive of arrays counts as a tensor file when it holds one array.
+Result<Tensor> read_only_array(const FileBytes& file, std::string_view name) {
+  const Result<std::vector<std::string>> arrays = list_npz(file, name);
+  if (!arrays) return propagate(arrays);
+  if (arrays->size() == 1) return read_npz(file, arrays->front(), name);
+  return fail(ErrorKind::kFormat,
+              fmt::format("{}: {} arrays in the archive, wanted one", name, arrays->size()));
+}
+
+struct SuffixRow {
+  std::string_view suffix;
+  Result<Tensor> (*read)(const FileBytes& file, std::string_view name);
+};
+
+constexpr SuffixRow kSuffixes[] = {
+    {".pt", &read_pt},
+    {".npy", &read_npy},
+    {".npz", &read_only_array},
+};
+
+}  // namespace
+
+Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name) {
+  for (const SuffixRow& row : kSuffixes) {
+    if (name.ends_with(row.suffix)) return row.read(file, name);
+  }
+  return fail(ErrorKind::kFormat, fmt::format("The file: {} is not a pt or numpy file.", name));
+}
+
+Result<Tensor> load_tensor_file(const std::filesystem::path& path) {
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
+  return parse_tensor_file(*file, path.string());
+}
+
+Result<Tensor> load_tensor_file(const Directory& directory, std::string_view name) {
+  const Result<FileBytes> file = directory.load(name);
+  if (!file) return propagate(file);
+  return parse_tensor_file(*file, name);
+}
+
+}  // namespace msprobe::dump
