@@ -26,6 +26,7 @@ struct Command {
 
 std::span<const Command> commands();
 
+Run declare_acc_check(CLI::App& command);
 Run declare_api_precision_compare(CLI::App& command);
 Run declare_metrics(CLI::App& command);
 

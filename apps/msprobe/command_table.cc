@@ -4,6 +4,13 @@ namespace msprobe::app {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"acc_check", "Replay every recorded API call, forward and backward, and judge what it gives.",
+     "  msprobe acc_check -api_info dump/step0/rank0/dump.json\n"
+     "  msprobe acc_check -api_info dump.json -o out --device cpu --jobs 4\n"
+     "  msprobe acc_check -api_info dump.json -csv_path "
+     "out/accuracy_checking_result_20260101000000.csv\n"
+     "  msprobe acc_check -api_info dump.json --only Functional.conv2d.0\n",
+     &declare_acc_check},
     {"api_precision_compare", "Compare the details CSVs of two devices: the final verdict per API.",
      "  msprobe api_precision_compare -npu npu/accuracy_checking_details_20260101000000.csv \\\n"
      "                                -gpu gpu/accuracy_checking_details_20260101000000.csv -o "

@@ -138,6 +138,12 @@ void say_where(const CheckOptions& options, const Journal& journal, std::size_t 
   }
 }
 
+Failure resumable(const Error& error, const CsvPaths& paths) {
+  return fail(error.kind, fmt::format("{}; the rows so far are kept: once that is mended, add "
+                                      "-csv_path {} to the same command",
+                                      error.message, paths.result.string()));
+}
+
 }  // namespace
 
 Result<CheckOutcome> run_check(const CheckOptions& options) {
@@ -160,6 +166,9 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.interrupted = !*engine;
   if (outcome.interrupted) return outcome;
   outcome.device = (*engine)->hello.device;
+  if (options.jit_compile && device_kind(outcome.device) != "npu") {
+    options.say(Level::kInfo, fmt::format("jit_compile has no effect on {}", outcome.device));
+  }
 
   Result<Journal> journal = open_journal(options, *recorded, (*engine)->hello, outcome.coverage);
   if (!journal) return propagate(journal);
@@ -171,10 +180,12 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   const Result<DispatchEnd> end = dispatch(
       work, journal->done(), outcome.total, make_workers(options, outcome.total - journal->done()),
       std::move(**engine), run_options(options, *recorded), options.dispatch);
-  if (!end) return propagate(end);
+  if (!end) return resumable(end.error(), outcome.paths);
   outcome.interrupted = *end == DispatchEnd::kInterrupted;
   if (outcome.interrupted) return outcome;
-  if (const Result<void> finished = journal->finish(); !finished) return propagate(finished);
+  if (const Result<void> finished = journal->finish(); !finished) {
+    return resumable(finished.error(), outcome.paths);
+  }
   outcome.done = outcome.total;
   return outcome;
 }
