@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "check/device_name.h"
 #include "check_command.h"
 #include "command.h"
 #include "core/log.h"
@@ -15,9 +16,10 @@ Run declare_acc_check(CLI::App& command) {
   command.add_option("--jobs", arguments->workers, "engines that share the work on the device")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  const CLI::Option* precision = command.get_option("--precision");
-  return [arguments, precision] {
-    arguments->precision_given = precision->count() > 0;
+  return [arguments] {
+    if (const auto good = check::check_device_names(arguments->devices); !good) {
+      return refuse(good.error());
+    }
     if (arguments->devices.size() > 1) {
       log::warning("acc_check uses the first device, {}; multi_acc_check uses all of them",
                    arguments->devices.front());

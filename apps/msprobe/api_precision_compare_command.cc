@@ -145,16 +145,17 @@ ExitStatus run(const CompareOptions& options) {
   log::info("Start compare task");
   std::vector<judge::ResultRow> worst;
   std::uint64_t failing = 0;
-  compare::PrecisionOptions job{.npu_csv = *npu,
-                                .gpu_csv = *gpu,
-                                .out_dir = *out,
-                                .timestamp = local_timestamp(),
-                                .profile = options.verdict.profile,
-                                .titles = options.output.titles,
-                                .standards = *standards,
-                                .precision = options.output.precision,
-                                .warn = sparing_warner(),
-                                .on_result = {}};
+  compare::PrecisionOptions job{
+      .npu_csv = *npu,
+      .gpu_csv = *gpu,
+      .out_dir = *out,
+      .timestamp = local_timestamp(),
+      .profile = options.verdict.profile,
+      .titles = options.output.titles,
+      .standards = *standards,
+      .precision = options.output.precision.value_or(report::kDefaultPrecision),
+      .warn = sparing_warner(),
+      .on_result = {}};
   job.on_result = [&](const judge::ResultRow& row) {
     if (!failed(row, options.verdict.fail_on_warning())) return;
     ++failing;

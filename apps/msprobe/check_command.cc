@@ -59,7 +59,7 @@ Result<check::Config> load_config(const CheckArguments& arguments) {
     if (!read) return read;
     config = std::move(*read);
   }
-  if (arguments.precision_given) config.precision = arguments.output.precision;
+  if (arguments.output.precision) config.precision = *arguments.output.precision;
   std::error_code error;
   config.error_data_path = fs::absolute(config.error_data_path, error).lexically_normal();
   return config;
@@ -247,7 +247,7 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   const Interrupt interrupt;
   Result<check::CheckOptions> options = make_options(arguments);
   if (!options) return refuse(options.error());
-  ProgressBar bar("Processing");
+  ProgressBar bar(arguments.progress_label);
   options->dispatch.interrupt = interrupt.descriptor();
   options->say = [&](log::Level level, const std::string& text) {
     bar.clear();

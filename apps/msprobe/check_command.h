@@ -28,7 +28,6 @@ struct CheckArguments {
   bool jit_compile = false;
   bool filter_api = false;
   bool json = false;
-  bool precision_given = false;
   std::uint64_t seed = 1234;
   int threads = 1;
   double timeout_seconds = 300;
@@ -39,6 +38,7 @@ struct CheckArguments {
   // Set by the command, not by an option of both.
   std::size_t workers = 1;
   bool pair_per_device = false;
+  std::string progress_label = "Processing";
 };
 
 void declare_check_options(CLI::App& command, CheckArguments& arguments);

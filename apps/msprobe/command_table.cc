@@ -23,6 +23,10 @@ constexpr Command kCommands[] = {
      "  msprobe metrics bench.npy device.npy --device-dtype bfloat16 --api matmul\n"
      "  msprobe metrics bench.pt device.pt --api Functional.conv2d.0 --json\n",
      &declare_metrics},
+    {"multi_acc_check", "The same check with many engines, on several devices.",
+     "  msprobe multi_acc_check -api_info dump/step0/rank0/dump.json -n 32 -d 0 1 2 3\n"
+     "  msprobe multi_acc_check -api_info dump.json -n 4 -d cpu\n",
+     &declare_multi_acc_check},
 };
 
 }  // namespace
