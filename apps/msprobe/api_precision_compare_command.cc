@@ -154,16 +154,17 @@ ExitStatus run(const CompareOptions& options) {
 
   log::info("Start compare task");
   Told told;
-  compare::PrecisionOptions job{.npu_csv = *npu,
-                                .gpu_csv = *gpu,
-                                .out_dir = *out,
-                                .timestamp = local_timestamp(),
-                                .profile = options.verdict.profile,
-                                .titles = options.output.titles,
-                                .standards = *standards,
-                                .precision = options.output.precision,
-                                .warn = sparing_warner(),
-                                .on_result = {}};
+  compare::PrecisionOptions job{
+      .npu_csv = *npu,
+      .gpu_csv = *gpu,
+      .out_dir = *out,
+      .timestamp = local_timestamp(),
+      .profile = options.verdict.profile,
+      .titles = options.output.titles,
+      .standards = *standards,
+      .precision = options.output.precision.value_or(report::kDefaultPrecision),
+      .warn = sparing_warner(),
+      .on_result = {}};
   job.on_result = [&](const judge::ResultRow& row) {
     if (told.first_skip.empty() && row.forward == judge::Verdict::kSkip) {
       told.first_skip = row.api_name + ": " + row.message;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "core/log.h"
 #include "core/path_check.h"
@@ -35,9 +36,11 @@ void declare_output_options(CLI::App& command, OutputOptions& options) {
           "--titles", [&options](const std::string& name) { options.titles = kTitles.at(name); },
           "column titles: en (default), or zh as the public tool writes them")
       ->check(CLI::IsMember({"en", "zh"}));
-  command.add_option("--precision", options.precision, "decimals of the numbers in the CSVs")
-      ->check(CLI::Range(0, 20))
-      ->capture_default_str();
+  command
+      .add_option("--precision", options.precision,
+                  fmt::format("decimals of the numbers in the CSVs (default {})",
+                              report::kDefaultPrecision))
+      ->check(CLI::Range(0, 20));
 }
 
 Result<judge::Standards> load_standards(const VerdictOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/result.h"
@@ -32,7 +33,7 @@ void declare_verdict_options(CLI::App& command, VerdictOptions& options);
 // How the CSVs are written.
 struct OutputOptions {
   report::Titles titles = report::Titles::kEnglish;
-  int precision = report::kDefaultPrecision;
+  std::optional<int> precision;  // decimals of the numbers
 };
 
 // Declares --titles and --precision.

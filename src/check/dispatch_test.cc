@@ -65,8 +65,10 @@ class TestWork : public Work {
 
 class DispatchTest : public ::testing::Test {
  protected:
+  void SetUp() override { ::setenv("MSPROBE_FAKE_DIRECTORY", scratch_.path().c_str(), 1); }
+
   EngineCommand command(const std::string& device = "cpu") const {
-    return {MSPROBE_FAKE_ENGINE, {scratch_.path().string(), device}};
+    return {MSPROBE_FAKE_ENGINE, {"--device", device}};
   }
   Result<DispatchEnd> run(TestWork& work, std::size_t workers,
                           const DispatchOptions& options = {}) {

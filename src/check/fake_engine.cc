@@ -5,7 +5,7 @@
 //   exit      ends with status 3         nonsense    writes bytes that are no frame
 //   kill      dies of SIGKILL            swell       grows by 200 MB before it answers
 //   error     measures something wrong   lost        says that a tensor file is missing
-// Arguments: a directory for what must outlive an engine, then the device.
+// MSPROBE_FAKE_DIRECTORY holds what must outlive an engine; of the arguments only --device counts.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -94,6 +94,10 @@ int serve(const fs::path& directory, const std::string& device) {
 }  // namespace msprobe::check
 
 int main(int argc, char** argv) {
-  if (argc < 2) return 2;
-  return msprobe::check::serve(argv[1], argc > 2 ? argv[2] : "cpu");
+  const char* directory = std::getenv("MSPROBE_FAKE_DIRECTORY");
+  std::string device = "cpu";
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string_view(argv[i]) == "--device") device = argv[i + 1];
+  }
+  return directory == nullptr ? 2 : msprobe::check::serve(directory, device);
 }

@@ -97,82 +97,112 @@ bool take_details(WholeRows& details, const judge::ResultRow& row, bool has_no_d
   return forward == row.forward.has_value() && (skipped || backward == row.backward.has_value());
 }
 
-// Where each file may be cut: behind the last call, and behind the one before it.
-struct Boundary {
-  CsvSizes sizes;
-  std::size_t calls = 0;
-};
-
 std::string cut_note(const fs::path& path, std::uint64_t bytes, std::string_view why) {
   return fmt::format("{}: cut the last {} bytes: {}", path.filename().string(), bytes, why);
 }
 
-void add_notes(const InterruptedPair& pair, const CsvSizes& whole, const CsvSizes& complete,
-               Salvaged& salvaged) {
-  if (whole.result < pair.result.size()) {
-    salvaged.notes.push_back(
-        cut_note(pair.paths.result, pair.result.size() - whole.result, "a torn row"));
+// Walks both files side by side, call by call.
+class Salvager {
+ public:
+  Salvager(const InterruptedPair& pair, const ExpectedRows& expected, CsvSizes start)
+      : pair_(pair),
+        expected_(expected),
+        result_(pair.result, start.result, pair.paths.result),
+        details_(pair.details, start.details, pair.paths.details),
+        complete_{start, 0} {}
+
+  Result<void> walk(const std::function<void(const judge::ResultRow&)>& show) {
+    details_.next();
+    while (result_.next()) {
+      Result<judge::ResultRow> row = read_result_row(result_, pair_.paths.result);
+      if (!row) return propagate(row);
+      const Result<std::size_t> place = find_place(*row);
+      if (!place) return propagate(place);
+      const bool known = *place < expected_.count;
+      if (!known || !take_details(details_, *row, expected_.has_no_details(row->api_name))) break;
+      if (last_) show(*last_);
+      last_ = std::move(*row);
+      before_last_ = complete_;
+      const std::size_t details_end = details_.there() ? details_.begin() : details_.end();
+      complete_ = {{result_.end(), details_end}, *place + 1};
+    }
+    return {};
   }
-  if (whole.details < pair.details.size()) {
-    salvaged.notes.push_back(
-        cut_note(pair.paths.details, pair.details.size() - whole.details, "a torn row"));
+
+  Salvaged end(const std::function<void(const judge::ResultRow&)>& show) {
+    Salvaged salvaged;
+    add_notes(salvaged.notes);
+    const bool whole = pair_.finished && salvaged.notes.empty();
+    const bool redo_last = last_ && !whole && !expected_.only_some;
+    if (last_ && !redo_last) show(*last_);
+    const Boundary& kept = redo_last ? before_last_ : complete_;
+    salvaged.keep = kept.sizes;
+    salvaged.calls = kept.calls;
+    return salvaged;
   }
-  if (complete.result < whole.result) {
-    salvaged.notes.push_back(cut_note(pair.paths.result, whole.result - complete.result,
-                                      "result rows without their details"));
+
+ private:
+  // Where both files may be cut: behind a call.
+  struct Boundary {
+    CsvSizes sizes;
+    std::size_t calls = 0;
+  };
+
+  // Which call the row is of; `count` for one beyond them all.
+  Result<std::size_t> find_place(const judge::ResultRow& row) const {
+    std::size_t at = complete_.calls;
+    if (expected_.only_some) {
+      while (at < expected_.count && expected_.name(at) != row.api_name) ++at;
+      return at;
+    }
+    const std::string wanted = at < expected_.count ? expected_.name(at) : "";
+    if (row.api_name == wanted) return at;
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("{}: line {}: the row of {}, where {} should be; the file was edited, or "
+                    "it is of another dump",
+                    pair_.paths.result.string(), result_.line(), row.api_name,
+                    wanted.empty() ? "the end" : wanted));
   }
-  if (complete.details < whole.details) {
-    salvaged.notes.push_back(cut_note(pair.paths.details, whole.details - complete.details,
-                                      "details without their result row"));
+
+  void add_notes(std::vector<std::string>& notes) {
+    while (result_.there() && result_.next()) {
+    }
+    while (details_.there() && details_.next()) {
+    }
+    const auto note = [&](const fs::path& path, std::size_t size, std::size_t whole,
+                          std::size_t complete, std::string_view what) {
+      if (whole < size) notes.push_back(cut_note(path, size - whole, "a torn row"));
+      if (complete < whole) notes.push_back(cut_note(path, whole - complete, what));
+    };
+    note(pair_.paths.result, pair_.result.size(), result_.end(), complete_.sizes.result,
+         "result rows without their details");
+    note(pair_.paths.details, pair_.details.size(), details_.end(), complete_.sizes.details,
+         "details without their result row");
   }
-}
+
+  const InterruptedPair& pair_;
+  const ExpectedRows& expected_;
+  WholeRows result_;
+  WholeRows details_;
+  Boundary complete_;
+  Boundary before_last_;
+  std::optional<judge::ResultRow> last_;
+};
 
 }  // namespace
 
 Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expected,
                          const std::function<void(const judge::ResultRow&)>& show) {
-  const auto result_start = check_header(pair.result, pair.headers.result, pair.paths.result);
-  if (!result_start) return propagate(result_start);
-  const auto details_start = check_header(pair.details, pair.headers.details, pair.paths.details);
-  if (!details_start) return propagate(details_start);
-  const bool torn_header = *result_start == 0 || *details_start == 0;
-  WholeRows result(pair.result, *result_start, pair.paths.result);
-  WholeRows details(pair.details, *details_start, pair.paths.details);
-  Boundary before_last;
-  Boundary complete{{*result_start, *details_start}, 0};
-  std::optional<judge::ResultRow> last;
-  if (!torn_header) details.next();
-  while (!torn_header && result.next()) {
-    Result<judge::ResultRow> row = read_result_row(result, pair.paths.result);
-    if (!row) return propagate(row);
-    const std::string wanted = complete.calls < expected.count ? expected.name(complete.calls) : "";
-    if (row->api_name != wanted) {
-      return fail(
-          ErrorKind::kUsage,
-          fmt::format("{}: line {}: the row of {}, where {} should be; the file was edited, "
-                      "or it is of another dump",
-                      pair.paths.result.string(), result.line(), row->api_name,
-                      wanted.empty() ? "the end" : wanted));
-    }
-    if (!take_details(details, *row, expected.has_no_details(row->api_name))) break;
-    if (last) show(*last);
-    last = std::move(*row);
-    before_last = complete;
-    const std::size_t details_end = details.there() ? details.begin() : details.end();
-    complete = {{result.end(), details_end}, complete.calls + 1};
-  }
-  Salvaged salvaged;
-  while (result.there() && result.next()) {
-  }
-  while (details.there() && details.next()) {
-  }
-  add_notes(pair, {result.end(), details.end()}, complete.sizes, salvaged);
-  const bool redo_last = last && !(pair.finished && salvaged.notes.empty());
-  if (last && !redo_last) show(*last);
-  const Boundary& kept = redo_last ? before_last : complete;
-  salvaged.keep = kept.sizes;
-  salvaged.calls = kept.calls;
-  return salvaged;
+  const auto result = check_header(pair.result, pair.headers.result, pair.paths.result);
+  if (!result) return propagate(result);
+  const auto details = check_header(pair.details, pair.headers.details, pair.paths.details);
+  if (!details) return propagate(details);
+  const bool torn_header = *result == 0 || *details == 0;
+  if (torn_header) return Salvaged{{*result, *details}, 0, {"the first rows are torn"}};
+  Salvager salvager(pair, expected, {*result, *details});
+  if (const Result<void> walked = salvager.walk(show); !walked) return propagate(walked);
+  return salvager.end(show);
 }
 
 Result<CsvPaths> paths_to_resume(const fs::path& result_csv) {

@@ -29,6 +29,9 @@ struct ExpectedRows {
   std::size_t count = 0;
   std::function<std::string(std::size_t)> name;          // as the rows spell it
   std::function<bool(std::string_view)> has_no_details;  // of this call the details say nothing
+  // The pair of one device of several: it lacks the calls of the others, and rows beyond these
+  // calls are cut.
+  bool only_some = false;
 };
 
 struct Salvaged {

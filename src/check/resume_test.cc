@@ -43,7 +43,7 @@ const std::vector<Call> kCalls = {
 
 const ExpectedRows kExpected = {
     kCalls.size(), [](std::size_t i) { return kCalls[i].name; },
-    [](std::string_view name) { return name.find("dropout") != std::string_view::npos; }};
+    [](std::string_view name) { return name.find("dropout") != std::string_view::npos; }, false};
 
 struct Pair {
   std::string result = kHeaders.result;
@@ -127,6 +127,23 @@ TEST(Resume, AFinishedPairIsLeftAlone) {
   EXPECT_EQ(salvaged->keep.details, whole.details.size());
   EXPECT_TRUE(salvaged->notes.empty());
   EXPECT_EQ(shown.size(), kCalls.size());
+}
+
+TEST(Resume, APairOfOneDeviceHoldsSomeOfTheCommittedCalls) {
+  ExpectedRows committed = kExpected;
+  committed.count = 4;
+  committed.only_some = true;
+  Pair pair;
+  for (const std::size_t i : {1U, 3U, 4U}) {
+    pair.details += kCalls[i].details;
+    pair.result += kCalls[i].result;
+  }
+  const auto salvaged =
+      salvage({{"result.csv", "details.csv"}, pair.result, pair.details, kHeaders, true}, committed,
+              [](const auto&) {});
+  ASSERT_TRUE(salvaged);
+  EXPECT_EQ(salvaged->keep.result, pair.result.size() - kCalls[4].result.size());
+  EXPECT_EQ(salvaged->keep.details, pair.details.size() - kCalls[4].details.size());
 }
 
 TEST(Resume, SaysWhatWasCut) {

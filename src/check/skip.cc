@@ -55,7 +55,7 @@ std::string skip_message(const measure::Skip& skip) {
 
 SkipClass classify_skip(std::string_view message) {
   const std::string_view word = message.substr(0, message.find(':'));
-  for (std::size_t i = 1; i < measure::kSkipReasonNames.size(); ++i) {
+  for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
     const auto reason = static_cast<SkipReason>(i);
     if (word == measure::name(reason)) return {measure::name(reason), measure::is_lost(reason)};
   }

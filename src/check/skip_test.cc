@@ -24,7 +24,7 @@ TEST(Skip, FixedTextsStandAloneOthersFollowTheirReason) {
 }
 
 TEST(Skip, EveryMessageLeadsBackToItsReason) {
-  for (std::size_t i = 1; i < measure::kSkipReasonNames.size(); ++i) {
+  for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
     const auto reason = static_cast<SkipReason>(i);
     const SkipClass found = classify_skip(skip_message({reason, "text: with, marks"}));
     EXPECT_EQ(found.label, measure::name(reason));

@@ -2,57 +2,21 @@
 // no tensor, no LibTorch.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include "core/skip.h"
 #include "core/tensor.h"
 #include "measure/metrics.h"
 
 namespace msprobe::measure {
 
-// Why a call, or its backward pass, was not checked.
-enum class SkipReason : std::uint8_t {
-  kNone,
-  // The call is outside what a check does; nothing is lost.
-  kNotSupported,     // Distributed, MindSpeed, a name of another form
-  kFiltered,         // black or white list, always-skipped names
-  kUnknownApi,       // no such API in the linked PyTorch
-  kNoBench,          // an NPU operator without a benchmark definition
-  kUnknownDType,     // a dtype this build does not know
-  kArgument,         // an argument of a type that cannot be rebuilt
-  kNoStatistics,     // random mode, but the record holds no usable Min and Max
-  kBind,             // the arguments fit no signature of the API
-  kBenchFailed,      // the operator raised an error on the benchmark
-  kDeviceFailed,     // the same on the device
-  kNothingRecorded,  // device `recorded`, but the dump holds no output to compare with
-  kOutArgument,      // backward only: out= does not support automatic differentiation
-  // The call should have been checked, and was lost.
-  kBrokenRecord,  // the entry cannot be read
-  kBrokenData,    // a tensor file cannot be read or contradicts its record
-  kMissingData,   // a tensor file is not there
-  kHostile,       // the record asks for a file outside the dump
-  kOutOfMemory,
-  kCrashed,
-  kTimedOut,
-};
-constexpr bool is_lost(SkipReason reason) { return reason >= SkipReason::kBrokenRecord; }
-
-inline constexpr std::array kSkipReasonNames = std::to_array<std::string_view>({
-    "none",          "not_supported",    "filtered",      "unknown_api",   "no_bench",
-    "unknown_dtype", "argument",         "no_statistics", "bind",          "bench_failed",
-    "device_failed", "nothing_recorded", "out_argument",  "broken_record", "broken_data",
-    "missing_data",  "hostile",          "out_of_memory", "crashed",       "timed_out",
-});
-static_assert(kSkipReasonNames.size() == std::to_underlying(SkipReason::kTimedOut) + 1U);
-// For coverage lines: "broken_record".
-constexpr std::string_view name(SkipReason reason) {
-  return kSkipReasonNames[std::to_underlying(reason)];
-}
+using msprobe::is_lost;
+using msprobe::name;
+using msprobe::Skip;
+using msprobe::SkipReason;
 
 // What was compared at one leaf of the outputs or of the gradients.
 enum class LeafKind : std::uint8_t {
@@ -85,11 +49,6 @@ struct MeasuredLeaf {
   std::string device_text;
   bool of_keyword = false;  // the gradient of a keyword argument
   std::optional<DropoutFacts> dropout;
-};
-
-struct Skip {
-  SkipReason reason = SkipReason::kNone;
-  std::string text;
 };
 
 struct MeasuredCall {

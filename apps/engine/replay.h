@@ -1,0 +1,22 @@
+// Replays a whole dump in this process and says how much of it ran and agreed. For developers.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/result.h"
+#include "execute/execute_call.h"
+
+namespace msprobe::engine {
+
+struct ReplayOptions {
+  std::filesystem::path dump;
+  execute::ExecuteOptions execute;
+  std::string only;       // a full name; empty: all
+  bool per_call = false;  // a line of JSON per call
+};
+
+// Prints to standard output. True: every call ran, and agreed where the dump holds results.
+Result<bool> replay(const ReplayOptions& options);
+
+}  // namespace msprobe::engine

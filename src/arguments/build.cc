@@ -1,0 +1,267 @@
+#include "arguments/build.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "arguments/hf32.h"
+#include "arguments/random_tensor.h"
+#include "core/cast.h"
+#include "dump/tensor_file.h"
+#include "libtorch/dtypes.h"
+
+namespace msprobe::arguments {
+namespace {
+
+using dump::TensorRecord;
+
+// What an API does to tensors before it sees them.
+struct Adjustment {
+  std::string_view api;  // bare name
+  std::optional<DType> from, to;
+  bool hf32 = false;
+};
+constexpr Adjustment kAdjustments[] = {
+    {"conv1d", {}, {}, true},
+    {"conv2d", {}, {}, true},
+    {"cross_entropy", DType::kInt32, DType::kInt64},
+    {"histc", DType::kInt64, DType::kFloat32},
+};
+
+Adjustment adjustment_of(std::string_view bare_name) {
+  const auto found = std::ranges::find(kAdjustments, bare_name, &Adjustment::api);
+  return found == std::end(kAdjustments) ? Adjustment{} : *found;
+}
+
+SkipReason reason_of(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::kIo:
+      return SkipReason::kMissingData;
+    case ErrorKind::kHostile:
+      return SkipReason::kHostile;
+    case ErrorKind::kUnsupported:
+      return SkipReason::kUnknownDType;
+    default:
+      return SkipReason::kBrokenData;
+  }
+}
+
+std::unexpected<Skip> skip_of(const Error& error) { return skip(reason_of(error), error.message); }
+
+OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const Options& options) {
+  if (options.data == nullptr) {
+    return skip(SkipReason::kMissingData,
+                fmt::format("{}: the dump has no data directory", record.data_name));
+  }
+  Result<Tensor> tensor = dump::load_tensor_file(*options.data, record.data_name);
+  if (!tensor) return skip_of(tensor.error());
+  if (tensor->shape != record.shape) {
+    return skip(SkipReason::kBrokenData,
+                fmt::format("{}: shape ({}), recorded as ({})", record.data_name,
+                            fmt::join(tensor->shape, ", "), fmt::join(record.shape, ", ")));
+  }
+  // Collectors widen what their file format cannot hold: the record is right.
+  if (record.dtype && tensor->dtype != *record.dtype) {
+    tensor = cast(*tensor, *record.dtype);
+    if (!tensor) {
+      return skip(SkipReason::kBrokenData,
+                  fmt::format("{}: {}", record.data_name, tensor.error().message));
+    }
+  }
+  if (!libtorch::scalar_type(tensor->dtype)) {
+    return skip(SkipReason::kUnknownDType,
+                fmt::format("the linked PyTorch has no dtype {}", text(tensor->dtype)));
+  }
+  return libtorch::copy_of(*tensor);
+}
+
+void round_to_hf32(at::Tensor& tensor) {
+  if (tensor.scalar_type() != at::kFloat) return;
+  float* data = tensor.data_ptr<float>();
+  std::transform(data, data + tensor.numel(), data, to_hf32);
+}
+
+struct MemoryFormatRow {
+  std::string_view text;
+  at::MemoryFormat format;
+};
+constexpr MemoryFormatRow kMemoryFormats[] = {
+    {"torch.contiguous_format", at::MemoryFormat::Contiguous},
+    {"torch.preserve_format", at::MemoryFormat::Preserve},
+    {"torch.channels_last", at::MemoryFormat::ChannelsLast},
+    {"torch.channels_last_3d", at::MemoryFormat::ChannelsLast3d},
+};
+
+// Builds values one after another; the first that cannot be built ends it.
+class Builder {
+ public:
+  // Without a name nothing is drawn: only stored tensors count.
+  Builder(std::string_view call_name, const Adjustment& adjustment, const Options& options)
+      : call_name_(call_name), adjustment_(adjustment), options_(options) {}
+
+  OrSkip<PyValue> value(const dump::Value& value, const std::string& path) {
+    return std::visit([&](const auto& data) { return build(data, path); }, value.data);
+  }
+
+  OrSkip<PyList> list(const dump::List& values, const std::string& path) {
+    PyList list;
+    list.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      OrSkip<PyValue> item = value(values[i], fmt::format("{}.{}", path, i));
+      if (!item) return std::unexpected(item.error());
+      list.push_back(*std::move(item));
+    }
+    return list;
+  }
+
+  OrSkip<PyDict> dict(const dump::Dict& values, const std::string& path) {
+    PyDict dict;
+    dict.reserve(values.size());
+    for (const auto& [key, item] : values) {
+      // A generator's state is not recorded; the default one is seeded before each run.
+      if (key == "generator") continue;
+      OrSkip<PyValue> built = value(item, fmt::format("{}.{}", path, key));
+      if (!built) return std::unexpected(built.error());
+      dict.emplace_back(key, *std::move(built));
+    }
+    return dict;
+  }
+
+  bool saw_float8() const { return saw_float8_; }
+
+ private:
+  // None, bool, numbers, text, ellipsis, slice and torch.Size stay as they are.
+  template <class T>
+  OrSkip<PyValue> build(const T& plain, const std::string& /*path*/) {
+    return PyValue{plain};
+  }
+
+  OrSkip<PyValue> build(const TensorRecord& record, const std::string& path) {
+    TensorRecord wanted = record;
+    if (adjustment_.from && record.dtype == adjustment_.from) {
+      wanted.dtype = adjustment_.to;
+      wanted.dtype_text = text(*adjustment_.to);
+    }
+    saw_float8_ = saw_float8_ || (record.dtype && is_float8(*record.dtype));
+    if (record.data_name.empty() && call_name_.empty()) {
+      return skip(SkipReason::kNothingRecorded, "the dump holds no values of its outputs");
+    }
+    OrSkip<at::Tensor> tensor = record.data_name.empty()
+                                    ? random_tensor(wanted, Philox(options_.seed, call_name_, path))
+                                    : stored_tensor(wanted, options_);
+    if (!tensor) return std::unexpected(tensor.error());
+    if (adjustment_.hf32) round_to_hf32(*tensor);
+    const at::ScalarType type = tensor->scalar_type();
+    if (record.requires_grad && (at::isFloatingType(type) || at::isComplexType(type))) {
+      tensor->set_requires_grad(true);
+    }
+    return PyValue{*std::move(tensor)};
+  }
+
+  OrSkip<PyValue> build(const dump::DTypeValue& dtype, const std::string& path) {
+    if (dtype.text.empty() || dtype.text == "None") return PyValue{dump::None{}};
+    const std::optional<DType> known = parse_dtype(dtype.text);
+    const auto type = known ? libtorch::scalar_type(*known) : std::nullopt;
+    if (!type) {
+      return skip(SkipReason::kUnknownDType,
+                  fmt::format("{}: the linked PyTorch has no dtype {}", path, dtype.text));
+    }
+    return PyValue{*type};
+  }
+
+  // Whatever device it was: each side puts its own there.
+  OrSkip<PyValue> build(const dump::DeviceValue& device, const std::string& /*path*/) {
+    if (device.text.empty() || device.text == "None") return PyValue{dump::None{}};
+    return PyValue{at::Device(at::kCPU)};
+  }
+
+  OrSkip<PyValue> build(const dump::MemoryFormatValue& format, const std::string& path) {
+    const auto found = std::ranges::find(kMemoryFormats, format.text, &MemoryFormatRow::text);
+    if (found == std::end(kMemoryFormats)) {
+      return skip(SkipReason::kArgument, fmt::format("{}: memory format {}", path, format.text));
+    }
+    return PyValue{found->format};
+  }
+
+  OrSkip<PyValue> build(const dump::Opaque& opaque, const std::string& path) {
+    return skip(SkipReason::kArgument,
+                fmt::format("{}: {} is not supported now", path, opaque.type));
+  }
+
+  OrSkip<PyValue> build(const dump::List& values, const std::string& path) {
+    OrSkip<PyList> built = list(values, path);
+    if (!built) return std::unexpected(built.error());
+    return PyValue{*std::move(built)};
+  }
+
+  OrSkip<PyValue> build(const dump::Dict& values, const std::string& path) {
+    OrSkip<PyDict> built = dict(values, path);
+    if (!built) return std::unexpected(built.error());
+    return PyValue{*std::move(built)};
+  }
+
+  std::string_view call_name_;
+  Adjustment adjustment_;
+  const Options& options_;
+  bool saw_float8_ = false;
+};
+
+// Targets of cross_entropy are drawn from the classes: an ignored index is not one of them.
+void raise_minimum(dump::List& args) {
+  if (args.size() < 2) return;
+  auto* target = std::get_if<TensorRecord>(&args[1].data);
+  if (target != nullptr && target->min.is_number() && target->min.real <= 0) {
+    target->min = {dump::Statistic::Kind::kInteger, 0, 0};
+  }
+}
+
+void make_float(dump::List& args) {
+  auto* input = args.empty() ? nullptr : std::get_if<TensorRecord>(&args[0].data);
+  if (input == nullptr || !input->dtype || !is_integer_or_bool(*input->dtype)) return;
+  constexpr std::array kFrom{DType::kInt8, DType::kInt32, DType::kInt64};
+  if (std::ranges::find(kFrom, *input->dtype) == kFrom.end()) return;
+  input->dtype = DType::kFloat32;
+  input->dtype_text = text(DType::kFloat32);
+}
+
+std::optional<Shape> output_shape(const dump::CallRecord& record) {
+  if (record.forward.output.empty()) return std::nullopt;
+  const auto* tensor = record.forward.output.front().as<TensorRecord>();
+  if (tensor == nullptr) return std::nullopt;
+  return tensor->shape;
+}
+
+}  // namespace
+
+OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_view bare_name,
+                                  const Options& options) {
+  Builder builder(record.full_name, adjustment_of(bare_name), options);
+  const dump::List* args = &record.forward.input_args;
+  dump::List adjusted;
+  if (bare_name == "cross_entropy" || bare_name == "histc") {
+    adjusted = *args;
+    bare_name == "histc" ? make_float(adjusted) : raise_minimum(adjusted);
+    args = &adjusted;
+  }
+  Arguments arguments;
+  OrSkip<PyDict> kwargs = builder.dict(record.forward.input_kwargs, "forward.kwargs");
+  if (!kwargs) return std::unexpected(kwargs.error());
+  OrSkip<PyList> built = builder.list(*args, "forward.input");
+  if (!built) return std::unexpected(built.error());
+  arguments.call = {*std::move(built), *std::move(kwargs), output_shape(record)};
+  arguments.float8_input = builder.saw_float8();
+  return arguments;
+}
+
+OrSkip<PyList> build_gradients(const dump::CallRecord& record, const Options& options) {
+  return Builder(record.full_name, Adjustment{}, options)
+      .list(record.backward->input, "backward.input");
+}
+
+OrSkip<PyList> stored_values(const dump::List& values, const Options& options) {
+  return Builder({}, Adjustment{}, options).list(values, "");
+}
+
+}  // namespace msprobe::arguments

@@ -1,0 +1,250 @@
+#include "execute/execute_call.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "execute/api.h"
+#include "execute/precision.h"
+#include "execute/recorded_gradients.h"
+#include "execute/side.h"
+
+namespace msprobe::execute {
+namespace {
+
+using arguments::Arguments;
+
+constexpr std::string_view kOutText =
+    "function with out=... arguments don't support automatic differentiation, skip backward.";
+
+bool has_out(const dump::CallRecord& record) {
+  return std::ranges::any_of(record.forward.input_kwargs,
+                             [](const auto& item) { return item.first == "out"; });
+}
+
+std::unexpected<Skip> unknown(std::string_view full_name, const CallName& name) {
+  if (name.type == "NPU") {
+    return skip(SkipReason::kNoBench,
+                fmt::format("There is not bench function {}", name.bare_name));
+  }
+  return skip(SkipReason::kUnknownApi, fmt::format("the linked PyTorch has no API {}",
+                                                   full_name.substr(0, full_name.rfind('.'))));
+}
+
+// A device that computed from float8 hands out float32 where it means float16.
+PyValue narrowed(const PyValue& output) {
+  const auto* tensor = output.as<at::Tensor>();
+  if (tensor == nullptr || tensor->scalar_type() != at::kFloat) return output;
+  return {tensor->to(at::kHalf)};
+}
+
+PyValue first_of(const PyValue& output) {
+  const auto* list = output.as<PyList>();
+  return list == nullptr || list->empty() ? output : list->front();
+}
+
+// The gradients of one side as values: None where an input has none.
+std::vector<PyValue> as_values(const std::vector<at::Tensor>& gradients) {
+  std::vector<PyValue> values;
+  values.reserve(gradients.size());
+  for (const at::Tensor& gradient : gradients) {
+    values.push_back(gradient.defined() ? PyValue{gradient} : PyValue{dump::None{}});
+  }
+  return values;
+}
+
+std::vector<LeafPair> pair_gradients(const std::vector<Input>& inputs,
+                                     const std::vector<PyValue>& bench,
+                                     const std::vector<PyValue>& device) {
+  std::vector<LeafPair> pairs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    pairs.push_back(
+        {fmt::format("{}", i), LeafPair::State::kBoth, bench[i], device[i], inputs[i].of_keyword});
+  }
+  // A keyword tensor that is not differentiated for says nothing.
+  std::erase_if(pairs,
+                [](const LeafPair& pair) { return pair.of_keyword && pair.bench.is_none(); });
+  return pairs;
+}
+
+// One call on its way. Members are filled step by step; the first that fails ends it.
+class Execution {
+ public:
+  Execution(const dump::CallRecord& record, const CallName& name, const Api& api,
+            const ExecuteOptions& options)
+      : record_(record), name_(name), api_(api), options_(options) {}
+
+  OrSkip<CallOutcome> run() {
+    OrSkip<Arguments> arguments =
+        arguments::build_arguments(record_, name_.bare_name, options_.arguments);
+    if (!arguments) return std::unexpected(arguments.error());
+    outcome_.arguments = *std::move(arguments);
+    precision_ = precision_of(outcome_.arguments.call, record_, name_.bare_name);
+    precision_.raise = precision_.raise && options_.raise;
+    with_grad_ = wants_backward();
+    if (const auto failed = forward()) return std::unexpected(*failed);
+    if (with_grad_) {
+      if (auto failed = backward()) outcome_.backward_skip = *std::move(failed);
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  bool wants_backward() {
+    if (!record_.backward) return false;
+    if (!has_out(record_)) return true;
+    outcome_.backward_skip = Skip{SkipReason::kOutArgument, std::string(kOutText)};
+    return false;
+  }
+
+  RunOptions run_options(bool on_device) const {
+    RunOptions run{options_.arguments.seed, with_grad_, {}, at::kCPU};
+    if (on_device) {
+      run.autocast = precision_.autocast;
+      run.device = options_.device;
+    }
+    return run;
+  }
+
+  std::optional<Skip> forward() {
+    // The benchmark first: it works on copies, the device may work on the arguments themselves.
+    bench_ = bench_side(outcome_.arguments.call, precision_, with_grad_);
+    OrSkip<PyValue> bench = run_forward(api_, bench_, run_options(false), SkipReason::kBenchFailed);
+    if (!bench) return bench.error();
+    bench_output_ = *std::move(bench);
+    OrSkip<PyValue> device = options_.recorded ? recorded_output() : device_output();
+    if (!device) return device.error();
+    device_output_ = *std::move(device);
+    const bool first_only = name_.bare_name == "npu_fusion_attention";
+    outcome_.forward = first_only ? pair_leaves(first_of(bench_output_), first_of(device_output_))
+                                  : pair_leaves(bench_output_, device_output_);
+    return std::nullopt;
+  }
+
+  OrSkip<PyValue> device_output() {
+    device_ = device_side(outcome_.arguments.call, options_.device, with_grad_);
+    OrSkip<PyValue> output =
+        run_forward(api_, device_, run_options(true), SkipReason::kDeviceFailed);
+    if (output && outcome_.arguments.float8_input) return narrowed(*output);
+    return output;
+  }
+
+  // Python's None, a value, or a tensor alone is recorded as a list of one.
+  OrSkip<PyValue> recorded_output() {
+    OrSkip<PyList> values = arguments::stored_values(record_.forward.output, options_.arguments);
+    if (!values) return std::unexpected(values.error());
+    if (bench_output_.as<PyList>() == nullptr && values->size() == 1) return values->front();
+    return PyValue{*std::move(values)};
+  }
+
+  std::optional<Skip> backward() {
+    OrSkip<PyList> arriving = arguments::build_gradients(record_, options_.arguments);
+    if (!arriving) return arriving.error();
+    outcome_.arriving = *std::move(arriving);
+    const auto bench =
+        run_backward(bench_, bench_output_, outcome_.arriving, SkipReason::kBenchFailed);
+    if (!bench) return bench.error();
+    return options_.recorded ? pair_with_recorded(*bench) : pair_with_device(*bench);
+  }
+
+  std::optional<Skip> pair_with_device(const std::vector<at::Tensor>& bench) {
+    const auto device =
+        run_backward(device_, device_output_, outcome_.arriving, SkipReason::kDeviceFailed);
+    if (!device) return device.error();
+    outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), as_values(*device));
+    return std::nullopt;
+  }
+
+  std::optional<Skip> pair_with_recorded(const std::vector<at::Tensor>& bench) {
+    OrSkip<PyList> stored = arguments::stored_values(record_.backward->output, options_.arguments);
+    if (!stored) return stored.error();
+    OrSkip<RecordedGradients> device = match_gradients(bench_.inputs, bench, *stored);
+    if (!device) return device.error();
+    outcome_.note = device->note;
+    outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), device->values);
+    return std::nullopt;
+  }
+
+  const dump::CallRecord& record_;
+  const CallName& name_;
+  const Api& api_;
+  const ExecuteOptions& options_;
+  Precision precision_;
+  bool with_grad_ = false;
+  Side bench_, device_;
+  PyValue bench_output_, device_output_;
+  CallOutcome outcome_;
+};
+
+void pair_into(const PyValue& bench, const PyValue* device, const std::string& path,
+               std::vector<LeafPair>& pairs);
+
+void pair_lists(const PyList& bench, const PyList& device, const std::string& path,
+                std::vector<LeafPair>& pairs) {
+  for (std::size_t i = 0; i < bench.size(); ++i) {
+    pair_into(bench[i], i < device.size() ? &device[i] : nullptr,
+              path.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", path, i), pairs);
+  }
+}
+
+void pair_dicts(const PyDict& bench, const PyDict& device, const std::string& path,
+                std::vector<LeafPair>& pairs) {
+  for (std::size_t i = 0; i < bench.size(); ++i) {
+    const auto found = std::ranges::find(device, bench[i].first, &PyDict::value_type::first);
+    if (found == device.end() || bench.size() != device.size()) {
+      pairs.push_back({path, LeafPair::State::kKeysDiffer, {}, {}});
+      return;
+    }
+    pair_into(bench[i].second, &found->second, fmt::format("{}.{}", path, i), pairs);
+  }
+}
+
+void pair_into(const PyValue& bench, const PyValue* device, const std::string& path,
+               std::vector<LeafPair>& pairs) {
+  if (device == nullptr) {
+    pairs.push_back({path, LeafPair::State::kDeviceMissing, bench, {}});
+    return;
+  }
+  const auto* bench_list = bench.as<PyList>();
+  const auto* device_list = device->as<PyList>();
+  if (bench_list != nullptr && device_list != nullptr) {
+    return pair_lists(*bench_list, *device_list, path, pairs);
+  }
+  const auto* bench_dict = bench.as<PyDict>();
+  const auto* device_dict = device->as<PyDict>();
+  if (bench_dict != nullptr && device_dict != nullptr) {
+    return pair_dicts(*bench_dict, *device_dict, path, pairs);
+  }
+  pairs.push_back({path, LeafPair::State::kBoth, bench, *device});
+}
+
+}  // namespace
+
+std::vector<LeafPair> pair_leaves(const PyValue& bench, const PyValue& device) {
+  std::vector<LeafPair> pairs;
+  const bool list = bench.as<PyList>() != nullptr && device.as<PyList>() != nullptr;
+  pair_into(bench, &device, list ? "" : "0", pairs);
+  return pairs;
+}
+
+std::optional<CallName> split_name(std::string_view full_name) {
+  const std::size_t first = full_name.find('.');
+  const std::size_t last = full_name.rfind('.');
+  if (first == std::string_view::npos || first == last) return std::nullopt;
+  const std::string_view bare = full_name.substr(first + 1, last - first - 1);
+  if (std::ranges::count(bare, '.') > 1) return std::nullopt;
+  return CallName{full_name.substr(0, first), bare};
+}
+
+OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options) {
+  const auto name = split_name(record.full_name);
+  if (!name || name->type == "Distributed" || name->type == "MindSpeed") {
+    return skip(SkipReason::kNotSupported,
+                fmt::format("API {} not support for acc_check. SKIP.", record.full_name));
+  }
+  const Api* api = find_api(name->type, name->bare_name);
+  if (api == nullptr) return unknown(record.full_name, *name);
+  return Execution(record, *name, *api, options).run();
+}
+
+}  // namespace msprobe::execute

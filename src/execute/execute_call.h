@@ -1,0 +1,56 @@
+// A recorded call, run on both sides, and what came out, leaf beside leaf.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments/build.h"
+#include "arguments/py_value.h"
+#include "core/skip.h"
+#include "dump/call_record.h"
+
+namespace msprobe::execute {
+
+using arguments::PyValue;
+
+struct ExecuteOptions {
+  arguments::Options arguments;
+  at::Device device = at::kCPU;
+  bool recorded = false;  // the device's outputs are those stored in the dump
+  bool raise = true;      // off: the benchmark computes in the recorded precision
+};
+
+struct LeafPair {
+  enum class State : std::uint8_t { kBoth, kDeviceMissing, kKeysDiffer };
+  std::string path;  // "0", "1.0"
+  State state = State::kBoth;
+  PyValue bench;
+  PyValue device;
+  bool of_keyword = false;  // the gradient of a keyword argument
+};
+
+// Leaves depth first; a value that is no list stands at "0".
+std::vector<LeafPair> pair_leaves(const PyValue& bench, const PyValue& device);
+
+struct CallOutcome {
+  arguments::Arguments arguments;  // as built; on the CPU an in-place operator has changed them
+  std::vector<LeafPair> forward;
+  std::vector<LeafPair> backward;
+  arguments::PyList arriving;  // the gradients that were sent backward
+  std::optional<Skip> backward_skip;
+  std::string note;
+};
+
+// Type and bare name of "Type.name.index" or "Type.namespace.name.index"; empty for another form.
+struct CallName {
+  std::string_view type;
+  std::string_view bare_name;
+};
+std::optional<CallName> split_name(std::string_view full_name);
+
+OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options);
+
+}  // namespace msprobe::execute

@@ -1,0 +1,139 @@
+#include "execute/precision.h"
+
+#include <algorithm>
+#include <set>
+
+#include "execute/tree.h"
+#include "libtorch/dtypes.h"
+
+namespace msprobe::execute {
+namespace {
+
+using arguments::PyCall;
+
+// Conversions and reinterpretations: raising would change what they are asked to do.
+constexpr std::string_view kNeverRaised[] = {"type_as"};
+// Convolutions in float32 are checked against HF32, in float32.
+constexpr std::string_view kFloatStays[] = {"conv1d", "conv2d"};
+// What autocast runs in the lower precision (ATen/autocast_mode.h, lower_precision_fp), as APIs.
+constexpr std::string_view kRoundedByAutocast[] = {
+    "__matmul__",
+    "__rmatmul__",
+    "_convolution",
+    "addbmm",
+    "addmm",
+    "addmv",
+    "addr",
+    "baddbmm",
+    "bilinear",
+    "bmm",
+    "chain_matmul",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "convolution",
+    "einsum",
+    "gru",
+    "gru_cell",
+    "linalg.matmul",
+    "linalg.multi_dot",
+    "linalg.vecdot",
+    "linear",
+    "lstm",
+    "lstm_cell",
+    "matmul",
+    "mm",
+    "multi_head_attention_forward",
+    "mv",
+    "prelu",
+    "rnn_relu",
+    "rnn_tanh",
+    "scaled_dot_product_attention",
+};
+static_assert(std::ranges::is_sorted(kRoundedByAutocast));
+
+bool is_half(at::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
+
+template <class Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::ranges::find(names, name) != std::end(names);
+}
+
+struct Seen {
+  std::set<at::ScalarType> floats;  // float16, bfloat16, float32
+  bool dtype_argument = false;
+};
+
+Seen look_at(const PyCall& call) {
+  Seen seen;
+  const auto look = [&](const PyValue& leaf) {
+    if (leaf.as<at::ScalarType>() != nullptr) seen.dtype_argument = true;
+    const auto* tensor = leaf.as<at::Tensor>();
+    if (tensor == nullptr) return;
+    const at::ScalarType type = tensor->scalar_type();
+    if (is_half(type) || type == at::kFloat) seen.floats.insert(type);
+  };
+  for (const PyValue& value : call.args) for_each_leaf(value, look);
+  for (const auto& [name, value] : call.kwargs) for_each_leaf(value, look);
+  return seen;
+}
+
+// The dtype of the first recorded output, where it is a floating one.
+c10::optional<at::ScalarType> recorded_float(const dump::CallRecord& record) {
+  if (record.forward.output.empty()) return c10::nullopt;
+  const auto* tensor = record.forward.output.front().as<dump::TensorRecord>();
+  if (tensor == nullptr || !tensor->dtype || !is_float(*tensor->dtype)) return c10::nullopt;
+  const auto type = libtorch::scalar_type(*tensor->dtype);
+  return type ? c10::optional<at::ScalarType>(*type) : c10::nullopt;
+}
+
+// Autocast leaves no mark in a dump but this: an output of another dtype than the inputs have, or
+// inputs that do not go together.
+c10::optional<at::ScalarType> autocast_of(const Seen& seen, c10::optional<at::ScalarType> output) {
+  if (seen.floats.empty()) return c10::nullopt;
+  const bool mixed = seen.floats.size() > 1;
+  if (!mixed && (!output || *output == *seen.floats.begin())) return c10::nullopt;
+  if (output && is_half(*output)) return output;
+  if (seen.floats.contains(at::kBFloat16)) return at::kBFloat16;
+  if (seen.floats.contains(at::kHalf)) return at::kHalf;
+  return c10::nullopt;
+}
+
+}  // namespace
+
+at::ScalarType Precision::raised(at::ScalarType type) const {
+  if (!raise) return type;
+  switch (type) {
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kFloat:
+      return type == at::kFloat && target == at::kFloat ? at::kFloat : target;
+    case at::kComplexHalf:
+      return at::kComplexFloat;
+    case at::kComplexFloat:
+      return target == at::kDouble ? at::kComplexDouble : type;
+    default:
+      return at::isFloat8Type(type) ? at::kFloat : type;
+  }
+}
+
+Precision precision_of(const PyCall& call, const dump::CallRecord& record,
+                       std::string_view bare_name) {
+  const Seen seen = look_at(call);
+  Precision precision;
+  precision.raise =
+      !contains(kNeverRaised, bare_name) && !(bare_name == "view" && seen.dtype_argument);
+  const bool only_float = seen.floats.empty() || seen.floats == std::set{at::kFloat};
+  precision.target = only_float && !contains(kFloatStays, bare_name) ? at::kDouble : at::kFloat;
+  const auto output = recorded_float(record);
+  precision.autocast = autocast_of(seen, output);
+  precision.round_inputs = precision.autocast && output == precision.autocast &&
+                           !seen.dtype_argument && contains(kRoundedByAutocast, bare_name);
+  return precision;
+}
+
+}  // namespace msprobe::execute

@@ -1,0 +1,153 @@
+#include "execute/side.h"
+
+#include <new>
+
+#include <fmt/format.h>
+
+#include "execute/tree.h"
+#include "libtorch/autocast.h"
+
+namespace msprobe::execute {
+namespace {
+
+// Builds a side out of what `change` makes of each leaf; `change` returns detached tensors.
+template <class Change>
+Side side_of(const PyCall& call, bool with_grad, const Change& change) {
+  Side side;
+  const auto copy = [&](bool of_keyword) {
+    return [&, of_keyword](const PyValue& leaf) {
+      PyValue changed = change(leaf);
+      const auto* source = leaf.as<at::Tensor>();
+      if (source == nullptr) return changed;
+      Input input{of_keyword, {}};
+      if (with_grad && source->requires_grad()) {
+        input.edge = libtorch::watch(std::get<at::Tensor>(changed.data));
+      }
+      side.inputs.push_back(input);
+      return changed;
+    };
+  };
+  side.call.output_shape = call.output_shape;
+  side.call.args.reserve(call.args.size());
+  for (const PyValue& value : call.args) side.call.args.push_back(map_leaves(value, copy(false)));
+  side.call.kwargs.reserve(call.kwargs.size());
+  for (const auto& [name, value] : call.kwargs) {
+    side.call.kwargs.emplace_back(name, map_leaves(value, copy(true)));
+  }
+  return side;
+}
+
+at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision) {
+  at::Tensor copy = tensor.detach();
+  const at::ScalarType type = copy.scalar_type();
+  if (precision.round_inputs && type == at::kFloat) copy = copy.to(*precision.autocast);
+  return copy.to(precision.raised(type), /*non_blocking=*/false, /*copy=*/true);
+}
+
+void seed_generator(at::Device device, std::uint64_t seed) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+template <class T>
+bool is_out_of_memory(const T& error) {
+  return std::string_view(error.what()).find("not enough memory") != std::string_view::npos;
+}
+
+// LibTorch throws; here it becomes a reason and a text.
+template <class Run>
+auto caught(SkipReason reason, const Run& run) -> OrSkip<decltype(run())> {
+  try {
+    return run();
+  } catch (const BindError& error) {
+    return skip(SkipReason::kBind, error.what());
+  } catch (const std::bad_alloc&) {
+    return skip(SkipReason::kOutOfMemory, "out of memory");
+  } catch (const c10::Error& error) {
+    return skip(is_out_of_memory(error) ? SkipReason::kOutOfMemory : reason,
+                error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return skip(reason, error.what());
+  }
+}
+
+// The gradients that arrive are listed per output, or per tensor where outputs are nested.
+std::vector<at::Tensor> leaves_for(const PyValue& output, std::size_t arriving) {
+  std::vector<at::Tensor> leaves;
+  const auto* list = output.as<PyList>();
+  if (list != nullptr && list->size() == arriving) {
+    for (const PyValue& item : *list) {
+      const auto* tensor = item.as<at::Tensor>();
+      leaves.push_back(tensor == nullptr ? at::Tensor() : *tensor);
+    }
+    return leaves;
+  }
+  for_each_tensor(output, [&](const at::Tensor& tensor) { leaves.push_back(tensor); });
+  return leaves;
+}
+
+at::Tensor as_weight(const at::Tensor& gradient, const at::Tensor& output) {
+  return gradient.detach().to(output.options().dtype(output.scalar_type()));
+}
+
+}  // namespace
+
+Side bench_side(const PyCall& call, const Precision& precision, bool with_grad) {
+  return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
+    if (const auto* tensor = leaf.as<at::Tensor>()) return {raised_copy(*tensor, precision)};
+    if (const auto* dtype = leaf.as<at::ScalarType>()) return {precision.raised(*dtype)};
+    return leaf;
+  });
+}
+
+Side device_side(const PyCall& call, at::Device device, bool with_grad) {
+  return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
+    if (const auto* tensor = leaf.as<at::Tensor>()) return {tensor->detach().to(device)};
+    if (leaf.as<at::Device>() != nullptr) return {device};
+    return leaf;
+  });
+}
+
+OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& options,
+                            SkipReason reason) {
+  return caught(reason, [&] {
+    const at::AutoGradMode grad_mode(options.with_grad);
+    std::optional<libtorch::AutocastScope> autocast;
+    if (options.autocast) autocast.emplace(options.device.type(), *options.autocast);
+    seed_generator(at::kCPU, options.seed);
+    if (!options.device.is_cpu()) seed_generator(options.device, options.seed);
+    return api(side.call);
+  });
+}
+
+OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
+                                             const PyList& arriving, SkipReason reason) {
+  return caught(reason, [&] {
+    const std::vector<at::Tensor> leaves = leaves_for(output, arriving.size());
+    std::vector<at::Tensor> outputs;
+    std::vector<at::Tensor> weights;
+    for (std::size_t i = 0; i < std::min(leaves.size(), arriving.size()); ++i) {
+      const auto* gradient = arriving[i].as<at::Tensor>();
+      if (gradient == nullptr || !leaves[i].defined() || !leaves[i].requires_grad()) continue;
+      outputs.push_back(leaves[i]);
+      weights.push_back(as_weight(*gradient, leaves[i]));
+    }
+    if (outputs.empty())
+      throw BindError("no output with a recorded gradient can be differentiated");
+    std::vector<libtorch::Edge> edges;
+    for (const Input& input : side.inputs) {
+      if (input.edge.is_valid()) edges.push_back(input.edge);
+    }
+    std::vector<at::Tensor> found;
+    if (!edges.empty()) found = libtorch::gradients(outputs, weights, edges);
+    std::vector<at::Tensor> gradients;
+    std::size_t next = 0;
+    for (const Input& input : side.inputs) {
+      gradients.push_back(input.edge.is_valid() ? found[next++] : at::Tensor());
+    }
+    return gradients;
+  });
+}
+
+}  // namespace msprobe::execute

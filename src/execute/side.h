@@ -1,0 +1,46 @@
+// One side of a call: its own copy of the arguments, run forward and backward.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/skip.h"
+#include "execute/api.h"
+#include "execute/precision.h"
+#include "libtorch/autograd.h"
+
+namespace msprobe::execute {
+
+struct Input {
+  bool of_keyword = false;
+  libtorch::Edge edge;  // invalid: not differentiated for
+};
+
+struct Side {
+  PyCall call;
+  std::vector<Input> inputs;  // every tensor: positional ones depth first, then keyword ones
+};
+
+// Copies in raised precision, rounded first where autocast would round.
+Side bench_side(const PyCall& call, const Precision& precision, bool with_grad);
+// As recorded, on `device`. On the CPU the tensors are those of `call` itself, not copies.
+Side device_side(const PyCall& call, at::Device device, bool with_grad);
+
+struct RunOptions {
+  std::uint64_t seed = 0;
+  bool with_grad = false;
+  c10::optional<at::ScalarType> autocast;
+  at::Device device = at::kCPU;
+};
+
+// The one place where what LibTorch throws becomes a value. `reason` is kBenchFailed or
+// kDeviceFailed.
+OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& options,
+                            SkipReason reason);
+
+// One gradient per input; undefined where it has none. `arriving`: the gradients at the outputs,
+// None where an output has none.
+OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
+                                             const PyList& arriving, SkipReason reason);
+
+}  // namespace msprobe::execute

@@ -1,0 +1,42 @@
+#include "libtorch/autograd.h"
+
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <torch/csrc/autograd/variable.h>
+
+namespace msprobe::libtorch {
+namespace {
+
+// Nodes are held by shared_ptr, in later versions by an intrusive one.
+template <class Pointer>
+Pointer make_identity() {
+  using torch::autograd::Identity;
+  if constexpr (std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>) {
+    return std::make_shared<Identity>();
+  } else {
+    return c10::make_intrusive<Identity>();
+  }
+}
+
+}  // namespace
+
+Edge watch(at::Tensor& tensor) {
+  torch::autograd::create_gradient_edge(tensor, make_identity<decltype(Edge::function)>());
+  return torch::autograd::impl::gradient_edge(tensor);
+}
+
+std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs,
+                                  const std::vector<at::Tensor>& weights,
+                                  const std::vector<Edge>& edges) {
+  torch::autograd::edge_list roots;
+  roots.reserve(outputs.size());
+  for (const at::Tensor& output : outputs) {
+    roots.push_back(torch::autograd::impl::gradient_edge(output));
+  }
+  return torch::autograd::Engine::get_default_engine().execute(roots, weights, /*keep_graph=*/false,
+                                                               /*create_graph=*/false,
+                                                               /*accumulate_grad=*/false, edges);
+}
+
+}  // namespace msprobe::libtorch

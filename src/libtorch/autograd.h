@@ -1,0 +1,22 @@
+// Reverse-mode differentiation with respect to chosen inputs.
+#pragma once
+
+#include <vector>
+
+#include "libtorch/aten.h"
+
+namespace msprobe::libtorch {
+
+using Edge = torch::autograd::Edge;
+
+// Makes a detached tensor one that is differentiated for, though not a leaf: in-place operators may
+// change it. No data is copied. The edge names it as it is now.
+Edge watch(at::Tensor& tensor);
+
+// The gradients of `outputs`, weighted by `weights`, with respect to each edge; undefined where an
+// edge has no part in them. Throws what the operators throw.
+std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs,
+                                  const std::vector<at::Tensor>& weights,
+                                  const std::vector<Edge>& edges);
+
+}  // namespace msprobe::libtorch

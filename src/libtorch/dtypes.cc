@@ -1,0 +1,76 @@
+#include "libtorch/dtypes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <torch/version.h>
+
+namespace msprobe::libtorch {
+namespace {
+
+struct Row {
+  DType dtype;
+  at::ScalarType type;
+};
+constexpr Row kRows[] = {
+    {DType::kBool, at::kBool},
+    {DType::kUInt8, at::kByte},
+    {DType::kInt8, at::kChar},
+    {DType::kInt16, at::kShort},
+    {DType::kInt32, at::kInt},
+    {DType::kInt64, at::kLong},
+    {DType::kFloat16, at::kHalf},
+    {DType::kBFloat16, at::kBFloat16},
+    {DType::kFloat32, at::kFloat},
+    {DType::kFloat64, at::kDouble},
+    {DType::kComplex32, at::kComplexHalf},
+    {DType::kComplex64, at::kComplexFloat},
+    {DType::kComplex128, at::kComplexDouble},
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+    {DType::kUInt16, at::kUInt16},
+    {DType::kUInt32, at::kUInt32},
+    {DType::kUInt64, at::kUInt64},
+#endif
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
+    {DType::kFloat8E4M3, at::kFloat8_e4m3fn},
+    {DType::kFloat8E5M2, at::kFloat8_e5m2},
+#endif
+};
+
+}  // namespace
+
+std::optional<at::ScalarType> scalar_type(DType dtype) {
+  const auto found = std::ranges::find(kRows, dtype, &Row::dtype);
+  if (found == std::end(kRows)) return std::nullopt;
+  return found->type;
+}
+
+std::optional<DType> dtype_of(at::ScalarType type) {
+  const auto found = std::ranges::find(kRows, type, &Row::type);
+  if (found == std::end(kRows)) return std::nullopt;
+  return found->dtype;
+}
+
+std::string text(at::ScalarType type) {
+  if (const auto dtype = dtype_of(type)) return std::string(msprobe::text(*dtype));
+  std::string name = c10::toString(type);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return "torch." + name;
+}
+
+at::Tensor copy_of(const Tensor& tensor) {
+  at::Tensor copy = at::empty(tensor.shape, at::TensorOptions(*scalar_type(tensor.dtype)));
+  if (!tensor.bytes.empty()) {
+    std::memcpy(copy.data_ptr(), tensor.bytes.data(), tensor.bytes.size());
+  }
+  return copy;
+}
+
+TensorView view_of(const at::Tensor& tensor) {
+  const auto* bytes = static_cast<const std::byte*>(tensor.data_ptr());
+  return {*dtype_of(tensor.scalar_type()),
+          {tensor.sizes().data(), tensor.sizes().size()},
+          {bytes, tensor.nbytes()}};
+}
+
+}  // namespace msprobe::libtorch

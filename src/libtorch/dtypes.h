@@ -1,0 +1,25 @@
+// Our dtypes and tensors beside LibTorch's.
+#pragma once
+
+#include <optional>
+
+#include "core/dtype.h"
+#include "core/tensor.h"
+#include "libtorch/aten.h"
+
+namespace msprobe::libtorch {
+
+// Empty where this LibTorch has no such type.
+std::optional<at::ScalarType> scalar_type(DType dtype);
+std::optional<DType> dtype_of(at::ScalarType type);
+
+// "torch.float16", also for types that only LibTorch knows ("torch.qint8").
+std::string text(at::ScalarType type);
+
+// A copy in LibTorch's own memory. REQUIRES: scalar_type(tensor.dtype).
+at::Tensor copy_of(const Tensor& tensor);
+
+// REQUIRES: on the CPU, contiguous, strided, of a dtype we know; outlives the view.
+TensorView view_of(const at::Tensor& tensor);
+
+}  // namespace msprobe::libtorch
