@@ -53,6 +53,7 @@ class Bound {
   Bound(const Signature& signature, const PyCall& call);
 
   const PyValue& value(std::string_view name) const;
+  bool has(std::string_view name) const;    // the signature does
   bool given(std::string_view name) const;  // by the caller, not by default
   bool is_none(std::string_view name) const { return value(name).is_none(); }
   const PyCall& call() const { return *call_; }

@@ -12,7 +12,9 @@ namespace msprobe::execute {
 namespace {
 
 using Rows = std::span<const ApiRow> (*)();
-constexpr Rows kFamilies[] = {&operator_rows, &index_rows};
+constexpr Rows kFamilies[] = {&attention_rows, &index_rows,    &loss_rows,
+                              &nn_rows,        &operator_rows, &pooling_rows,
+                              &tensor_rows,    &torch_rows,    &vision_rows};
 
 // APIs that are an ATen operator under another name.
 struct AliasRow {
@@ -87,6 +89,7 @@ std::unique_ptr<Api> make_aten_api(std::string_view name, Style style) {
 std::unique_ptr<Api> make_api(std::string_view type, std::string_view bare_name) {
   const std::string api = fmt::format("{}.{}", type, bare_name);
   if (const ApiRow* row = find_row(api)) return std::make_unique<Api>(*row);
+  if (const HandOnRow* row = find_hand_on(api)) return std::make_unique<Api>(*row);
   const auto style = std::ranges::find(kStyles, type, &TypeStyle::type);
   if (style == std::end(kStyles)) return nullptr;
   const auto alias = std::ranges::find(kAliases, api, &AliasRow::api);
@@ -96,8 +99,9 @@ std::unique_ptr<Api> make_api(std::string_view type, std::string_view bare_name)
 }  // namespace
 
 PyValue Api::operator()(const PyCall& call) const {
-  if (adapter_ == nullptr) return call_overloads(overloads_, call);
-  return adapter_(Bound(signature_, call));
+  if (adapter_ != nullptr) return adapter_(Bound(signature_, call));
+  if (hand_on_ != nullptr) return hand_on(*hand_on_, Bound(signature_, call));
+  return call_overloads(overloads_, call);
 }
 
 const Api* find_api(std::string_view type, std::string_view bare_name) {

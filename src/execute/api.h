@@ -1,4 +1,5 @@
-// Api: what a recorded name stands for: an adapter row, or the overloads of an ATen operator.
+// Api: what a recorded name stands for: an adapter row, a hand-on row, or the overloads of an ATen
+// operator.
 #pragma once
 
 #include <memory>
@@ -6,6 +7,7 @@
 #include <string_view>
 
 #include "execute/adapter.h"
+#include "execute/hand_on.h"
 #include "execute/overload.h"
 
 namespace msprobe::execute {
@@ -13,6 +15,7 @@ namespace msprobe::execute {
 class Api {
  public:
   explicit Api(const ApiRow& row) : signature_(row.signature), adapter_(row.run) {}
+  explicit Api(const HandOnRow& row) : signature_(row.signature), hand_on_(&row) {}
   explicit Api(OverloadSet overloads) : signature_(""), overloads_(std::move(overloads)) {}
 
   // Throws BindError, and whatever the operator throws.
@@ -21,6 +24,7 @@ class Api {
  private:
   Signature signature_;
   Adapter adapter_ = nullptr;
+  const HandOnRow* hand_on_ = nullptr;
   OverloadSet overloads_;
 };
 
@@ -32,7 +36,14 @@ const Api* find_api(std::string_view type, std::string_view bare_name);
 PyValue call_aten(std::string_view name, const PyCall& call, Style style = Style::kFunction);
 
 // The rows, one function per family.
-std::span<const ApiRow> operator_rows();
+std::span<const ApiRow> attention_rows();
 std::span<const ApiRow> index_rows();
+std::span<const ApiRow> loss_rows();
+std::span<const ApiRow> nn_rows();
+std::span<const ApiRow> operator_rows();
+std::span<const ApiRow> pooling_rows();
+std::span<const ApiRow> tensor_rows();
+std::span<const ApiRow> torch_rows();
+std::span<const ApiRow> vision_rows();
 
 }  // namespace msprobe::execute

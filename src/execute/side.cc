@@ -50,9 +50,11 @@ void seed_generator(at::Device device, std::uint64_t seed) {
   generator.set_current_seed(seed);
 }
 
-template <class T>
-bool is_out_of_memory(const T& error) {
-  return std::string_view(error.what()).find("not enough memory") != std::string_view::npos;
+bool is_out_of_memory(const c10::Error& error) {
+  const std::string_view text = error.what_without_backtrace();
+  return text.find("can't allocate memory") != std::string_view::npos ||
+         text.find("not enough memory") != std::string_view::npos ||
+         text.find("out of memory") != std::string_view::npos;
 }
 
 // LibTorch throws; here it becomes a reason and a text.

@@ -150,6 +150,11 @@ std::size_t Bound::index(std::string_view name) const {
 
 const PyValue& Bound::value(std::string_view name) const { return *values_[index(name)]; }
 
+bool Bound::has(std::string_view name) const {
+  const auto& parameters = signature_->parameters();
+  return std::ranges::find(parameters, name, &Signature::Parameter::name) != parameters.end();
+}
+
 bool Bound::given(std::string_view name) const { return given_[index(name)]; }
 
 }  // namespace msprobe::execute
