@@ -19,25 +19,35 @@ namespace msprobe::measure::HWY_NAMESPACE {
 template <class Traits>
 class AnyVectors {
  public:
-  explicit AnyVectors(const Pair& pair) : pair_(pair) {}
+  explicit AnyVectors(const Pair& pair)
+      : eps_(set(pair.format.eps)),
+        smallest_normal_(set(pair.format.device.smallest_normal)),
+        overflow_(set(pair.format.device.overflow)),
+        rounding_(set(pair.format.device.rounding)),
+        infinite_from_(set(pair.format.infinite_from)),
+        nan_above_(set(pair.format.nan_above)),
+        ulp_scale_(hn::Set(Signed(), ulp_scale(pair.format.ulp_mantissa_bits))),
+        small_value_(set(pair.thresholds.small_value)),
+        small_value_atol_(set(pair.thresholds.small_value_atol)),
+        absolute_small_value_atol_(set(pair.thresholds.absolute_small_value_atol)),
+        rtol_(set(pair.thresholds.rtol)),
+        ulp_count_(set(pair.thresholds.ulp_count)) {}
 
   HWY_INLINE void add(Vector device, Vector bench) {
-    const FloatFormat& format = pair_.format.device;
     const Vector magnitude = hn::Abs(bench);
     const Vector error = hn::Abs(hn::Sub(device, bench));
-    const Vector relative = hn::Div(error, hn::Add(magnitude, set(pair_.format.eps)));
-    const Vector power = hn::Max(power_of_two_below(magnitude), set(format.smallest_normal));
+    const Vector relative = hn::Div(error, hn::Add(magnitude, eps_));
+    const Vector power = hn::Max(power_of_two_below(magnitude), smallest_normal_);
     const Mask finite =
-        hn::And(hn::Lt(hn::Abs(device), set(kInfinity)), hn::Lt(magnitude, set(format.overflow)));
-    Vector cast = Traits::kRounds ? round_bench(bench, power, set(format.rounding)) : bench;
-    Vector units =
-        ulp_error(error, power, hn::Set(Signed(), ulp_scale(pair_.format.ulp_mantissa_bits)));
+        hn::And(hn::Lt(hn::Abs(device), set(kInfinity)), hn::Lt(magnitude, overflow_));
+    Vector cast = Traits::kRounds ? round_bench(bench, power, rounding_) : bench;
+    Vector units = ulp_error(error, power, ulp_scale_);
     Vector error_or_zero = error;
     if (HWY_UNLIKELY(!hn::AllTrue(Doubles(), finite))) {
       add_not_finite(device, bench, finite);
       error_or_zero = hn::IfThenZeroElse(hn::IsNaN(error), error);
-      cast = hn::IfThenElse(hn::Ge(magnitude, set(format.overflow)),
-                            hn::CopySign(set(kInfinity), bench), cast);
+      cast =
+          hn::IfThenElse(hn::Ge(magnitude, overflow_), hn::CopySign(set(kInfinity), bench), cast);
       units = hn::IfThenElse(hn::Eq(magnitude, set(kInfinity)), set(kNaN), units);
     }
     count_ += hn::Lanes(Doubles());
@@ -45,9 +55,9 @@ class AnyVectors {
     device_squares_ = hn::MulAdd(device, device, device_squares_);
     bench_squares_ = hn::MulAdd(bench, bench, bench_squares_);
     error_max_ = hn::Max(error_max_, error_or_zero);
-    signs_.add(hn::Gt(device, cast), hn::Lt(device, cast));
-    equal_and_within_100_.add(hn::Eq(device, bench), hn::Lt(relative, set(0.01)));
-    within_.add(hn::Lt(relative, set(0.001)), hn::Lt(relative, set(0.0001)));
+    signs_.add(Doubles(), hn::Gt(device, cast), hn::Lt(device, cast));
+    equal_and_within_100_.add(Doubles(), hn::Eq(device, bench), hn::Lt(relative, set(0.01)));
+    within_.add(Doubles(), hn::Lt(relative, set(0.001)), hn::Lt(relative, set(0.0001)));
     if (Traits::kUlp) {
       ulp_sum_ = hn::Add(ulp_sum_, units);
       ulp_max_ = hn::Max(ulp_max_, units);
@@ -55,12 +65,14 @@ class AnyVectors {
     add_by_size(finite, magnitude, error, relative, units);
   }
 
+  double max_relative_error() const { return maximum(relative_max_); }
+
   // What was found in the elements added.
   Tally tally() const {
     Tally tally;
     tally.count = count_;
     tally.max_abs_error = error_nan_ ? kNaN : maximum(error_max_);
-    tally.max_relative_error = maximum(relative_max_);
+    tally.max_relative_error = max_relative_error();
     tally.products = {.dot = total(dot_),
                       .device_squares = total(device_squares_),
                       .bench_squares = total(bench_squares_)};
@@ -90,14 +102,13 @@ class AnyVectors {
  private:
   HWY_INLINE void add_by_size(Mask finite, Vector magnitude, Vector error, Vector relative,
                               Vector units) {
-    const Thresholds& limits = pair_.thresholds;
-    const Mask small = hn::And(finite, hn::Le(magnitude, set(limits.small_value)));
+    const Mask small = hn::And(finite, hn::Le(magnitude, small_value_));
     const Mask normal = hn::AndNot(small, finite);
-    small_and_normal_.add(small, normal);
-    small_errors_.add(hn::And(small, hn::Gt(error, set(limits.small_value_atol))),
-                      hn::And(small, hn::Gt(error, set(limits.absolute_small_value_atol))));
-    ulp_and_relative_errors_.add(hn::Gt(units, set(limits.ulp_count)),
-                                 hn::And(normal, hn::Gt(relative, set(limits.rtol))));
+    small_and_normal_.add(Doubles(), small, normal);
+    small_errors_.add(Doubles(), hn::And(small, hn::Gt(error, small_value_atol_)),
+                      hn::And(small, hn::Gt(error, absolute_small_value_atol_)));
+    ulp_and_relative_errors_.add(Doubles(), hn::Gt(units, ulp_count_),
+                                 hn::And(normal, hn::Gt(relative, rtol_)));
     const Vector normal_error = hn::IfThenElseZero(normal, error);
     const Vector normal_relative = hn::IfThenElseZero(normal, relative);
     error_squares_ = hn::MulAdd(normal_error, normal_error, error_squares_);
@@ -108,12 +119,11 @@ class AnyVectors {
   // The lanes that are not finite: which of them behave otherwise than bench rounded to the
   // device's dtype.
   HWY_INLINE void add_not_finite(Vector device, Vector bench, Mask finite) {
-    const PairFormat& format = pair_.format;
     const Vector magnitude = hn::Abs(bench);
     const Mask nan = hn::IsNaN(device);
-    const Mask wants_nan = hn::Or(hn::IsNaN(bench), hn::Gt(magnitude, set(format.nan_above)));
+    const Mask wants_nan = hn::Or(hn::IsNaN(bench), hn::Gt(magnitude, nan_above_));
     const Mask infinite = hn::Eq(hn::Abs(device), set(kInfinity));
-    const Mask wants_infinity = hn::AndNot(wants_nan, hn::Ge(magnitude, set(format.infinite_from)));
+    const Mask wants_infinity = hn::AndNot(wants_nan, hn::Ge(magnitude, infinite_from_));
     const Mask opposite = hn::Ne(hn::CopySign(set(1), device), hn::CopySign(set(1), bench));
     const Mask differs = hn::Or(hn::Or(hn::Xor(nan, wants_nan), hn::Xor(infinite, wants_infinity)),
                                 hn::And(hn::And(infinite, wants_infinity), opposite));
@@ -121,7 +131,19 @@ class AnyVectors {
     error_nan_ = error_nan_ || !hn::AllFalse(Doubles(), hn::IsNaN(hn::Sub(device, bench)));
   }
 
-  const Pair& pair_;
+  Vector eps_;
+  Vector smallest_normal_;
+  Vector overflow_;
+  Vector rounding_;
+  Vector infinite_from_;
+  Vector nan_above_;
+  Integers ulp_scale_;
+  Vector small_value_;
+  Vector small_value_atol_;
+  Vector absolute_small_value_atol_;
+  Vector rtol_;
+  Vector ulp_count_;
+
   Vector dot_ = set(0);
   Vector device_squares_ = set(0);
   Vector bench_squares_ = set(0);
@@ -131,12 +153,12 @@ class AnyVectors {
   Vector error_max_ = set(0);
   Vector relative_max_ = set(0);
   Vector ulp_max_ = set(0);
-  TwoCounters signs_;  // D above B', D below B'
-  TwoCounters equal_and_within_100_;
-  TwoCounters within_;  // R below 0.001 and 0.0001
-  TwoCounters ulp_and_relative_errors_;
-  TwoCounters small_and_normal_;
-  TwoCounters small_errors_;  // E above small_value_atol, above absolute_small_value_atol
+  TwoCounters<Doubles> signs_;  // D above B', D below B'
+  TwoCounters<Doubles> equal_and_within_100_;
+  TwoCounters<Doubles> within_;  // R below 0.001 and 0.0001
+  TwoCounters<Doubles> ulp_and_relative_errors_;
+  TwoCounters<Doubles> small_and_normal_;
+  TwoCounters<Doubles> small_errors_;  // E above small_value_atol, above absolute_small_value_atol
   std::uint64_t count_ = 0;
   std::uint64_t not_finite_errors_ = 0;
   bool error_nan_ = false;

@@ -31,6 +31,7 @@ Tally tally_with_target(const Pair& pair, std::size_t first, std::size_t count) 
 
 #include "measure/abs_max-inl.h"
 #include "measure/any_vectors-inl.h"
+#include "measure/clean_halves-inl.h"
 #include "measure/clean_vectors-inl.h"
 #include "measure/vectors-inl.h"
 
@@ -59,32 +60,39 @@ HWY_NOINLINE void add_any(AnyVectors<Traits>& any, const Device* device, const B
 // Walks `count` elements, a multiple of the lanes, a block at a time; block_of(done, n) says where
 // the elements done .. done + n - 1 lie. After a block with many vectors that are not clean, some
 // are spared the trial: a wrong guess costs as much as the short way saves.
-template <class Traits, class Device, class Bench, class BlockOf>
+template <class Traits, class Clean, class Device, class Bench, class BlockOf>
 Tally tally_blocks(const Pair& pair, std::size_t count, const BlockOf& block_of) {
-  CleanVectors<Traits> clean(pair);
+  Clean clean(pair);
   AnyVectors<Traits> any(pair);
   AbsMax<Device> device_max;
   AbsMax<Bench> bench_max;
-  const std::size_t lanes = hn::Lanes(Doubles());
+  const std::size_t lanes = Clean::lanes();
   std::size_t spared = 0;
   for (std::size_t done = 0; done < count; done += kBlock) {
     const std::size_t n = std::min(kBlock, count - done);
     const auto [device, bench] = block_of(done, n);
+    if (spared > 0) {
+      spared -= 1;
+      add_any(any, device, bench, n);
+    } else {
+      std::size_t refused = 0;
+      for (std::size_t i = 0; i < n; i += lanes) {
+        if (HWY_UNLIKELY(!clean.add(device + i, bench + i))) {
+          add_any(any, device + i, bench + i, lanes);
+          if constexpr (Clean::kFloatSum > 0) clean.raise_largest(any.max_relative_error());
+          refused += lanes;
+        }
+        if constexpr (Clean::kFloatSum > 0) {
+          if ((i + lanes) % Clean::kFloatSum == 0) clean.flush();
+        }
+      }
+      if (refused > n / 4) spared = kSparedBlocks;
+    }
+    // The block is in the cache now.
     device_max.add(device, n);
     bench_max.add(bench, n);
-    if (spared > 0) {
-      add_any(any, device, bench, n);
-      spared -= 1;
-      continue;
-    }
-    std::size_t not_clean = 0;
-    for (std::size_t i = 0; i < n; i += lanes) {
-      if (HWY_LIKELY(clean.add(load(device + i), load(bench + i)))) continue;
-      add_any(any, device + i, bench + i, lanes);
-      not_clean += lanes;
-    }
-    if (not_clean > n / 4) spared = kSparedBlocks;
   }
+  if constexpr (Clean::kFloatSum > 0) clean.flush();
   Tally tally = any.tally();
   merge(tally, clean.tally(count - tally.count));
   tally.device_abs_max = device_max.value();
@@ -99,7 +107,7 @@ Tally with_rest(Tally tally, const Pair& pair, std::size_t first, std::size_t co
   return tally;
 }
 
-std::size_t whole_vectors(std::size_t count) { return count - count % hn::Lanes(Doubles()); }
+std::size_t whole_vectors(std::size_t count) { return count - count % hn::Lanes(Floats()); }
 
 // The elements as they lie in memory.
 template <class Device, class Bench>
@@ -108,9 +116,12 @@ Tally tally_stored(const Pair& pair, std::size_t first, std::size_t count) {
   constexpr std::size_t kArrayBytes = kDeviceArrayIsSingle ? sizeof(float) : sizeof(Device);
   using PairTraits =
       Traits<(sizeof(Bench) > kArrayBytes), !std::is_same_v<Device, double>, sizeof(Device) == 2>;
+  constexpr bool kFloatsSuffice = sizeof(Device) == 2 && sizeof(Bench) <= 4;
+  using Clean =
+      std::conditional_t<kFloatsSuffice, CleanHalves<PairTraits>, CleanVectors<PairTraits> >;
   const auto* device = reinterpret_cast<const Device*>(pair.device.bytes.data()) + first;
   const auto* bench = reinterpret_cast<const Bench*>(pair.bench.bytes.data()) + first;
-  const Tally tally = tally_blocks<PairTraits, Device, Bench>(
+  const Tally tally = tally_blocks<PairTraits, Clean, Device, Bench>(
       pair, whole_vectors(count),
       [=](std::size_t done, std::size_t) { return std::pair(device + done, bench + done); });
   return with_rest(tally, pair, first, count);
@@ -122,7 +133,7 @@ Tally tally_widened(const Pair& pair, std::size_t first, std::size_t count) {
   using PairTraits = Traits</*rounds=*/true, ulp, /*coarse=*/false>;
   std::array<double, kBlock> device;
   std::array<double, kBlock> bench;
-  const Tally tally = tally_blocks<PairTraits, double, double>(
+  const Tally tally = tally_blocks<PairTraits, CleanVectors<PairTraits>, double, double>(
       pair, whole_vectors(count), [&](std::size_t done, std::size_t n) {
         widen(pair.device, first + done, std::span(device).first(n));
         widen(pair.bench, first + done, std::span(bench).first(n));

@@ -26,6 +26,7 @@ inline Thresholds documented_thresholds(DType device) {
 enum class Data {
   kOrdinary,  // correctly rounded results
   kNoisy,     // relative errors around every threshold, and small values
+  kEdges,     // relative errors within a few units of 0.01, 0.001 and 0.0001, errors of one ULP
   kRare,      // ordinary, with one wild element in a hundred
   kWild,      // NaN, infinities, zeros, subnormals, the ends of every range
 };
@@ -34,8 +35,9 @@ class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed) {}
 
-  double bench(Data data) {
+  double bench(Data data, DTypePair dtypes) {
     if (is_wild(data)) return wild();
+    if (data == Data::kEdges) return at_edge(dtypes);
     const double value = std::ldexp(uniform_(random_) + 1, integer(-3, 3));
     const double small = data == Data::kNoisy && integer(0, 3) == 0 ? 0x1p-12 : 1;
     return integer(0, 1) == 0 ? value * small : -value * small;
@@ -43,12 +45,24 @@ class Generator {
 
   double device(Data data, double bench) {
     if (is_wild(data)) return integer(0, 1) == 0 ? wild() : bench;
+    if (data == Data::kEdges) return device_at_edge_;
     if (data != Data::kNoisy) return bench;
     return bench * (1 + std::ldexp(uniform_(random_) - 0.5, integer(-26, -3)));
   }
 
  private:
   int integer(int low, int high) { return std::uniform_int_distribution(low, high)(random_); }
+
+  // A bench for which R of a round device element is an edge, give or take a few units of float32.
+  double at_edge(DTypePair dtypes) {
+    static constexpr double kEdges[] = {0.01, 0.001, 0.0001, 0x1p-8, 0x1p-10};
+    device_at_edge_ = 1 + integer(0, 63) / 64.0;
+    if (integer(0, 3) == 0) return device_at_edge_ + (integer(0, 1) == 0 ? 0x1p-7 : 0x1p-10);
+    const double edge = integer(0, 1) == 0 ? kEdges[integer(0, 4)] : -kEdges[integer(0, 4)];
+    const double eps = dtypes.device == DType::kBFloat16 ? 0x1p-8 : 0;
+    const double bench = (device_at_edge_ - edge * eps) / (1 + edge);
+    return bench + integer(-3, 3) * 0x1p-23;
+  }
 
   bool is_wild(Data data) {
     return data == Data::kWild || (data == Data::kRare && integer(0, 99) == 0);
@@ -69,6 +83,7 @@ class Generator {
   }
 
   std::mt19937_64 random_;
+  double device_at_edge_ = 1;
   std::uniform_real_distribution<double> uniform_{0, 1};
 };
 
@@ -81,7 +96,7 @@ inline TestPair make_pair_of(DTypePair dtypes, Data data, std::size_t length, st
   Generator generator(seed);
   TestPair pair{{dtypes.device, {}}, {dtypes.bench, {}}};
   for (std::size_t i = 0; i < length; ++i) {
-    const double bench = generator.bench(data);
+    const double bench = generator.bench(data, dtypes);
     pair.bench.append_value(bench);
     pair.device.append_value(generator.device(data, bench));
   }

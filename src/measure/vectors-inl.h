@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <hwy/highway.h>
 
@@ -20,7 +21,8 @@ namespace msprobe::measure::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Doubles = hn::ScalableTag<double>;
-using Singles = hn::Rebind<float, Doubles>;
+using Floats = hn::ScalableTag<float>;
+using Singles = hn::Half<Floats>;  // as many as Doubles
 using Signed = hn::RebindToSigned<Doubles>;
 using Vector = hn::Vec<Doubles>;
 using Integers = hn::Vec<Signed>;
@@ -32,37 +34,42 @@ HWY_INLINE Vector from_bits(Integers vector) { return hn::BitCast(Doubles(), vec
 HWY_INLINE double total(Vector sums) { return hn::GetLane(hn::SumOfLanes(Doubles(), sums)); }
 HWY_INLINE double maximum(Vector maxima) { return hn::GetLane(hn::MaxOfLanes(Doubles(), maxima)); }
 
-HWY_INLINE hn::Vec<Singles> to_singles(hn::Vec<hn::Rebind<hwy::bfloat16_t, Singles>> halves) {
-  return hn::PromoteTo(Singles(), halves);
+// Half types as they are loaded, from any address.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> load_as(Tag floats, const hwy::bfloat16_t* from) {
+  return hn::PromoteTo(floats, hn::LoadU(hn::Rebind<hwy::bfloat16_t, Tag>(), from));
 }
 
-HWY_INLINE hn::Vec<Singles> to_singles(hn::Vec<hn::Rebind<hwy::float16_t, Singles>> halves) {
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> load_as(Tag floats, const hwy::float16_t* from) {
 #if (HWY_ARCH_X86 && HWY_TARGET < HWY_SSE4) || HWY_ARCH_ARM
-  return hn::PromoteTo(Singles(), halves);
+  return hn::PromoteTo(floats, hn::LoadU(hn::Rebind<hwy::float16_t, Tag>(), from));
 #else
   // Without an instruction for it, Highway takes infinity and NaN for numbers. The exponent moves
   // to its place by a multiplication, which normalises subnormals on the way.
-  const hn::Rebind<std::uint16_t, Singles> narrow;
-  const hn::RebindToUnsigned<Singles> wide;
-  const auto all = hn::PromoteTo(wide, hn::BitCast(narrow, halves));
+  const hn::Rebind<std::uint16_t, Tag> narrow;
+  const hn::RebindToUnsigned<Tag> wide;
+  const auto all =
+      hn::PromoteTo(wide, hn::BitCast(narrow, hn::LoadU(hn::Rebind<hwy::float16_t, Tag>(), from)));
   const auto magnitude = hn::And(all, hn::Set(wide, 0x7fffU));
   const auto sign = hn::ShiftLeft<16>(hn::Xor(all, magnitude));
   const auto finite =
-      hn::Mul(hn::BitCast(Singles(), hn::ShiftLeft<13>(magnitude)), hn::Set(Singles(), 0x1p112F));
+      hn::Mul(hn::BitCast(floats, hn::ShiftLeft<13>(magnitude)), hn::Set(floats, 0x1p112F));
   const auto exponent =
       hn::IfThenElseZero(hn::Gt(magnitude, hn::Set(wide, 0x7bffU)), hn::Set(wide, 0x7f800000U));
-  return hn::BitCast(Singles(), hn::Or(hn::Or(hn::BitCast(wide, finite), exponent), sign));
+  return hn::BitCast(floats, hn::Or(hn::Or(hn::BitCast(wide, finite), exponent), sign));
 #endif
 }
 
-// Elements at any address, as doubles: half types are widened as they are loaded.
-HWY_INLINE Vector load(const double* from) { return hn::LoadU(Doubles(), from); }
-HWY_INLINE Vector load(const float* from) {
-  return hn::PromoteTo(Doubles(), hn::LoadU(Singles(), from));
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> load_as(Tag floats, const float* from) {
+  return hn::LoadU(floats, from);
 }
-template <class Half>
-HWY_INLINE Vector load(const Half* from) {
-  return hn::PromoteTo(Doubles(), to_singles(hn::LoadU(hn::Rebind<Half, Singles>(), from)));
+
+HWY_INLINE Vector load(const double* from) { return hn::LoadU(Doubles(), from); }
+template <class Element>
+HWY_INLINE Vector load(const Element* from) {
+  return hn::PromoteTo(Doubles(), load_as(Singles(), from));
 }
 
 // 2^floor(log2|value|) for normal values; 0 for 0 and subnormals.
@@ -85,35 +92,32 @@ HWY_INLINE Vector ulp_error(Vector error, Vector power, Integers scale) {
   return hn::Mul(error, from_bits(hn::Sub(scale, bits(power))));
 }
 
-// Two counters in one vector: the lower and the upper half of each lane.
+// Two counters in one vector: the lower and the upper half of each lane of Tag.
+template <class Tag>
 class TwoCounters {
  public:
   // Written out, because a constructor that the compiler supplies is not of the vector target.
   TwoCounters() : counts_(hn::Zero(Halves())) {}
 
-  HWY_INLINE void add(Mask first, Mask second) {
-    add(hn::VecFromMask(Doubles(), first), hn::VecFromMask(Doubles(), second));
-  }
-  HWY_INLINE void add(hn::Mask<Signed> first, hn::Mask<Signed> second) {
-    add(hn::VecFromMask(Signed(), first), hn::VecFromMask(Signed(), second));
+  template <class MaskTag>
+  HWY_INLINE void add(MaskTag tag, hn::Mask<MaskTag> first, hn::Mask<MaskTag> second) {
+    // The lanes of a mask are 0 or -1.
+    const auto low = hn::BitCast(Halves(), hn::VecFromMask(tag, first));
+    const auto high = hn::BitCast(Halves(), hn::VecFromMask(tag, second));
+    counts_ = hn::Sub(counts_, hn::OddEven(high, low));
   }
 
   std::uint64_t first() const { return sum(0); }
   std::uint64_t second() const { return sum(1); }
 
  private:
-  using Halves = hn::Repartition<std::int32_t, Doubles>;
-  static_assert(kChunk < (std::size_t{1} << 31), "a chunk fits the counters");
-
-  // The lanes of a mask are 0 or -1.
-  template <class V>
-  HWY_INLINE void add(V first, V second) {
-    counts_ =
-        hn::Sub(counts_, hn::OddEven(hn::BitCast(Halves(), second), hn::BitCast(Halves(), first)));
-  }
+  using Count = hwy::MakeNarrow<hwy::MakeSigned<hn::TFromD<Tag>>>;
+  using Halves = hn::Repartition<Count, Tag>;
+  static_assert(kChunk / hn::MaxLanes(Tag()) <= std::numeric_limits<Count>::max(),
+                "a chunk fits the counters");
 
   std::uint64_t sum(std::size_t half) const {
-    std::array<std::int32_t, hn::MaxLanes(Halves())> counts;
+    std::array<Count, hn::MaxLanes(Halves())> counts;
     hn::StoreU(counts_, Halves(), counts.data());
     std::uint64_t sum = 0;
     for (std::size_t i = half; i < counts.size(); i += 2) {
