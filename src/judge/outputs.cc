@@ -18,13 +18,13 @@ void add_problem(Pairs& pairs, std::string_view problem) {
 }
 
 const Output* find(const OutputDict& dict, std::string_view key) {
-  const auto found = std::ranges::find(dict, key, &OutputDict::value_type::first);
-  return found == dict.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find(dict, key, &OutputItem::key);
+  return found == dict.end() ? nullptr : &found->value;
 }
 
 bool same_keys(const OutputDict& bench, const OutputDict& device) {
-  return bench.size() == device.size() && std::ranges::all_of(bench, [&](const auto& item) {
-           return find(device, item.first) != nullptr;
+  return bench.size() == device.size() && std::ranges::all_of(bench, [&](const OutputItem& item) {
+           return find(device, item.key) != nullptr;
          });
 }
 

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,11 +14,17 @@
 namespace msprobe::judge {
 
 struct Output;
+struct OutputItem;
 using OutputList = std::vector<Output>;  // a list or a tuple
-using OutputDict = std::vector<std::pair<std::string, Output>>;
+using OutputDict = std::vector<OutputItem>;
 
 struct Output {
   std::variant<Value, Tensor, OutputList, OutputDict> data;
+};
+
+struct OutputItem {
+  std::string key;
+  Output value;
 };
 
 // Two leaves that stand at the same place, or why there are none.

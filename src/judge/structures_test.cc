@@ -58,7 +58,7 @@ Output output_of(Json json) {
   }
   OutputDict dict;
   for (const auto item : json["dict"].get_object()) {
-    dict.emplace_back(std::string(item.key), output_of(item.value));
+    dict.push_back({std::string(item.key), output_of(item.value)});
   }
   return {std::move(dict)};
 }
