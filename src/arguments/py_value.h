@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -34,7 +35,9 @@ struct PyValue {
 // One call's arguments, as Python's caller wrote them.
 struct PyCall {
   PyList args;
-  PyDict kwargs;
+  PyDict kwargs = {};
+  // Of the first recorded output: tells x[0, 2] from x[[0, 2]], which a dump writes alike.
+  std::optional<Shape> output_shape = {};
 };
 
 }  // namespace msprobe::arguments

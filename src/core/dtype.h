@@ -30,6 +30,8 @@ enum class DType : std::uint8_t {
   kHiFloat8,
 };
 
+inline constexpr std::size_t kDTypeCount = static_cast<std::size_t>(DType::kHiFloat8) + 1;
+
 enum class DTypeClass : std::uint8_t { kBool, kInteger, kFloat, kFloat8, kComplex };
 
 struct DTypeInfo {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,8 @@ struct CallSlice {
   std::string_view full_name;      // "Functional.conv2d.0"
   std::string_view forward_json;   // the value of "Functional.conv2d.0.forward"
   std::string_view backward_json;  // empty: no backward entry
+  std::uint64_t forward_at = 0;    // byte offset of forward_json in the file, for messages
+  std::uint64_t backward_at = 0;
 };
 
 struct DumpIndex {
@@ -28,16 +32,39 @@ struct DumpIndex {
   std::string level;                     // empty: not there
   std::optional<std::string> framework;  // as written
   std::string dump_data_dir;             // empty: random mode
-  std::vector<CallSlice> calls;       // forward entries in file order, each with its backward entry
-  std::vector<std::string> odd_keys;  // keys that are neither forward nor backward entries
+  std::vector<CallSlice> calls;  // forward entries in file order, each with its backward entry
+  // Of these two, the first hundred keys, made fit to print.
+  std::vector<std::string> odd_keys;       // neither forward nor backward entries
+  std::vector<std::string> repeated_keys;  // stand there twice; the last one wins, as in Python
+  std::size_t odd_key_count = 0;
   std::size_t unmatched_backward = 0;  // backward entries without a forward entry
+  std::size_t module_entries = 0;      // Module.* and Cell.* entries, which are left out
 };
 
 // Scans the whole file once. An error is a fault of the file (not JSON, no "data"); it names the
-// byte offset.
+// byte offset. What stands inside an entry is not looked at, only where it ends.
 Result<DumpIndex> open_dump(const std::filesystem::path& path);
 
-// Parses one call. An error is a fault of this entry alone; `place` (file name) opens the message.
+// The same for bytes that are already there; `name` stands for the file in messages.
+Result<DumpIndex> index_dump(FileBytes file, std::string_view name);
+
+// Parses calls one after the other, keeping its buffers. One per thread.
+class CallParser {
+ public:
+  CallParser();
+  CallParser(CallParser&&) noexcept;
+  CallParser& operator=(CallParser&&) noexcept;
+  ~CallParser();
+
+  // An error is a fault of this call alone; `place` (file name) opens the message.
+  Result<CallRecord> parse(const CallSlice& slice, std::string_view place);
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// The same with a parser of its own: for the odd call.
 Result<CallRecord> parse_call(const CallSlice& slice, std::string_view place);
 
 }  // namespace msprobe::dump

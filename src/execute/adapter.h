@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -34,7 +33,7 @@ class Signature {
  public:
   struct Parameter {
     std::string name;
-    std::optional<PyValue> default_value;
+    c10::optional<PyValue> default_value;
     bool keyword_only = false;
     bool rest = false;  // *name: all further positional arguments, as a list
   };
@@ -56,31 +55,33 @@ class Bound {
   const PyValue& value(std::string_view name) const;
   bool given(std::string_view name) const;  // by the caller, not by default
   bool is_none(std::string_view name) const { return value(name).is_none(); }
+  const PyCall& call() const { return *call_; }
 
   const at::Tensor& tensor(std::string_view name) const;
-  std::optional<at::Tensor> opt_tensor(std::string_view name) const;
+  c10::optional<at::Tensor> opt_tensor(std::string_view name) const;
   at::Tensor tensor_or_undefined(std::string_view name) const;
   std::vector<at::Tensor> tensors(std::string_view name) const;  // of a list or a tuple
   at::Scalar scalar(std::string_view name) const;
-  std::optional<at::Scalar> opt_scalar(std::string_view name) const;
+  c10::optional<at::Scalar> opt_scalar(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
-  std::optional<std::int64_t> opt_integer(std::string_view name) const;
+  c10::optional<std::int64_t> opt_integer(std::string_view name) const;
   double real(std::string_view name) const;
-  std::optional<double> opt_real(std::string_view name) const;
+  c10::optional<double> opt_real(std::string_view name) const;
   bool boolean(std::string_view name) const;
-  std::optional<bool> opt_boolean(std::string_view name) const;
+  c10::optional<bool> opt_boolean(std::string_view name) const;
   const std::string& text(std::string_view name) const;
-  std::optional<std::string> opt_text(std::string_view name) const;
-  std::optional<at::ScalarType> opt_dtype(std::string_view name) const;
+  c10::optional<std::string> opt_text(std::string_view name) const;
+  c10::optional<at::ScalarType> opt_dtype(std::string_view name) const;
   // One number stands for `count` equal ones where `count` is not 0.
   std::vector<std::int64_t> integers(std::string_view name, std::size_t count = 0) const;
-  std::optional<std::vector<std::int64_t>> opt_integers(std::string_view name,
+  c10::optional<std::vector<std::int64_t>> opt_integers(std::string_view name,
                                                         std::size_t count = 0) const;
   std::vector<double> reals(std::string_view name) const;
 
  private:
   std::size_t index(std::string_view name) const;
   const Signature* signature_;
+  const PyCall* call_;
   std::vector<const PyValue*> values_;  // one per parameter, defaults filled in
   std::vector<bool> given_;
   std::vector<PyValue> rest_;  // what *name collected, at most one
@@ -101,10 +102,10 @@ PyValue list_of(std::vector<at::Tensor> tensors);
 
 // Readers of plain values, for adapters that look inside lists. Nothing where the value is of
 // another kind.
-std::optional<std::int64_t> as_integer(const PyValue& value);  // int, or an integer tensor of one
+c10::optional<std::int64_t> as_integer(const PyValue& value);  // int, or an integer tensor of one
                                                                // element without dimensions
-std::optional<double> as_real(const PyValue& value);
-std::optional<at::Scalar> as_scalar(const PyValue& value);
-std::optional<std::vector<std::int64_t>> as_integers(const PyValue& value);
+c10::optional<double> as_real(const PyValue& value);
+c10::optional<at::Scalar> as_scalar(const PyValue& value);
+c10::optional<std::vector<std::int64_t>> as_integers(const PyValue& value);
 
 }  // namespace msprobe::execute

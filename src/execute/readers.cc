@@ -10,7 +10,7 @@ namespace {
 }
 
 template <class T>
-T required(std::optional<T> value, std::string_view name, std::string_view wanted) {
+T required(c10::optional<T> value, std::string_view name, std::string_view wanted) {
   if (!value) wrong(name, wanted);
   return *std::move(value);
 }
@@ -19,7 +19,7 @@ bool is_single(const at::Tensor& tensor) { return tensor.dim() == 0 && !tensor.r
 
 }  // namespace
 
-std::optional<std::int64_t> as_integer(const PyValue& value) {
+c10::optional<std::int64_t> as_integer(const PyValue& value) {
   if (const auto* integer = value.as<std::int64_t>()) return *integer;
   if (const auto* flag = value.as<bool>()) return *flag ? 1 : 0;
   if (const auto* tensor = value.as<at::Tensor>()) {
@@ -27,19 +27,19 @@ std::optional<std::int64_t> as_integer(const PyValue& value) {
       return tensor->item<std::int64_t>();
     }
   }
-  return std::nullopt;
+  return c10::nullopt;
 }
 
-std::optional<double> as_real(const PyValue& value) {
+c10::optional<double> as_real(const PyValue& value) {
   if (const auto* real = value.as<double>()) return *real;
   if (const auto* tensor = value.as<at::Tensor>()) {
     if (is_single(*tensor) && !tensor->is_complex()) return tensor->item<double>();
   }
   if (const auto integer = as_integer(value)) return static_cast<double>(*integer);
-  return std::nullopt;
+  return c10::nullopt;
 }
 
-std::optional<at::Scalar> as_scalar(const PyValue& value) {
+c10::optional<at::Scalar> as_scalar(const PyValue& value) {
   if (const auto* flag = value.as<bool>()) return at::Scalar(*flag);
   if (const auto* integer = value.as<std::int64_t>()) return at::Scalar(*integer);
   if (const auto* real = value.as<double>()) return at::Scalar(*real);
@@ -49,18 +49,18 @@ std::optional<at::Scalar> as_scalar(const PyValue& value) {
   if (const auto* tensor = value.as<at::Tensor>()) {
     if (is_single(*tensor)) return tensor->item();
   }
-  return std::nullopt;
+  return c10::nullopt;
 }
 
-std::optional<std::vector<std::int64_t>> as_integers(const PyValue& value) {
+c10::optional<std::vector<std::int64_t>> as_integers(const PyValue& value) {
   if (const auto* size = value.as<dump::SizeValue>()) return size->extents;
   const auto* list = value.as<PyList>();
-  if (list == nullptr) return std::nullopt;
+  if (list == nullptr) return c10::nullopt;
   std::vector<std::int64_t> integers;
   integers.reserve(list->size());
   for (const PyValue& item : *list) {
     const auto integer = as_integer(item);
-    if (!integer) return std::nullopt;
+    if (!integer) return c10::nullopt;
     integers.push_back(*integer);
   }
   return integers;
@@ -72,8 +72,8 @@ const at::Tensor& Bound::tensor(std::string_view name) const {
   return *tensor;
 }
 
-std::optional<at::Tensor> Bound::opt_tensor(std::string_view name) const {
-  if (is_none(name)) return std::nullopt;
+c10::optional<at::Tensor> Bound::opt_tensor(std::string_view name) const {
+  if (is_none(name)) return c10::nullopt;
   return tensor(name);
 }
 
@@ -98,8 +98,8 @@ at::Scalar Bound::scalar(std::string_view name) const {
   return required(as_scalar(value(name)), name, "a number");
 }
 
-std::optional<at::Scalar> Bound::opt_scalar(std::string_view name) const {
-  if (is_none(name)) return std::nullopt;
+c10::optional<at::Scalar> Bound::opt_scalar(std::string_view name) const {
+  if (is_none(name)) return c10::nullopt;
   return scalar(name);
 }
 
@@ -107,8 +107,8 @@ std::int64_t Bound::integer(std::string_view name) const {
   return required(as_integer(value(name)), name, "int");
 }
 
-std::optional<std::int64_t> Bound::opt_integer(std::string_view name) const {
-  if (is_none(name)) return std::nullopt;
+c10::optional<std::int64_t> Bound::opt_integer(std::string_view name) const {
+  if (is_none(name)) return c10::nullopt;
   return integer(name);
 }
 
@@ -116,8 +116,8 @@ double Bound::real(std::string_view name) const {
   return required(as_real(value(name)), name, "float");
 }
 
-std::optional<double> Bound::opt_real(std::string_view name) const {
-  if (is_none(name)) return std::nullopt;
+c10::optional<double> Bound::opt_real(std::string_view name) const {
+  if (is_none(name)) return c10::nullopt;
   return real(name);
 }
 
@@ -127,8 +127,8 @@ bool Bound::boolean(std::string_view name) const {
   return required(as_integer(flag), name, "bool") != 0;
 }
 
-std::optional<bool> Bound::opt_boolean(std::string_view name) const {
-  if (is_none(name)) return std::nullopt;
+c10::optional<bool> Bound::opt_boolean(std::string_view name) const {
+  if (is_none(name)) return c10::nullopt;
   return boolean(name);
 }
 
@@ -138,13 +138,13 @@ const std::string& Bound::text(std::string_view name) const {
   return *text;
 }
 
-std::optional<std::string> Bound::opt_text(std::string_view name) const {
-  if (is_none(name)) return std::nullopt;
+c10::optional<std::string> Bound::opt_text(std::string_view name) const {
+  if (is_none(name)) return c10::nullopt;
   return text(name);
 }
 
-std::optional<at::ScalarType> Bound::opt_dtype(std::string_view name) const {
-  if (is_none(name)) return std::nullopt;
+c10::optional<at::ScalarType> Bound::opt_dtype(std::string_view name) const {
+  if (is_none(name)) return c10::nullopt;
   const auto* dtype = value(name).as<at::ScalarType>();
   if (dtype == nullptr) wrong(name, "torch.dtype");
   return *dtype;
@@ -157,9 +157,9 @@ std::vector<std::int64_t> Bound::integers(std::string_view name, std::size_t cou
   return required(as_integers(value(name)), name, "a tuple of ints");
 }
 
-std::optional<std::vector<std::int64_t>> Bound::opt_integers(std::string_view name,
+c10::optional<std::vector<std::int64_t>> Bound::opt_integers(std::string_view name,
                                                              std::size_t count) const {
-  if (is_none(name)) return std::nullopt;
+  if (is_none(name)) return c10::nullopt;
   return integers(name, count);
 }
 

@@ -99,6 +99,7 @@ Signature::Signature(std::string_view text) {
 
 Bound::Bound(const Signature& signature, const PyCall& call)
     : signature_(&signature),
+      call_(&call),
       values_(signature.parameters().size()),
       given_(signature.parameters().size()) {
   const std::vector<Signature::Parameter>& parameters = signature.parameters();

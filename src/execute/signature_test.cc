@@ -32,7 +32,7 @@ TEST(Bound, TakesPositionalKeywordAndDefault) {
 
 TEST(Bound, CollectsTheRest) {
   const Signature signature("equation, *operands");
-  const PyCall call{.args = {{std::string("i,i")}, {at::ones({2})}, {at::ones({2})}}, .kwargs = {}};
+  const PyCall call{.args = {{std::string("i,i")}, {at::ones({2})}, {at::ones({2})}}};
   EXPECT_EQ(Bound(signature, call).tensors("operands").size(), 2U);
 }
 
@@ -51,13 +51,13 @@ TEST(Bound, RefusesWhatPythonRefuses) {
               testing::HasSubstr("multiple values for argument 'input'"));
   EXPECT_THAT(message({.args = {{1.0}}, .kwargs = {{"foo", {1.0}}}}),
               testing::HasSubstr("unexpected keyword argument 'foo'"));
-  EXPECT_THAT(message({.args = {{1.0}, {1.0}, {1.0}}, .kwargs = {}}),
+  EXPECT_THAT(message({.args = {{1.0}, {1.0}, {1.0}}}),
               testing::HasSubstr("takes 2 positional arguments but 3 were given"));
 }
 
 TEST(Bound, WidensOneNumberToAList) {
   const Signature signature("kernel_size");
-  const PyCall call{.args = {{std::int64_t{3}}}, .kwargs = {}};
+  const PyCall call{.args = {{std::int64_t{3}}}};
   const Bound bound(signature, call);
   EXPECT_EQ(bound.integers("kernel_size", 2), (std::vector<std::int64_t>{3, 3}));
   EXPECT_THROW(bound.integers("kernel_size"), BindError);

@@ -1,7 +1,8 @@
-// DetailRow: what the details CSV says of one output or one gradient.
+// DetailRow: what the details CSV says of one output or one gradient. ResultRow: of one call.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,7 @@ namespace msprobe::judge {
 
 enum class Verdict : std::uint8_t { kPass, kWarning, kError, kSkip };
 std::string_view name(Verdict verdict);  // "pass", "warning", "error", "SKIP"
+std::optional<Verdict> parse_verdict(std::string_view text);
 
 // --profile: the documents' rules, or today's public tool's, measured and judged cell by cell.
 enum class Profile : std::uint8_t { kDocumented, kReference };
@@ -19,18 +21,23 @@ struct Cell {
     kBlank,    // not applicable: one space in the CSV
     kInteger,  // the bare 0 of an empty set
     kDouble,
-    kSingle,  // computed in single or half precision by the public tool, which prints it in
-              // shortest form
+    kSingle,  // profile reference only: computed in single precision by the public tool, which
+              // prints it in shortest form
+    kHalf,    // likewise, in half precision (bench and device both float16)
   };
   Kind kind = Kind::kBlank;
   double value = 0;
+
+  bool blank() const { return kind == Kind::kBlank; }
 };
 
+inline constexpr std::string_view kBlankText = " ";
+
 struct DetailRow {
-  std::string api_name;     // "Functional.conv2d.0.forward.output.0"
-  std::string bench_dtype;  // "torch.float32", "<class 'int'>"; " " where there is none
-  std::string device_dtype;
-  std::string shape;  // "(2, 3)"; " " where there is none
+  std::string api_name;                 // "Functional.conv2d.0.forward.output.0"
+  std::string bench_dtype{kBlankText};  // "torch.float32", "<class 'int'>"; " " where there is none
+  std::string device_dtype{kBlankText};
+  std::string shape{kBlankText};  // "(2, 3)"; " " where there is none
   Cell cosine;
   Cell max_abs_error;
   Cell dual_100;
@@ -51,6 +58,14 @@ struct DetailRow {
   Verdict status = Verdict::kSkip;
   std::string message;
   std::string rerun_command;  // profile documented only
+};
+
+// One line of the result CSV. An empty verdict is a blank cell: there was nothing to judge.
+struct ResultRow {
+  std::string api_name;  // "Functional.conv2d.0"
+  std::optional<Verdict> forward;
+  std::optional<Verdict> backward;
+  std::string message;
 };
 
 }  // namespace msprobe::judge

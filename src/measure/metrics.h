@@ -1,9 +1,27 @@
-// Metrics of one pair of tensors: what the device computed beside what the benchmark computed.
+// Metrics of one pair of tensors: what the device computed (D) beside what the benchmark computed
+// (B). Definitions that every field shares, element by element:
+//
+//   E       |D - B|
+//   eps     2^-8 for a bfloat16 device, else the machine epsilon of bench (float16 2^-10,
+//           float32 2^-23, float64 and integers 2^-52; formats no host array has count as float32)
+//   R       E / (|B| + eps)
+//   B'      B rounded to the type the host holds the device's elements in: their own for float16,
+//           float32 and float64, float32 for bfloat16 and the 8-bit formats
+//   finite  D and B' are finite
+//   small   finite and |B| <= small_value; normal: finite and not small
+//   U       |D - B| * 2^(mantissa_bits - e), e = max(floor(log2|B|), min_exponent)
+//
+// What is measured depends on the kinds of the two dtypes:
+//   float and 8-bit float, also against integers: every field (ULP only for device float16,
+//   bfloat16, float32 and the 8-bit formats);
+//   complex on either side: E and |B| are moduli, cosine is |<D,B>| / (|D||B|), error_balance and
+//   the ULP fields stay 0;
+//   integers and bools on both sides: count, the two abs_max, max_abs_error and different, all
+//   exact whatever the width.
 #pragma once
 
 #include <cstdint>
 
-#include "core/result.h"
 #include "core/tensor.h"
 
 namespace msprobe::measure {
@@ -19,8 +37,14 @@ struct Thresholds {
   double accumulative_bound = 0;         // accumulative-error algorithm: one bound, small value 1
 };
 
-// How the arithmetic is done: the documents' double throughout, or the public tool's types with
-// their overflow.
+// How the arithmetic is done.
+// kDocumented: double throughout.
+// kReference: as today's public tool, in the wider of the two host types with its overflow (half
+// when both sides are float16, float32 for bfloat16 with anything); thresholds are rounded to the
+// type they are compared in; means are rounded to the type of their elements; ULP in double for a
+// float32 device and in float32 (half for two float16) otherwise, e = 0 where B = 0; 8-bit ULP
+// signed; differences of equal integer types wrap around. Pairs of floats only: a float against an
+// integer and complex pairs are not comparable there and are measured as documented.
 enum class Arithmetic : std::uint8_t { kDocumented, kReference };
 
 struct Options {
@@ -29,47 +53,50 @@ struct Options {
   int threads = 1;
 };
 
-// Every metric of section 5 for one pair of equal shape. Counts are exact; a metric whose set is
-// empty is 0 with a count of 0.
+// Every metric for one pair of equal shape. Counts are exact; a metric whose set is empty is 0 with
+// a count of 0, so every field of an empty pair is 0.
 struct Metrics {
   std::uint64_t count = 0;  // N
 
   // ladder
   double device_abs_max = 0;  // NaN when an element is NaN
   double bench_abs_max = 0;
-  double cosine = 0;  // of the scaled vectors, clipped; NaN propagates. Meaningless when either
-                      // side is all zero
-  double max_abs_error = 0;        // NaN when any error is NaN
-  std::uint64_t within_100 = 0;    // elements with relative error < 0.01
-  std::uint64_t within_1000 = 0;   // < 0.001
-  std::uint64_t within_10000 = 0;  // < 0.0001
+  double cosine = 0;             // of D/device_abs_max and B/bench_abs_max, in [-1, 1]. NaN when an
+                                 // element of either side is not finite or either side is all zero
+  double max_abs_error = 0;      // NaN when any error is NaN: NaN on a side, equal infinities
+  std::uint64_t within_100 = 0;  // elements with R < 0.01; a NaN is not within
+  std::uint64_t within_1000 = 0;   // R < 0.001
+  std::uint64_t within_10000 = 0;  // R < 0.0001
 
-  // benchmark algorithm
-  double error_balance = 0;
-  double rmse = 0;
-  std::uint64_t small = 0;         // finite elements in the small-value range
-  std::uint64_t small_errors = 0;  // of these, error above small_value_atol
+  // benchmark algorithm: NaN and infinity are left out, except that they count into N
+  double error_balance = 0;  // |count(D > B') - count(D < B')| / N; NaN is on neither side
+  double rmse = 0;           // sqrt(sum of E^2 over normal / N * (N / (normal + 1e-4) + 1e-4))
+  std::uint64_t small = 0;   // elements in the small-value range
+  std::uint64_t small_errors = 0;  // of these, E > small_value_atol
   std::uint64_t normal = 0;        // finite elements outside it
-  double max_relative_error = 0;   // over the normal elements
+  double max_relative_error = 0;   // of R over the normal elements
   double mean_relative_error = 0;
 
   // absolute-threshold algorithm
-  std::uint64_t absolute_small_errors =
-      0;                              // small elements with error above absolute_small_value_atol
-  std::uint64_t relative_errors = 0;  // normal elements with relative error above rtol
-  std::uint64_t not_finite = 0;       // elements not finite on either side
-  std::uint64_t not_finite_errors =
-      0;  // of these, judged different (documented: 5.5 [rec]; reference: 5.5 [ref])
+  std::uint64_t absolute_small_errors = 0;  // small elements, E > absolute_small_value_atol
+  std::uint64_t relative_errors = 0;        // normal elements, R > rtol
+  std::uint64_t not_finite = 0;             // elements that are not finite (D or B')
+  // Of these, judged different. Documented: one side only is NaN, one side only is infinite, or the
+  // infinities have opposite signs, B rounded to the device's dtype. Reference: after clipping D
+  // and B' to the dtype's finite range, |D - B'| / (|B| + eps) is above rtol (NaN is), unless both
+  // are NaN; so a finite D passes against an infinite B.
+  std::uint64_t not_finite_errors = 0;
 
   // binary consistency
-  std::uint64_t different = 0;  // NaN differs from everything
+  std::uint64_t different = 0;  // D != B as they are, exact; NaN differs from everything
 
-  // ULP
+  // ULP; U is NaN where D is NaN or B is not finite, and then so are both of these
   double max_ulp_error = 0;
   double mean_ulp_error = 0;
-  std::uint64_t ulp_errors = 0;  // above ulp_count
+  std::uint64_t ulp_errors = 0;  // U > ulp_count
 
-  // accumulative error (reference profile only)
+  // accumulative error, in reference arithmetic only: as the absolute-threshold algorithm with
+  // small_value 1 and accumulative_bound for both tolerances
   std::uint64_t accumulative_small = 0;
   std::uint64_t accumulative_small_errors = 0;
   std::uint64_t accumulative_normal = 0;
@@ -77,8 +104,11 @@ struct Metrics {
   std::uint64_t accumulative_not_finite_errors = 0;
 };
 
-// One streaming vectorised pass. Digits do not depend on `threads`. REQUIRES: equal element counts.
-// Float, integer and bool pairs of any mix of dtypes; complex by the modulus of the difference.
+// One streaming vectorised pass in fixed chunks that are merged in index order: digits do not
+// depend on `threads`, memory not on the size. REQUIRES: equal element counts.
+//
+// Against measure_reference: counts and maxima are equal; rmse, mean_relative_error and
+// mean_ulp_error differ by at most a relative 1e-12, cosine by at most 1e-12.
 Metrics measure(const TensorView& device, const TensorView& bench, const Options& options);
 
 // The plain loop that defines it.

@@ -1,0 +1,32 @@
+// A command is a row: its name, what it is for, and the function that declares its options and what
+// runs.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "exit_status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace msprobe::app {
+
+using Run = std::function<ExitStatus()>;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;  // shown below the options by --help
+  Run (*declare)(
+      CLI::App& command);  // declares the options; what it returns runs once they are parsed
+};
+
+std::span<const Command> commands();
+
+Run declare_api_precision_compare(CLI::App& command);
+Run declare_metrics(CLI::App& command);
+
+}  // namespace msprobe::app

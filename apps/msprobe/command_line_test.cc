@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include "documented_spellings.h"
+#include "suggestion.h"
+
+namespace msprobe::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const DeclaredOptions kCheck{
+    .long_names = {"api_info_file", "save_error_data", "out_path", "jit_compile", "device",
+                   "result_csv_path", "filter_api", "config_path", "config-yaml", "npu_csv_path",
+                   "gpu_csv_path", "forward_info_file", "backward_info_file", "help"},
+    .letters = "ojdfnh"};
+
+Words rewrite(const Words& words) { return rewrite_spellings(words, kCheck); }
+
+TEST(Spellings, EveryDocumentedOneIsRewritten) {
+  EXPECT_EQ(rewrite({"-api_info", "dump.json"}), (Words{"--api_info_file", "dump.json"}));
+  EXPECT_EQ(rewrite({"-csv_path", "r.csv"}), (Words{"--result_csv_path", "r.csv"}));
+  EXPECT_EQ(rewrite({"-config", "c.json"}), (Words{"--config_path", "c.json"}));
+  EXPECT_EQ(rewrite({"-npu", "a.csv", "-gpu", "b.csv"}),
+            (Words{"--npu_csv_path", "a.csv", "--gpu_csv_path", "b.csv"}));
+  EXPECT_EQ(rewrite({"-forward", "f.json", "-backward", "b.json"}),
+            (Words{"--forward_info_file", "f.json", "--backward_info_file", "b.json"}));
+  EXPECT_EQ(rewrite({"-save_error_data"}), (Words{"--save_error_data"}));
+  EXPECT_EQ(documented_spellings().size(), 8U);
+}
+
+TEST(Spellings, ValuesAfterAnEqualsSign) {
+  EXPECT_EQ(rewrite({"-o=out"}), (Words{"-o", "out"}));
+  EXPECT_EQ(rewrite({"-api_info=dump.json"}), (Words{"--api_info_file", "dump.json"}));
+  EXPECT_EQ(rewrite({"--out=x"}), (Words{"--out_path=x"}));
+}
+
+TEST(Spellings, BundlesAndLettersStay) {
+  EXPECT_EQ(rewrite({"-jf"}), (Words{"-jf"}));
+  EXPECT_EQ(rewrite({"-n", "-4"}), (Words{"-n", "-4"}));
+  EXPECT_EQ(rewrite({"-d", "0", "1", "2", "3"}), (Words{"-d", "0", "1", "2", "3"}));
+}
+
+TEST(Spellings, UnambiguousPrefixes) {
+  EXPECT_EQ(rewrite({"--api", "x"}), (Words{"--api_info_file", "x"}));
+  EXPECT_EQ(rewrite({"-save"}), (Words{"--save_error_data"}));
+  EXPECT_EQ(rewrite({"--config", "x"}), (Words{"--config", "x"})) << "two options start with it";
+  EXPECT_EQ(rewrite({"--", "--api"}), (Words{"--", "--api"}));
+  EXPECT_EQ(rewrite({"-xyz"}), (Words{"-xyz"}));
+}
+
+TEST(Nearest, FindsTheMistypedWord) {
+  const Words names{"acc_check", "multi_acc_check", "api_precision_compare", "metrics"};
+  EXPECT_EQ(nearest("acc_chekc", names), "acc_check");
+  EXPECT_EQ(nearest("metric", names), "metrics");
+  EXPECT_EQ(nearest("api_precision", names), "api_precision_compare");
+  EXPECT_EQ(nearest("banana", names), "");
+}
+
+}  // namespace
+}  // namespace msprobe::app

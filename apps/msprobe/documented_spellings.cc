@@ -1,0 +1,101 @@
+#include "documented_spellings.h"
+
+#include <algorithm>
+
+namespace msprobe::app {
+namespace {
+
+constexpr Spelling kSpellings[] = {
+    {"-api_info", "api_info_file"},    {"-backward", "backward_info_file"},
+    {"-config", "config_path"},        {"-csv_path", "result_csv_path"},
+    {"-forward", "forward_info_file"}, {"-gpu", "gpu_csv_path"},
+    {"-npu", "npu_csv_path"},          {"-save_error_data", "save_error_data"},
+};
+
+bool declares(const DeclaredOptions& declared, std::string_view long_name) {
+  return std::ranges::find(declared.long_names, long_name) != declared.long_names.end();
+}
+
+// The one declared long name that starts with `prefix`; empty when none or several do.
+std::string_view unique_long(std::string_view prefix, const DeclaredOptions& declared) {
+  std::string_view found;
+  for (const std::string& candidate : declared.long_names) {
+    if (!candidate.starts_with(prefix)) continue;
+    if (candidate == prefix) return candidate;
+    if (!found.empty()) return {};
+    found = candidate;
+  }
+  return found;
+}
+
+// The same for the documented one-dash spellings that this command has.
+std::string_view unique_documented(std::string_view prefix, const DeclaredOptions& declared) {
+  std::string_view found;
+  for (const Spelling& row : kSpellings) {
+    if (!row.documented.starts_with(prefix) || !declares(declared, row.long_name)) continue;
+    if (row.documented == prefix) return row.long_name;
+    if (!found.empty()) return {};
+    found = row.long_name;
+  }
+  return found;
+}
+
+bool looks_like_number(std::string_view word) {
+  return word.size() > 1 && (word[1] == '.' || (word[1] >= '0' && word[1] <= '9'));
+}
+
+bool is_bundle(std::string_view letters, const DeclaredOptions& declared) {
+  return std::ranges::all_of(
+      letters, [&](char letter) { return declared.letters.find(letter) != std::string::npos; });
+}
+
+std::string rewrite_long(const std::string& word, const DeclaredOptions& declared) {
+  const std::size_t equals = word.find('=');
+  const std::string_view name =
+      std::string_view(word).substr(2, equals == std::string::npos ? equals : equals - 2);
+  const std::string_view full = unique_long(name, declared);
+  if (full.empty()) return word;
+  return "--" + std::string(full) + (equals == std::string::npos ? "" : word.substr(equals));
+}
+
+void rewrite_one_dash(const std::string& word, const DeclaredOptions& declared,
+                      std::vector<std::string>& out) {
+  const std::size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+  const bool letter = name.size() == 2;
+  std::string rewritten = name;
+  if (!letter && !is_bundle(std::string_view(name).substr(1), declared)) {
+    const std::string_view full = unique_documented(name, declared);
+    if (full.empty()) {
+      out.push_back(word);
+      return;
+    }
+    rewritten = "--" + std::string(full);
+  }
+  out.push_back(rewritten);
+  if (equals != std::string::npos) out.push_back(value);
+}
+
+}  // namespace
+
+std::span<const Spelling> documented_spellings() { return kSpellings; }
+
+std::vector<std::string> rewrite_spellings(std::span<const std::string> arguments,
+                                           const DeclaredOptions& declared) {
+  std::vector<std::string> out;
+  bool options_ended = false;
+  for (const std::string& word : arguments) {
+    options_ended = options_ended || word == "--";
+    if (options_ended || word.size() < 2 || word[0] != '-' || looks_like_number(word)) {
+      out.push_back(word);
+    } else if (word[1] == '-') {
+      out.push_back(rewrite_long(word, declared));
+    } else {
+      rewrite_one_dash(word, declared, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace msprobe::app

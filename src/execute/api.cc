@@ -1,0 +1,119 @@
+#include "execute/api.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "execute/bind.h"
+
+namespace msprobe::execute {
+namespace {
+
+using Rows = std::span<const ApiRow> (*)();
+constexpr Rows kFamilies[] = {&operator_rows, &index_rows};
+
+// APIs that are an ATen operator under another name.
+struct AliasRow {
+  std::string_view api;
+  std::string_view aten;
+};
+constexpr AliasRow kAliases[] = {
+    {"Tensor.__abs__", "abs"},
+    {"Tensor.__add__", "add"},
+    {"Tensor.__div__", "div"},
+    {"Tensor.__eq__", "eq"},
+    {"Tensor.__floordiv__", "floor_divide"},
+    {"Tensor.__ge__", "ge"},
+    {"Tensor.__gt__", "gt"},
+    {"Tensor.__iadd__", "add_"},
+    {"Tensor.__idiv__", "div_"},
+    {"Tensor.__ifloordiv__", "floor_divide_"},
+    {"Tensor.__imod__", "remainder_"},
+    {"Tensor.__imul__", "mul_"},
+    {"Tensor.__invert__", "bitwise_not"},
+    {"Tensor.__ipow__", "pow_"},
+    {"Tensor.__isub__", "sub_"},
+    {"Tensor.__itruediv__", "div_"},
+    {"Tensor.__le__", "le"},
+    {"Tensor.__lt__", "lt"},
+    {"Tensor.__matmul__", "matmul"},
+    {"Tensor.__mod__", "remainder"},
+    {"Tensor.__mul__", "mul"},
+    {"Tensor.__ne__", "ne"},
+    {"Tensor.__neg__", "neg"},
+    {"Tensor.__pos__", "positive"},
+    {"Tensor.__pow__", "pow"},
+    {"Tensor.__radd__", "add"},
+    {"Tensor.__rand__", "bitwise_and"},
+    {"Tensor.__rmul__", "mul"},
+    {"Tensor.__ror__", "bitwise_or"},
+    {"Tensor.__rsub__", "rsub"},
+    {"Tensor.__rxor__", "bitwise_xor"},
+    {"Tensor.__sub__", "sub"},
+    {"Tensor.__truediv__", "div"},
+};
+
+const ApiRow* find_row(std::string_view api) {
+  for (const Rows rows : kFamilies) {
+    const auto found = std::ranges::find(rows(), api, &ApiRow::api);
+    if (found != rows().end()) return &*found;
+  }
+  return nullptr;
+}
+
+struct TypeStyle {
+  std::string_view type;
+  Style style;
+};
+constexpr TypeStyle kStyles[] = {{"Functional", Style::kFunction},
+                                 {"Torch", Style::kFunction},
+                                 {"Tensor", Style::kMethod},
+                                 {"VF", Style::kFunction},
+                                 {"Aten", Style::kOperator}};
+
+std::unique_ptr<Api> make_aten_api(std::string_view name, Style style) {
+  std::string flat(name);  // linalg.norm is linalg_norm there
+  std::ranges::replace(flat, '.', '_');
+  OverloadSet overloads = find_overloads(flat, style);
+  const std::size_t dot = name.rfind('.');
+  if (overloads.overloads.empty() && style == Style::kOperator && dot != std::string_view::npos) {
+    overloads = find_overloads(name.substr(0, dot), style, name.substr(dot + 1));
+  }
+  return overloads.overloads.empty() ? nullptr : std::make_unique<Api>(std::move(overloads));
+}
+
+std::unique_ptr<Api> make_api(std::string_view type, std::string_view bare_name) {
+  const std::string api = fmt::format("{}.{}", type, bare_name);
+  if (const ApiRow* row = find_row(api)) return std::make_unique<Api>(*row);
+  const auto style = std::ranges::find(kStyles, type, &TypeStyle::type);
+  if (style == std::end(kStyles)) return nullptr;
+  const auto alias = std::ranges::find(kAliases, api, &AliasRow::api);
+  return make_aten_api(alias == std::end(kAliases) ? bare_name : alias->aten, style->style);
+}
+
+}  // namespace
+
+PyValue Api::operator()(const PyCall& call) const {
+  if (adapter_ == nullptr) return call_overloads(overloads_, call);
+  return adapter_(Bound(signature_, call));
+}
+
+const Api* find_api(std::string_view type, std::string_view bare_name) {
+  thread_local std::unordered_map<std::string, std::unique_ptr<Api>> known;
+  const std::string key = fmt::format("{}.{}", type, bare_name);
+  auto found = known.find(key);
+  if (found == known.end()) found = known.emplace(key, make_api(type, bare_name)).first;
+  return found->second.get();
+}
+
+PyValue call_aten(std::string_view name, const PyCall& call, Style style) {
+  thread_local std::unordered_map<std::string, OverloadSet> known;
+  const std::string key = fmt::format("{}{}", static_cast<int>(style), name);
+  auto found = known.find(key);
+  if (found == known.end()) found = known.emplace(key, find_overloads(name, style)).first;
+  return call_overloads(found->second, call);
+}
+
+}  // namespace msprobe::execute

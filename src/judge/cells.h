@@ -1,0 +1,24 @@
+// The metric cells of a row: which metric of a standard goes into which column, and in which kind
+// of number.
+#pragma once
+
+#include "judge/detail_row.h"
+#include "judge/judge.h"
+#include "judge/standard.h"
+#include "measure/metrics.h"
+
+namespace msprobe::judge {
+
+// The kind of number an error of this pair is: double, or what the public tool computes it in.
+Cell::Kind error_kind(const OutputPair& pair, Profile profile);
+
+// Fills the columns of `standard` and no others: api_precision_compare draws conclusions from what
+// is blank.
+void fill_standard(DetailRow& row, Standard standard, const measure::Metrics& metrics,
+                   const OutputPair& pair, Profile profile);
+
+// Fills every metric the pair's dtypes have, whatever the standard and however far the ladder goes.
+void fill_all(DetailRow& row, const measure::Metrics& metrics, const OutputPair& pair,
+              Profile profile);
+
+}  // namespace msprobe::judge

@@ -1,0 +1,112 @@
+#include "judge/dropout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace msprobe::judge {
+namespace {
+
+constexpr std::string_view kZeroingDropouts[] = {
+    "_npu_dropout", "dropout",         "dropout1d",        "dropout2d",     "dropout3d",
+    "dropout_",     "feature_dropout", "feature_dropout_", "native_dropout"};
+static_assert(std::ranges::is_sorted(kZeroingDropouts));
+
+constexpr double kTolerance = 0.1;         // public tool
+constexpr std::uint64_t kSmallest = 100;   // public tool: fewer elements always pass
+constexpr double kStandardDeviations = 5;  // documented: no alarm by chance on few draws
+
+struct Counts {
+  std::uint64_t zeros = 0;
+  std::uint64_t nans = 0;
+};
+
+template <class Bits>
+Counts count(const TensorView& view, Bits sign, Bits infinity) {
+  Counts counts;
+  for (std::size_t i = 0; i < view.numel(); ++i) {
+    Bits bits;
+    std::memcpy(&bits, view.bytes.data() + i * sizeof(Bits), sizeof(Bits));
+    bits = static_cast<Bits>(bits & ~sign);
+    counts.zeros += bits == 0 ? 1 : 0;
+    counts.nans += bits > infinity ? 1 : 0;
+  }
+  return counts;
+}
+
+// Of the floating dtypes dropout exists for; others count as without zeros.
+Counts count(const TensorView& view) {
+  switch (view.dtype) {
+    case DType::kFloat16:
+      return count<std::uint16_t>(view, 0x8000U, 0x7c00U);
+    case DType::kBFloat16:
+      return count<std::uint16_t>(view, 0x8000U, 0x7f80U);
+    case DType::kFloat32:
+      return count<std::uint32_t>(view, 0x80000000U, 0x7f800000U);
+    case DType::kFloat64:
+      return count<std::uint64_t>(view, 1ULL << 63U, 0x7ff0000000000000ULL);
+    default:
+      return {};
+  }
+}
+
+struct Judged {
+  bool passes;
+  std::string message;
+};
+
+Judged beside_bench(double bench, double device, std::uint64_t elements) {
+  const double difference = std::abs(bench - device);
+  const bool passes = elements < kSmallest || difference < kTolerance;
+  return {passes, fmt::format("Dropout: {:.4f} of the bench output and {:.4f} of the device output "
+                              "are zero, consider as {}.",
+                              bench, device, passes ? "pass" : "error")};
+}
+
+// Each element is dropped with probability p; the rest keeps the zeros it came with.
+Judged beside_probability(double p, double device, const DropoutCall& call,
+                          std::uint64_t elements) {
+  const double wanted = call.input_zeros + (1 - call.input_zeros) * p;
+  const auto draws = static_cast<double>(call.draws == 0 ? elements : call.draws);
+  const double tolerance =
+      std::max(kTolerance, kStandardDeviations * std::sqrt(p * (1 - p) / draws));
+  const bool passes = std::abs(device - wanted) < tolerance;
+  return {passes, fmt::format("Dropout: {:.4f} of the device output is zero, {:.4f} wanted within "
+                              "{:.4f}, consider as {}.",
+                              device, wanted, tolerance, passes ? "pass" : "error")};
+}
+
+}  // namespace
+
+bool judged_by_zeros(std::string_view api, Profile profile) {
+  if (profile == Profile::kReference) return api.find("dropout") != std::string_view::npos;
+  return std::ranges::binary_search(kZeroingDropouts, api);
+}
+
+DetailRow judge_dropout(const TensorView& bench, const TensorView& device, const DropoutCall& call,
+                        const Context& context) {
+  const std::uint64_t elements = device.numel();
+  const Counts bench_counts = count(bench);
+  const Counts device_counts = count(device);
+  const auto share = [&](std::uint64_t zeros) {
+    return static_cast<double>(zeros) / static_cast<double>(elements);
+  };
+  const double device_zeros = share(device_counts.zeros);
+  const Judged judged = context.profile == Profile::kDocumented && call.p
+                            ? beside_probability(*call.p, device_zeros, call, elements)
+                            : beside_bench(share(bench_counts.zeros), device_zeros, elements);
+  DetailRow row = reason_row(context.row_name, judged.passes ? Verdict::kPass : Verdict::kError,
+                             judged.message);
+  row.bench_dtype = text(bench.dtype);
+  row.device_dtype = text(device.dtype);
+  row.shape = shape_text(device.shape);
+  if (context.profile == Profile::kDocumented && device_counts.nans > bench_counts.nans) {
+    row.status = Verdict::kError;
+    row.message += fmt::format(" {} elements of the device output are NaN.", device_counts.nans);
+  }
+  return row;
+}
+
+}  // namespace msprobe::judge

@@ -1,0 +1,63 @@
+#include "judge/result_row.h"
+
+#include <algorithm>
+#include <string>
+
+#include "judge/judge.h"
+
+namespace msprobe::judge {
+namespace {
+
+std::optional<Verdict> worst(std::span<const Verdict> rows) {
+  const auto any = [&](Verdict wanted) { return std::ranges::find(rows, wanted) != rows.end(); };
+  if (any(Verdict::kError)) return Verdict::kError;
+  if (any(Verdict::kWarning)) return Verdict::kWarning;
+  return any(Verdict::kPass) ? Verdict::kPass : Verdict::kSkip;
+}
+
+Verdict last_failure(std::span<const Verdict> rows) {
+  Verdict verdict = Verdict::kPass;
+  for (const Verdict row : rows) {
+    if (row == Verdict::kError || row == Verdict::kWarning) verdict = row;
+  }
+  return verdict;
+}
+
+std::optional<Verdict> fold_rows(std::span<const DetailRow> rows, Profile profile) {
+  std::vector<Verdict> verdicts;
+  verdicts.reserve(rows.size());
+  for (const DetailRow& row : rows) verdicts.push_back(row.status);
+  return fold(verdicts, profile);
+}
+
+}  // namespace
+
+std::optional<Verdict> fold(std::span<const Verdict> rows, Profile profile) {
+  if (rows.empty()) return std::nullopt;
+  return profile == Profile::kDocumented ? worst(rows) : last_failure(rows);
+}
+
+ResultRow conclude(std::string_view api_name, std::span<const DetailRow> forward,
+                   std::span<const DetailRow> backward, Profile profile, bool backward_skipped) {
+  ResultRow result{.api_name = std::string(api_name),
+                   .forward = fold_rows(forward, profile),
+                   .backward = fold_rows(backward, profile),
+                   .message = {}};
+  if (backward_skipped) result.backward = Verdict::kSkip;
+  if (result.forward == Verdict::kSkip) {
+    result.message = forward.front().message;
+  } else if (result.backward == Verdict::kSkip && !backward.empty()) {
+    result.message = backward.front().message;
+  }
+  return result;
+}
+
+SkippedCall skipped_call(std::string_view api_name, std::string_view reason) {
+  return {.detail = reason_row(std::string(api_name) + ".forward.output.0", Verdict::kSkip, reason),
+          .result = {.api_name = std::string(api_name),
+                     .forward = Verdict::kSkip,
+                     .backward = Verdict::kSkip,
+                     .message = std::string(reason)}};
+}
+
+}  // namespace msprobe::judge

@@ -1,0 +1,83 @@
+// Results that are not tensors: the built-in types of Python, None, and what cannot be compared.
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "judge/judge.h"
+
+namespace msprobe::judge {
+namespace {
+
+constexpr std::array<std::string_view, 6> kTypes = {"<class 'NoneType'>", "<class 'bool'>",
+                                                    "<class 'int'>",      "<class 'float'>",
+                                                    "<class 'complex'>",  "<class 'str'>"};
+
+std::string_view type_of(const Value& value) {
+  if (const auto* const other = std::get_if<OtherValue>(&value)) return other->type;
+  return kTypes[value.index()];
+}
+
+// Python's isinstance(bench, type(device)): a bool is an int too.
+bool is_instance(const Value& bench, const Value& device) {
+  if (std::holds_alternative<bool>(bench) && std::holds_alternative<std::int64_t>(device)) {
+    return true;
+  }
+  return type_of(bench) == type_of(device);
+}
+
+// Python's ==, of two values that passed is_instance. NaN equals nothing.
+bool equal(const Value& bench, const Value& device) {
+  if (const auto* const flag = std::get_if<bool>(&bench)) {
+    if (const auto* const number = std::get_if<std::int64_t>(&device)) {
+      return static_cast<std::int64_t>(*flag) == *number;
+    }
+  }
+  if (bench.index() != device.index() || std::holds_alternative<OtherValue>(bench)) return false;
+  return std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, OtherValue>) {
+          return false;
+        } else {
+          return value == std::get<T>(device);
+        }
+      },
+      bench);
+}
+
+bool has_rule(const Value& value, Profile profile) {
+  if (std::holds_alternative<OtherValue>(value)) return false;
+  // The public tool has no rule for complex numbers.
+  return profile == Profile::kDocumented || !std::holds_alternative<std::complex<double>>(value);
+}
+
+}  // namespace
+
+DetailRow judge_value(const Value& bench, const Value& device, const Context& context) {
+  DetailRow row = reason_row(context.row_name, Verdict::kError, {});
+  if (!is_instance(bench, device)) {
+    row.message = "bench and npu output type is different.";
+    return row;
+  }
+  if (std::holds_alternative<std::monostate>(bench)) {
+    row.status = Verdict::kSkip;
+    row.message = "Bench output is None, skip this test.";
+    return row;
+  }
+  if (!has_rule(bench, context.profile)) {
+    row.message = fmt::format("Unexpected output type in compare_core: {}", type_of(bench));
+    return row;
+  }
+  row.bench_dtype = type_of(bench);
+  row.device_dtype = type_of(device);
+  if (equal(bench, device)) {
+    row.status = Verdict::kPass;
+    row.binary_error_rate = {Cell::Kind::kInteger, 0};
+  } else if (context.profile == Profile::kDocumented) {
+    row.binary_error_rate = {Cell::Kind::kInteger, 1};
+  }
+  return row;
+}
+
+}  // namespace msprobe::judge

@@ -1,0 +1,80 @@
+// A column: its titles and the field it shows share a row, so a header can never drift from its
+// cells. Writers and readers walk the same columns.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/result.h"
+#include "judge/detail_row.h"
+#include "report/csv_reader.h"
+#include "report/csv_text.h"
+#include "report/number_text.h"
+
+namespace msprobe::report {
+
+// --titles: the documents' English titles, or those of the public tool.
+enum class Titles : std::uint8_t { kEnglish, kChinese };
+
+template <class Row>
+using Field = std::variant<std::string Row::*, judge::Cell Row::*, judge::Verdict Row::*,
+                           std::optional<judge::Verdict> Row::*>;
+
+template <class Row>
+struct Column {
+  std::string_view english;
+  std::string_view chinese;
+  Field<Row> field;
+  bool added = false;  // ours, not the documents': profile documented only
+
+  std::string_view title(Titles titles) const {
+    return titles == Titles::kEnglish ? english : chinese;
+  }
+};
+
+// The columns a profile writes.
+template <class Row>
+std::span<const Column<Row>> columns_of(std::span<const Column<Row>> all, judge::Profile profile) {
+  std::size_t count = all.size();
+  while (profile == judge::Profile::kReference && count > 0 && all[count - 1].added) --count;
+  return all.first(count);
+}
+
+// The first bytes of a file: byte-order mark and titles.
+template <class Row>
+std::string csv_header(std::span<const Column<Row>> columns, Titles titles) {
+  std::string out(kByteOrderMark);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i > 0) out += ',';
+    append_text(out, columns[i].title(titles));
+  }
+  out += kRecordEnd;
+  return out;
+}
+
+inline void append_field(std::string& out, const std::string& text, int) { append_text(out, text); }
+inline void append_field(std::string& out, const judge::Cell& cell, int precision) {
+  append_number(out, cell, precision);
+}
+inline void append_field(std::string& out, judge::Verdict verdict, int) { out += name(verdict); }
+inline void append_field(std::string& out, std::optional<judge::Verdict> verdict, int) {
+  out += verdict ? name(*verdict) : judge::kBlankText;
+}
+
+template <class Row>
+void append_record(std::string& out, std::span<const Column<Row>> columns, const Row& row,
+                   int precision) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i > 0) out += ',';
+    std::visit([&](auto member) { append_field(out, row.*member, precision); }, columns[i].field);
+  }
+  out += kRecordEnd;
+}
+
+}  // namespace msprobe::report

@@ -1,0 +1,14 @@
+// The columns of the details and the result CSV of a check.
+#pragma once
+
+#include <span>
+
+#include "judge/detail_row.h"
+#include "report/column.h"
+
+namespace msprobe::report {
+
+std::span<const Column<judge::DetailRow>> detail_columns(judge::Profile profile);
+std::span<const Column<judge::ResultRow>> result_columns();
+
+}  // namespace msprobe::report

@@ -1,0 +1,24 @@
+// Numbers as the CSVs show them, and back.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "judge/detail_row.h"
+
+namespace msprobe::report {
+
+inline constexpr int kDefaultPrecision = 14;  // decimals; config.yaml may say 0..20
+
+// Appends a metric: one space for a blank, bare integers, `precision` decimals for doubles, and the
+// shortest text that reads back to the same value for single and half precision: 1.1920929e-07.
+void append_number(std::string& out, const judge::Cell& cell, int precision);
+
+// A number with blanks around it; "nan", "inf" and a leading plus are numbers too.
+std::optional<double> parse_number(std::string_view text);
+
+// Without the blanks (space, tab) around it.
+std::string_view trim(std::string_view text);
+
+}  // namespace msprobe::report

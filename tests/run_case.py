@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Run one end-to-end case: a directory that says what to run and what must come out.
+
+usage: run_case.py PROGRAM CASE_DIR [--files DIR] [--update]
+
+A case holds
+  args              the arguments, as a shell would split them; {case}, {out} (a fresh directory) and {files} are replaced
+  status.expected   the exit status
+  stderr.expected   optional: the WARNING and ERROR lines, without time stamp and process id, paths as placeholders
+  stdout.expected   optional: standard output
+  NAME.expected.csv optional: the file of {out} whose name holds _NAME_ (or is NAME.csv), byte for byte
+--files names a directory with hostile files (tests/hostile_files.py makes it). With it the program runs under strace where
+that is installed, and opening anything called outside_*, or starting another program, fails the case.
+--update writes the expected files from what came out; look at the difference before you commit it.
+"""
+import argparse
+import glob
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LOG_PREFIX = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) ")
+
+
+def read(path):
+    with open(path, encoding="utf-8", newline="") as f:
+        return f.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8", newline="") as f:
+        f.write(text)
+
+
+def shown(text, places):
+    for placeholder, path in places.items():
+        text = text.replace(os.path.realpath(path), placeholder).replace(path, placeholder)
+    return re.sub(r"_\d{14}\b", "_{timestamp}", text)
+
+
+def complaints(stderr, places):
+    lines = [LOG_PREFIX.sub("", line) for line in stderr.splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("[INFO]", "[DEBUG]"))]
+    return "".join(shown(line, places) + "\n" for line in kept)
+
+
+def produced(out, name):
+    found = glob.glob(os.path.join(out, f"*_{name}_*.csv")) or glob.glob(os.path.join(out, f"{name}.csv"))
+    return found[0] if len(found) == 1 else None
+
+
+def run(program, words, trace):
+    command = [program, *words]
+    if trace:
+        command = ["strace", "-f", "-y", "-o", trace, "-e", "trace=open,openat,openat2,execve", *command]
+    environment = {**os.environ, "NO_COLOR": "1", "MSPROBE_LOG_LEVEL": "1"}
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=300,
+                          stdin=subprocess.DEVNULL)
+
+
+def trespasses(trace):
+    """Files the program must not open, and programs it must not start."""
+    lines = read(trace).splitlines()
+    opened = [line for line in lines if re.search(r"= \d+<[^>]*/outside_", line)]
+    started = [line for line in lines if "execve(" in line and "= 0" in line and "msprobe" not in line]
+    return opened + started
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program"), parser.add_argument("case"), parser.add_argument("--files")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    failures = []
+
+    def compare(name, got):
+        path = os.path.join(options.case, name)
+        if options.update and (os.path.exists(path) or name == "status.expected"):
+            write(path, got)
+        elif os.path.exists(path) and read(path) != got:
+            failures.append(f"{name}: wanted\n{read(path)}\ngot\n{got}")
+
+    with tempfile.TemporaryDirectory(prefix="msprobe_case_") as out:
+        places = {"{case}": options.case, "{out}": out, "{files}": options.files or "/nowhere"}
+        text = read(os.path.join(options.case, "args"))
+        for placeholder, path in places.items():
+            text = text.replace(placeholder, path)
+        trace = os.path.join(out, "trace.txt") if options.files and shutil.which("strace") else None
+        result = run(options.program, shlex.split(text), trace)
+        compare("status.expected", f"{result.returncode}\n")
+        compare("stderr.expected", complaints(result.stderr, places))
+        compare("stdout.expected", shown(result.stdout, places))
+        for path in glob.glob(os.path.join(options.case, "*.expected.csv")):
+            name = os.path.basename(path)
+            found = produced(out, name[: -len(".expected.csv")])
+            if found is None:
+                failures.append(f"{name}: no such file came out: {os.listdir(out)}")
+            else:
+                compare(name, read(found))
+        if trace and (bad := trespasses(trace)):
+            failures.append("opened or started what it must not:\n" + "\n".join(bad))
+        if glob.glob(os.path.join(out, "canary*")) or (options.files and glob.glob(os.path.join(options.files, "canary*"))):
+            failures.append("code from a file was executed: a canary file was written")
+    for failure in failures:
+        print(failure)
+    print(f"{os.path.basename(os.path.normpath(options.case))}: {'failed' if failures else 'passed'}")
+    sys.exit(1 if failures else 0)
+
+
+main()

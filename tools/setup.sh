@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs what the project needs, by package name, where it is missing.
+#
+#   tools/setup.sh          what the program needs to be built and run
+#   tools/setup.sh --dev    also what the tests, the sanitizers, the fuzzers and the linters need
+#
+# Needs root or sudo for Debian's packages; without them it says what is missing and ends with status 2.
+# PyTorch: the one of the user's python3 is used where there is one; else a virtual environment .venv with
+# PyTorch 2.13.0 (CPU) is made. MSPROBE_NO_TORCH=1 leaves PyTorch alone (the engine is then not built).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev
+                libsimdjson-dev libhwy-dev zlib1g-dev python3 python3-venv)
+dev_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
+torch_version=2.13.0
+
+packages=("${build_packages[@]}")
+[ "${1:-}" = "--dev" ] && packages+=("${dev_packages[@]}")
+
+installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+missing=()
+for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+
+if [ ${#missing[@]} -gt 0 ]; then
+  if [ "$(id -u)" = 0 ]; then as_root=(); elif command -v sudo >/dev/null; then as_root=(sudo); else
+    echo "missing packages, and no right to install them: ${missing[*]}" >&2
+    echo "ask an administrator for: apt-get install ${missing[*]}" >&2
+    exit 2
+  fi
+  echo "installing: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+has_torch() { "$1" -c 'import torch' >/dev/null 2>&1; }
+
+if [ "${MSPROBE_NO_TORCH:-0}" != 1 ] && ! has_torch python3 && ! has_torch .venv/bin/python; then
+  echo "installing PyTorch $torch_version (CPU) into .venv"
+  python3 -m venv .venv
+  .venv/bin/pip install --quiet "torch==$torch_version" numpy
+fi
+echo "set-up complete"
