@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 
 #include "execute/bind.h"
+#include "execute/npu/table.h"
 
 namespace msprobe::execute {
 namespace {
 
 using Rows = std::span<const ApiRow> (*)();
-constexpr Rows kFamilies[] = {&operator_rows, &index_rows};
+constexpr Rows kFamilies[] = {&operator_rows, &index_rows, &npu::npu_operators};
 
 // APIs that are an ATen operator under another name.
 struct AliasRow {

@@ -136,8 +136,13 @@ Problem problem_of(const at::Tensor& query, const at::Tensor& key, const at::Ten
   }
   const auto queries =
       split_parts(query, problem.layout, problem.heads.query, problem.query_lengths);
-  const auto keys = split_parts(key, problem.layout, problem.heads.key, problem.key_lengths);
-  const auto values = split_parts(value, problem.layout, problem.heads.key, problem.key_lengths);
+  // Mixed dtypes occur in recordings made under autocast, which would have made them one.
+  const auto split_like_key = [&](const at::Tensor& tensor) {
+    return split_parts(tensor.to(query.scalar_type()), problem.layout, problem.heads.key,
+                       problem.key_lengths);
+  };
+  const std::vector<at::Tensor> keys = split_like_key(key);
+  const std::vector<at::Tensor> values = split_like_key(value);
   const bool causal = options.sparse_mode >= 2 && options.sparse_mode <= 4;
   const bool ignore_mask = causal && is_compressed(options.atten_mask);
   for (std::size_t i = 0; i < queries.size(); ++i) {

@@ -212,6 +212,17 @@ TEST(Attention, ValuesMayHaveAHeadSizeOfTheirOwn) {
   }
 }
 
+TEST(Attention, MixedDtypesBecomeThatOfTheQuery) {
+  const Extent e;
+  const Tensors in = tensors(e);
+  const at::Tensor key = in.k.to(at::kFloat).requires_grad_();
+  const auto [y, max, sum] = npu_fusion_attention(in.q.to(at::kBFloat16), key, in.v,
+                                                  options_of("BNSD", e, maskings(e)[0]));
+  EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+  y.backward(at::ones_like(y));
+  EXPECT_EQ(key.grad().scalar_type(), at::kFloat);
+}
+
 TEST(Attention, AnEmptyPseIsNoPse) {
   const Extent e;
   const Tensors in = tensors(e);

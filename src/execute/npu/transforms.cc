@@ -1,7 +1,5 @@
 #include "execute/npu/transforms.h"
 
-#include <vector>
-
 namespace msprobe::execute::npu {
 
 namespace {
@@ -96,7 +94,7 @@ std::tuple<at::Tensor, at::Tensor> npu_linear_backward(const at::Tensor& grad, c
 
 std::tuple<at::Tensor, at::Tensor> matmul_gradients(const at::Tensor& grad, const at::Tensor& self,
                                                     const at::Tensor& other,
-                                                    at::ArrayRef<bool> mask) {
+                                                    const std::vector<bool>& mask) {
   TORCH_CHECK(mask.size() >= 2, "Mask size at least 2");
   // A vector is a matrix of one row on the left, of one column on the right; matmul dropped that
   // dimension from its result, so the gradient gets it back.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "libtorch/aten.h"
 
@@ -37,6 +38,6 @@ std::tuple<at::Tensor, at::Tensor> npu_linear_backward(const at::Tensor& grad, c
 // produced, the other is left undefined.
 std::tuple<at::Tensor, at::Tensor> matmul_gradients(const at::Tensor& grad, const at::Tensor& self,
                                                     const at::Tensor& other,
-                                                    at::ArrayRef<bool> mask);
+                                                    const std::vector<bool>& mask);
 
 }  // namespace msprobe::execute::npu

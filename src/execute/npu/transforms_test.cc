@@ -180,8 +180,7 @@ TEST(MatmulGradients, EveryCombinationOfRanks) {
     const at::Tensor other = random(c.other, 20);
     const at::Tensor grad = random(function({self, other}).sizes(), 21);
     const auto wanted = differences_of(function, {self, other}, grad);
-    const std::array<bool, 2> both = {true, true};
-    const auto [dself, dother] = matmul_gradients(grad, self, other, both);
+    const auto [dself, dother] = matmul_gradients(grad, self, other, {true, true});
     expect_near(dself, wanted[0], 1e-8);
     expect_near(dother, wanted[1], 1e-8);
   }
@@ -191,12 +190,10 @@ TEST(MatmulGradients, TheMaskSelects) {
   const at::Tensor a = random({2, 3}, 22);
   const at::Tensor b = random({3, 4}, 23);
   const at::Tensor grad = random({2, 4}, 24);
-  const std::array<bool, 2> first = {true, false};
-  const auto [dself, nothing] = matmul_gradients(grad, a, b, first);
+  const auto [dself, nothing] = matmul_gradients(grad, a, b, {true, false});
   EXPECT_TRUE(dself.defined());
   EXPECT_FALSE(nothing.defined());
-  const std::array<bool, 1> too_short = {true};
-  EXPECT_EQ(message_of([&] { matmul_gradients(grad, a, b, too_short); }), "Mask size at least 2");
+  EXPECT_EQ(message_of([&] { matmul_gradients(grad, a, b, {true}); }), "Mask size at least 2");
 }
 
 }  // namespace
