@@ -28,7 +28,10 @@ at::Tensor effective_mask(const at::Tensor& mask, const at::Tensor& x, bool fixe
 
 }  // namespace
 
-at::Tensor npu_fast_gelu(const at::Tensor& x) { return x * at::sigmoid(x * kFastGeluSlope); }
+at::Tensor npu_fast_gelu(const at::Tensor& x) {
+  const at::Tensor wide = widened(x);
+  return (wide * at::sigmoid(wide * kFastGeluSlope)).to(x.scalar_type());
+}
 
 at::Tensor npu_fast_gelu_backward(const at::Tensor& grad, const at::Tensor& x) {
   const at::Tensor wide = widened(x);
@@ -37,11 +40,11 @@ at::Tensor npu_fast_gelu_backward(const at::Tensor& grad, const at::Tensor& x) {
   return (grad * slope).to(x.scalar_type());
 }
 
-at::Tensor npu_mish(const at::Tensor& x) { return at::mish(x); }
+at::Tensor npu_mish(const at::Tensor& x) { return at::mish(widened(x)).to(x.scalar_type()); }
 
 at::Tensor npu_swiglu(const at::Tensor& x, std::int64_t dim) {
-  const auto [a, b] = halves(x, dim);
-  return at::silu(a) * b;
+  const auto [a, b] = halves(widened(x), dim);
+  return (at::silu(a) * b).to(x.scalar_type());
 }
 
 at::Tensor npu_swiglu_backward(const at::Tensor& grad, const at::Tensor& x, std::int64_t dim) {

@@ -2,8 +2,9 @@
 //
 // Every function of this folder is an ordinary composition over ATen: it runs on whatever device
 // and in whatever dtype its inputs have, and autograd differentiates it. Half types are computed in
-// float32 and rounded at the end wherever a sum or a quotient would lose them otherwise. An
-// undefined tensor stands for Python's None; what cannot be computed throws c10::Error.
+// float32 and rounded once, at the end, as fused operators do; only products of matrices stay in
+// the half type. An undefined tensor stands for Python's None; what cannot be computed throws
+// c10::Error.
 #pragma once
 
 #include <cstdint>

@@ -22,10 +22,10 @@ Numbers map(const at::Tensor& x, double (*function)(double)) {
   return result;
 }
 
-// Where half types must land: their own rounding, a few times.
+// Half types are rounded once.
 double rounding(at::ScalarType dtype) {
-  if (dtype == at::kHalf) return 4e-3;
-  if (dtype == at::kBFloat16) return 3e-2;
+  if (dtype == at::kHalf) return 0x1p-11;
+  if (dtype == at::kBFloat16) return 0x1p-8;
   return dtype == at::kFloat ? 1e-6 : 1e-14;
 }
 

@@ -40,7 +40,7 @@ struct AttentionGradients {
 
 // Products are computed in the dtype of the inputs, the softmax in float32 at least. `max_scores`
 // bounds the number of scores in a block.
-constexpr std::int64_t kMaxScores = std::int64_t{1} << 23;
+constexpr std::int64_t kMaxScores = std::int64_t{1} << 20;
 
 // Differentiable in query, key, value and pse, through y only.
 AttentionOutputs attention(const AttentionInputs& inputs, std::int64_t max_scores = kMaxScores);

@@ -1,5 +1,7 @@
 #include "execute/npu/transforms.h"
 
+#include "execute/npu/precision.h"
+
 namespace msprobe::execute::npu {
 
 namespace {
@@ -70,7 +72,8 @@ at::Tensor npu_confusion_transpose_backward(const at::Tensor& grad, at::IntArray
 
 at::Tensor npu_rotary_mul(const at::Tensor& x, const at::Tensor& r1, const at::Tensor& r2,
                           std::string_view mode) {
-  return r1 * x + r2 * rotated(x, mode);
+  const at::Tensor wide = widened(x);
+  return (r1 * wide + r2 * rotated(wide, mode)).to(x.scalar_type());
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at::Tensor& grad,
@@ -78,9 +81,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at:
                                                                        const at::Tensor& r1,
                                                                        const at::Tensor& r2,
                                                                        std::string_view mode) {
-  const at::Tensor grad_x = r1 * grad + rotated_back(r2 * grad, mode);
-  return {grad_x.sum_to_size(x.sizes()), (x * grad).sum_to_size(r1.sizes()),
-          (rotated(x, mode) * grad).sum_to_size(r2.sizes())};
+  const at::Tensor g = widened(grad);
+  const at::Tensor grad_x = r1 * g + rotated_back(r2 * g, mode);
+  const at::Tensor grad_r1 = (x * g).sum_to_size(r1.sizes());
+  const at::Tensor grad_r2 = (rotated(x, mode) * g).sum_to_size(r2.sizes());
+  return {grad_x.to(x.scalar_type()), grad_r1.to(r1.scalar_type()), grad_r2.to(r2.scalar_type())};
 }
 
 at::Tensor npu_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {

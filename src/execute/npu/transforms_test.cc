@@ -92,6 +92,17 @@ TEST(RotaryMul, BroadcastsEveryShapeOfItsFactors) {
   }
 }
 
+TEST(RotaryMul, HalfTypesAreRoundedOnce) {
+  const at::Tensor x = random({2, 3, 4, 6}, 5).to(at::kBFloat16);
+  const at::Tensor r1 = random({1, 3, 1, 6}, 6).to(at::kBFloat16);
+  const at::Tensor r2 = random({1, 3, 1, 6}, 7).to(at::kBFloat16);
+  const at::Tensor y = npu_rotary_mul(x, r1, r2, "half");
+  EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+  expect_near(y, rotary_numbers(x, r1, r2, false), 0x1p-8);
+  EXPECT_EQ(std::get<1>(npu_rotary_mul_backward(y, x, r1, r2, "half")).scalar_type(),
+            at::kBFloat16);
+}
+
 TEST(RotaryMul, GradientsAgreeForEveryShape) {
   const at::Tensor x = random({2, 3, 4, 6}, 8);
   const at::Tensor grad = random({2, 3, 4, 6}, 9);
