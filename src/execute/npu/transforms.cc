@@ -82,7 +82,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at:
                                                                        const at::Tensor& r2,
                                                                        std::string_view mode) {
   const at::Tensor g = widened(grad);
-  const at::Tensor grad_x = r1 * g + rotated_back(r2 * g, mode);
+  const at::Tensor grad_x = (r1 * g + rotated_back(r2 * g, mode)).sum_to_size(x.sizes());
   const at::Tensor grad_r1 = (x * g).sum_to_size(r1.sizes());
   const at::Tensor grad_r2 = (rotated(x, mode) * g).sum_to_size(r2.sizes());
   return {grad_x.to(x.scalar_type()), grad_r1.to(r1.scalar_type()), grad_r2.to(r2.scalar_type())};
