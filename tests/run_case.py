@@ -8,6 +8,7 @@ A case holds
   status.expected   the exit status
   stderr.expected   optional: the WARNING and ERROR lines, without time stamp and process id, paths as placeholders
   stdout.expected   optional: standard output
+  needs_engine      optional, empty: the case runs only where msprobe-engine is built
   NAME.expected.csv optional: the file of {out} whose name holds _NAME_ (or is NAME.csv), byte for byte
 --files names a directory with hostile files (tests/hostile_files.py makes it). With it the program runs under strace where
 that is installed, and opening anything called outside_*, or starting another program, fails the case.
@@ -58,6 +59,8 @@ def run(program, words, trace):
     if trace:
         command = ["strace", "-f", "-y", "-o", trace, "-e", "trace=open,openat,openat2,execve", *command]
     environment = {**os.environ, "NO_COLOR": "1", "MSPROBE_LOG_LEVEL": "1"}
+    if trace:  # the leak checker of a sanitizer build cannot work under a tracer
+        environment["ASAN_OPTIONS"] = "detect_leaks=0"
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=300,
                           stdin=subprocess.DEVNULL)
 

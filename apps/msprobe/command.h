@@ -26,7 +26,9 @@ struct Command {
 
 std::span<const Command> commands();
 
+Run declare_acc_check(CLI::App& command);
 Run declare_api_precision_compare(CLI::App& command);
 Run declare_metrics(CLI::App& command);
+Run declare_multi_acc_check(CLI::App& command);
 
 }  // namespace msprobe::app

@@ -7,8 +7,8 @@
 
 #include "command.h"
 #include "core/log.h"
+#include "core/suggestion.h"
 #include "documented_spellings.h"
-#include "suggestion.h"
 #include "version.h"
 
 namespace msprobe::app {

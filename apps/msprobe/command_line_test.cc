@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "core/suggestion.h"
 #include "documented_spellings.h"
-#include "suggestion.h"
 
 namespace msprobe::app {
 namespace {

@@ -123,6 +123,18 @@ TEST_F(InDirectory, LargeFilesAreMapped) {
   EXPECT_FALSE(load_file(directory_ / "large", 599'999));
 }
 
+TEST_F(InDirectory, ForgottenBytesReadTheSame) {
+  put("small", "text");
+  const std::string large(600'000, 'y');
+  put("large", large);
+  for (const char* const name : {"small", "large"}) {
+    const FileBytes file = load_file(directory_ / name).value();
+    const std::string before(file.text());
+    file.forget(file.bytes.size() + 1);
+    EXPECT_EQ(file.text(), before);
+  }
+}
+
 TEST_F(InDirectory, PathsAreCheckedAsDocumented) {
   put("dump.json", "{}");
   put("bad:name.json", "{}");

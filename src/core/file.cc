@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -69,7 +70,7 @@ Result<FileBytes> load_open(int fd, std::size_t max_bytes, std::string_view show
   }
   std::shared_ptr<const void> owner(
       address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
-  return FileBytes{std::move(owner), {static_cast<const std::byte*>(address), size}};
+  return FileBytes{std::move(owner), {static_cast<const std::byte*>(address), size}, true};
 }
 
 bool leaves_directory(std::string_view name) {
@@ -98,6 +99,15 @@ int open_without_links(int directory, const std::filesystem::path& name) {
 }
 
 }  // namespace
+
+void FileBytes::forget(std::size_t count) const {
+  if (!mapped) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t whole_pages = std::min(count, bytes.size()) / page * page;
+  if (whole_pages == 0) return;
+  // Only advice: where it fails, the memory stays until the mapping goes.
+  (void)::madvise(const_cast<std::byte*>(bytes.data()), whole_pages, MADV_DONTNEED);
+}
 
 Result<FileBytes> load_file(const std::filesystem::path& path, std::size_t max_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

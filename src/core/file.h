@@ -16,10 +16,15 @@ namespace msprobe {
 struct FileBytes {
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
+  bool mapped = false;
 
   std::string_view text() const {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
+
+  // Says that the first `count` bytes are done with: a mapping gives their memory back (and would
+  // read the file again if they were touched after all).
+  void forget(std::size_t count) const;
 };
 
 // Reads small files into memory and maps large ones; regular files only. `max_bytes` is refused

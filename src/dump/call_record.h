@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,8 +58,9 @@ struct Opaque {
 };
 
 struct Value;
+struct DictItem;  // a pair would have to be complete before Value is
 using List = std::vector<Value>;
-using Dict = std::vector<std::pair<std::string, Value>>;
+using Dict = std::vector<DictItem>;
 
 struct Value {
   using Variant = std::variant<None, bool, std::int64_t, double, std::complex<double>, std::string,
@@ -72,6 +72,11 @@ struct Value {
   const T* as() const {
     return std::get_if<T>(&data);
   }
+};
+
+struct DictItem {
+  std::string first;
+  Value second;
 };
 
 // What the forward entry holds.

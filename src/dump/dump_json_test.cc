@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dump/made_files.h"
+
 namespace msprobe::dump {
 namespace {
 
@@ -14,13 +16,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-FileBytes bytes_of(std::string text) {
-  auto owner = std::make_shared<const std::string>(std::move(text));
-  const auto bytes = std::as_bytes(std::span(*owner));
-  return {std::move(owner), bytes};
-}
-
-Result<DumpIndex> index_of(std::string text) { return index_dump(bytes_of(std::move(text)), "d"); }
+Result<DumpIndex> index_of(std::string text) { return index_dump(file_of(std::move(text)), "d"); }
 
 std::string fault_of(std::string text) {
   const auto index = index_of(std::move(text));

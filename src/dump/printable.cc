@@ -10,8 +10,6 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
-
 // At most `max_bytes`, without cutting a character in two.
 std::string_view cut(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
@@ -22,6 +20,8 @@ std::string_view cut(std::string_view text, std::size_t max_bytes) {
 }
 
 }  // namespace
+
+bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 bool is_printable(std::string_view text) {
   return std::ranges::none_of(text, is_control) && is_utf8(text);

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dump/zip_maker.h"
+#include "dump/made_files.h"
 
 namespace msprobe::dump {
 namespace {

@@ -51,7 +51,7 @@ bool ValueReader::read_elements(JsonValue json, List& out, int depth) {
 
 bool ValueReader::read_members(JsonObject& object, Dict& out, int depth) {
   const bool done = json_.each_field(object, [&](std::string_view key, JsonValue json) {
-    Value& value = out.emplace_back(key, Value{}).second;
+    Value& value = out.emplace_back(std::string(key), Value{}).second;
     return read_value(json, value, depth + 1) || json_.fail_in(key);
   });
   if (!done) return false;

@@ -18,14 +18,9 @@ constexpr double kTolerance = 0.1;         // public tool
 constexpr std::uint64_t kSmallest = 100;   // public tool: fewer elements always pass
 constexpr double kStandardDeviations = 5;  // documented: no alarm by chance on few draws
 
-struct Counts {
-  std::uint64_t zeros = 0;
-  std::uint64_t nans = 0;
-};
-
 template <class Bits>
-Counts count(const TensorView& view, Bits sign, Bits infinity) {
-  Counts counts;
+DropoutCounts count(const TensorView& view, Bits sign, Bits infinity) {
+  DropoutCounts counts;
   for (std::size_t i = 0; i < view.numel(); ++i) {
     Bits bits;
     std::memcpy(&bits, view.bytes.data() + i * sizeof(Bits), sizeof(Bits));
@@ -37,7 +32,7 @@ Counts count(const TensorView& view, Bits sign, Bits infinity) {
 }
 
 // Of the floating dtypes dropout exists for; others count as without zeros.
-Counts count(const TensorView& view) {
+DropoutCounts count(const TensorView& view) {
   switch (view.dtype) {
     case DType::kFloat16:
       return count<std::uint16_t>(view, 0x8000U, 0x7c00U);
@@ -85,28 +80,34 @@ bool judged_by_zeros(std::string_view api, Profile profile) {
   return std::ranges::binary_search(kZeroingDropouts, api);
 }
 
-DetailRow judge_dropout(const TensorView& bench, const TensorView& device, const DropoutCall& call,
+DetailRow judge_dropout(const OutputPair& pair, const DropoutCounts& bench,
+                        const DropoutCounts& device, const DropoutCall& call,
                         const Context& context) {
-  const std::uint64_t elements = device.numel();
-  const Counts bench_counts = count(bench);
-  const Counts device_counts = count(device);
+  std::uint64_t elements = 1;
+  for (const std::int64_t extent : pair.device_shape)
+    elements *= static_cast<std::uint64_t>(extent);
   const auto share = [&](std::uint64_t zeros) {
     return static_cast<double>(zeros) / static_cast<double>(elements);
   };
-  const double device_zeros = share(device_counts.zeros);
   const Judged judged = context.profile == Profile::kDocumented && call.p
-                            ? beside_probability(*call.p, device_zeros, call, elements)
-                            : beside_bench(share(bench_counts.zeros), device_zeros, elements);
+                            ? beside_probability(*call.p, share(device.zeros), call, elements)
+                            : beside_bench(share(bench.zeros), share(device.zeros), elements);
   DetailRow row = reason_row(context.row_name, judged.passes ? Verdict::kPass : Verdict::kError,
                              judged.message);
-  row.bench_dtype = text(bench.dtype);
-  row.device_dtype = text(device.dtype);
-  row.shape = shape_text(device.shape);
-  if (context.profile == Profile::kDocumented && device_counts.nans > bench_counts.nans) {
+  row.bench_dtype = text(pair.bench_dtype);
+  row.device_dtype = text(pair.device_dtype);
+  row.shape = shape_text(pair.device_shape);
+  if (context.profile == Profile::kDocumented && device.nans > bench.nans) {
     row.status = Verdict::kError;
-    row.message += fmt::format(" {} elements of the device output are NaN.", device_counts.nans);
+    row.message += fmt::format(" {} elements of the device output are NaN.", device.nans);
   }
   return row;
+}
+
+DetailRow judge_dropout(const TensorView& bench, const TensorView& device, const DropoutCall& call,
+                        const Context& context) {
+  const OutputPair pair{bench.dtype, bench.shape, device.dtype, device.shape};
+  return judge_dropout(pair, count(bench), count(device), call, context);
 }
 
 }  // namespace msprobe::judge

@@ -20,9 +20,19 @@ struct DropoutCall {
   std::uint64_t draws = 0;  // independent decisions: elements, or channels; 0: as many as elements
 };
 
+// What is counted of one side.
+struct DropoutCounts {
+  std::uint64_t zeros = 0;
+  std::uint64_t nans = 0;
+};
+
 // Of the forward output, or of the gradient of the first input. Profile reference: use the status
 // only, the public tool writes no row for a dropout.
 // REQUIRES: judge_structure left the pair open.
+DetailRow judge_dropout(const OutputPair& pair, const DropoutCounts& bench,
+                        const DropoutCounts& device, const DropoutCall& call,
+                        const Context& context);
+// Counts first.
 DetailRow judge_dropout(const TensorView& bench, const TensorView& device, const DropoutCall& call,
                         const Context& context);
 

@@ -1,7 +1,7 @@
 #include <cassert>
 
 #include "measure/chunks.h"
-#include "measure/pair.h"
+#include "measure/kernels.h"
 
 namespace msprobe::measure {
 namespace {
@@ -14,6 +14,11 @@ bool can_stay_unscaled(double abs_max) {
   return abs_max >= kLowestUnscaled && abs_max <= kHighestUnscaled;
 }
 
+TallyFunction fast_loop(PairKind kind, const Pair& pair) {
+  if (kind == PairKind::kReal && pair.format.ulp != UlpKind::kFloat8) return &tally_real_in_vectors;
+  return plain_loop(kind);
+}
+
 }  // namespace
 
 Metrics measure(const TensorView& device, const TensorView& bench, const Options& options) {
@@ -21,7 +26,7 @@ Metrics measure(const TensorView& device, const TensorView& bench, const Options
   const std::size_t count = device.numel();
   const Pair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};
   const PairKind kind = kind_of(device.dtype, bench.dtype, options.arithmetic);
-  const TallyFunction part_of = plain_loop(kind);
+  const TallyFunction part_of = fast_loop(kind, pair);
   const auto tally = reduce_in_chunks<Tally>(
       count, options.threads,
       [&](std::size_t first, std::size_t n) { return part_of(pair, first, n); });

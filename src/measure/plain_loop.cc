@@ -68,8 +68,7 @@ void add(Tally& tally, const Pair& pair, double device, double bench) {
   const double cast = round_to(format.device, bench);
   const bool finite = std::isfinite(device) && std::isfinite(cast);
   add(tally, pair, {std::abs(device), std::abs(bench), std::abs(device - bench), finite});
-  tally.above += device > cast ? 1 : 0;
-  tally.below += device < cast ? 1 : 0;
+  tally.balance += (device > cast ? 1 : 0) - (device < cast ? 1 : 0);
   tally.different += device != bench ? 1 : 0;
   if (!finite) tally.not_finite_errors += not_finite_differs(format, device, bench) ? 1 : 0;
   if (format.ulp != UlpKind::kNone) {

@@ -85,8 +85,7 @@ class ReferenceLoop {
     tally_.within_1000 += relative < limits_.within_1000 ? 1 : 0;
     tally_.within_10000 += relative < limits_.within_10000 ? 1 : 0;
     tally_.different += device != bench ? 1 : 0;
-    tally_.above += device > cast ? 1 : 0;
-    tally_.below += device < cast ? 1 : 0;
+    tally_.balance += (device > cast ? 1 : 0) - (device < cast ? 1 : 0);
 
     if (std::isfinite(device) && std::isfinite(cast)) {
       add_finite(magnitude, error, relative);

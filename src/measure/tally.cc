@@ -10,30 +10,18 @@ void merge(Tally& total, const Tally& part) {
     total.*maximum = larger(total.*maximum, part.*maximum);
   }
   merge(total.products, part.products);
+  total.balance += part.balance;
   for (const auto sum :
        {&Tally::error_squares, &Tally::relative_errors_sum, &Tally::ulp_errors_sum}) {
     total.*sum += part.*sum;
   }
-  for (const auto counter : {&Tally::count,
-                             &Tally::above,
-                             &Tally::below,
-                             &Tally::within_100,
-                             &Tally::within_1000,
-                             &Tally::within_10000,
-                             &Tally::small,
-                             &Tally::small_errors,
-                             &Tally::absolute_small_errors,
-                             &Tally::normal,
-                             &Tally::relative_errors,
-                             &Tally::not_finite,
-                             &Tally::not_finite_errors,
-                             &Tally::different,
-                             &Tally::ulp_errors,
-                             &Tally::accumulative_small,
-                             &Tally::accumulative_small_errors,
-                             &Tally::accumulative_normal,
-                             &Tally::accumulative_relative_errors,
-                             &Tally::accumulative_not_finite_errors}) {
+  for (const auto counter :
+       {&Tally::count, &Tally::within_100, &Tally::within_1000, &Tally::within_10000, &Tally::small,
+        &Tally::small_errors, &Tally::absolute_small_errors, &Tally::normal,
+        &Tally::relative_errors, &Tally::not_finite, &Tally::not_finite_errors, &Tally::different,
+        &Tally::ulp_errors, &Tally::accumulative_small, &Tally::accumulative_small_errors,
+        &Tally::accumulative_normal, &Tally::accumulative_relative_errors,
+        &Tally::accumulative_not_finite_errors}) {
     total.*counter += part.*counter;
   }
 }
@@ -76,9 +64,8 @@ Metrics finish(const Tally& tally, const MeanFormats& means) {
   metrics.within_1000 = tally.within_1000;
   metrics.within_10000 = tally.within_10000;
 
-  const std::uint64_t unbalanced =
-      std::max(tally.above, tally.below) - std::min(tally.above, tally.below);
-  metrics.error_balance = static_cast<double>(unbalanced) / static_cast<double>(tally.count);
+  metrics.error_balance =
+      std::abs(static_cast<double>(tally.balance)) / static_cast<double>(tally.count);
   metrics.rmse = rmse(tally, means.error);
   metrics.small = tally.small;
   metrics.small_errors = tally.small_errors;

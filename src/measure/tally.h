@@ -38,8 +38,7 @@ struct Tally {
   double relative_errors_sum = 0;
   double ulp_errors_sum = 0;
 
-  std::uint64_t above = 0;  // D > B'
-  std::uint64_t below = 0;
+  std::int64_t balance = 0;  // elements with D > B' less those with D < B'
   std::uint64_t within_100 = 0;
   std::uint64_t within_1000 = 0;
   std::uint64_t within_10000 = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "report/number_text.h"
 
@@ -12,9 +13,13 @@ constexpr std::array<std::string_view, 10> kFormulaStarts = {"+",  "-",  "=",  "
                                                              "＋", "－", "＝", "％", "＠"};
 
 bool starts_formula(std::string_view text) {
+  // Most text starts with a letter; nothing that does is a formula.
+  if (!text.empty() && std::isalnum(static_cast<unsigned char>(text.front())) != 0) return false;
   return std::ranges::any_of(kFormulaStarts,
                              [&](std::string_view start) { return text.starts_with(start); });
 }
+
+bool needs_quotes(char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; }
 
 bool needs_guard(std::string_view text) {
   if (text.empty()) return false;
@@ -26,7 +31,7 @@ bool needs_guard(std::string_view text) {
 
 void append_text(std::string& out, std::string_view text) {
   const bool guard = needs_guard(text);
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  if (std::ranges::none_of(text, needs_quotes)) {
     if (guard) out += '\'';
     out += text;
     return;

@@ -24,10 +24,11 @@ bool same_title(std::string_view one, std::string_view other);
 template <class Row>
 class TableReader {
  public:
-  // Takes the titles in. `text` must outlive the reader.
+  // Takes the titles in. `text` must outlive the reader. What a record does not say is as in
+  // `blank`.
   static Result<TableReader> start(std::string_view text, std::string shown,
-                                   std::span<const Column<Row>> columns) {
-    TableReader table(CsvReader(text, std::move(shown)), columns);
+                                   std::span<const Column<Row>> columns, Row blank = {}) {
+    TableReader table(CsvReader(text, std::move(shown)), columns, std::move(blank));
     const Result<bool> titles = table.csv_.next();
     if (!titles) return propagate(titles);
     if (!*titles) {
@@ -42,7 +43,7 @@ class TableReader {
     problem_.clear();
     const Result<bool> more = csv_.next();
     if (!more || !*more) return more;
-    row = Row{};
+    row = blank_;
     const auto& cells = csv_.cells();
     if (cells.size() > title_count_ || cells.size() < needed_count_) {
       note(fmt::format("{} cells, the titles have {}", cells.size(), title_count_));
@@ -64,8 +65,11 @@ class TableReader {
   const CsvReader& csv() const { return csv_; }
 
  private:
-  TableReader(CsvReader csv, std::span<const Column<Row>> columns)
-      : csv_(std::move(csv)), columns_(columns), places_(columns.size()) {}
+  TableReader(CsvReader csv, std::span<const Column<Row>> columns, Row blank)
+      : csv_(std::move(csv)),
+        columns_(columns),
+        places_(columns.size()),
+        blank_(std::move(blank)) {}
 
   void locate() {
     const auto& titles = csv_.cells();
@@ -100,6 +104,7 @@ class TableReader {
     value = {judge::Cell::Kind::kDouble, *number};
   }
   void fill(judge::Verdict& verdict, std::string_view cell, const Column<Row>& column) {
+    if (trim(cell).empty()) return;
     const std::optional<judge::Verdict> parsed = judge::parse_verdict(trim(cell));
     if (parsed) {
       verdict = *parsed;
@@ -117,6 +122,7 @@ class TableReader {
   CsvReader csv_;
   std::span<const Column<Row>> columns_;
   std::vector<std::optional<std::size_t>> places_;  // of each column, where its title was found
+  Row blank_;
   std::size_t title_count_ = 0;
   std::size_t needed_count_ = 0;
   std::string problem_;

@@ -1,0 +1,32 @@
+// msprobe acc_check: replay every recorded call, forward and backward, on one device.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "check/device_name.h"
+#include "check_command.h"
+#include "command.h"
+#include "core/log.h"
+
+namespace msprobe::app {
+
+Run declare_acc_check(CLI::App& command) {
+  auto arguments = std::make_shared<CheckArguments>();
+  declare_check_options(command, *arguments);
+  command.add_option("--jobs", arguments->workers, "engines that share the work on the device")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  return [arguments] {
+    if (const auto good = check::check_device_names(arguments->devices); !good) {
+      return refuse(good.error());
+    }
+    if (arguments->devices.size() > 1) {
+      log::warning("acc_check uses the first device, {}; multi_acc_check uses all of them",
+                   arguments->devices.front());
+      arguments->devices.resize(1);
+    }
+    return run_check_command(*arguments);
+  };
+}
+
+}  // namespace msprobe::app

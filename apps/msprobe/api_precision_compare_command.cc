@@ -1,0 +1,206 @@
+// msprobe api_precision_compare: two details CSVs in, the final verdict out.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "common_options.h"
+#include "compare/api_precision_compare.h"
+#include "core/json_writer.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "text_table.h"
+#include "timestamp.h"
+
+namespace msprobe::app {
+namespace {
+
+constexpr std::size_t kShownCalls = 20;    // failing calls listed on the terminal
+constexpr std::size_t kShownPartners = 5;  // rows without a partner named one by one
+
+struct CompareOptions {
+  std::string npu;
+  std::string gpu;
+  std::string out = ".";
+  bool json = false;
+  VerdictOptions verdict;
+  OutputOptions output;
+};
+
+// What the comparison told of its calls: how many fail, the first of them, and why the first skip.
+struct Told {
+  std::vector<judge::ResultRow> worst;
+  std::uint64_t failing = 0;
+  std::string first_skip;
+};
+
+std::string verdict_text(std::optional<judge::Verdict> verdict) {
+  return verdict ? std::string(judge::name(*verdict)) : "-";
+}
+
+bool failed(const judge::ResultRow& row, bool on_warning) {
+  const auto bad = [&](std::optional<judge::Verdict> verdict) {
+    return verdict == judge::Verdict::kError || (on_warning && verdict == judge::Verdict::kWarning);
+  };
+  return bad(row.forward) || bad(row.backward);
+}
+
+std::vector<std::string> count_row(std::string_view title, const compare::VerdictCounts& counts) {
+  return {std::string(title),           std::to_string(counts.pass), std::to_string(counts.warning),
+          std::to_string(counts.error), std::to_string(counts.skip), std::to_string(counts.blank)};
+}
+
+void print_for_a_person(const compare::PrecisionOutcome& outcome, const Told& told) {
+  const bool colour = log::colour(STDOUT_FILENO);
+  if (!told.worst.empty()) {
+    TextTable table{{"API", "Forward", "Backward"}, {}};
+    for (const judge::ResultRow& row : told.worst) {
+      table.rows.push_back(
+          {log::clean(row.api_name), verdict_text(row.forward), verdict_text(row.backward)});
+    }
+    fmt::print("{}", render(table, colour));
+    if (told.failing > told.worst.size()) {
+      fmt::print("... and {} more\n", told.failing - told.worst.size());
+    }
+    fmt::print("\n");
+  }
+  const TextTable counts{
+      {"", "pass", "warning", "error", "SKIP", "none"},
+      {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
+  fmt::print("{}\n", render(counts, false));
+  fmt::print("{} calls compared, {} fail: {}\n", outcome.calls, told.failing,
+             judge::name(outcome.worst()));
+  if (outcome.npu_only + outcome.gpu_only + outcome.repeated + outcome.not_same +
+          outcome.invalid_names >
+      0) {
+    fmt::print(
+        "rows left out: {} only in the NPU file, {} only in the GPU file, {} repeated there, "
+        "{} of another dtype or shape, {} with an invalid name\n",
+        outcome.npu_only, outcome.gpu_only, outcome.repeated, outcome.not_same,
+        outcome.invalid_names);
+  }
+  fmt::print("result   {}\ndetails  {}\n", outcome.result_csv.string(),
+             outcome.details_csv.string());
+}
+
+void write_counts(JsonWriter& json, std::string_view key, const compare::VerdictCounts& counts) {
+  json.key(key).begin_object();
+  json.key("pass").value(counts.pass).key("warning").value(counts.warning);
+  json.key("error")
+      .value(counts.error)
+      .key("skip")
+      .value(counts.skip)
+      .key("none")
+      .value(counts.blank);
+  json.end_object();
+}
+
+std::string json_summary(const compare::PrecisionOutcome& outcome, std::uint64_t failing) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("verdict").value(judge::name(outcome.worst()));
+  json.key("calls").value(outcome.calls).key("failing").value(failing);
+  write_counts(json, "forward", outcome.forward);
+  write_counts(json, "backward", outcome.backward);
+  write_counts(json, "rows", outcome.rows);
+  json.key("npu_only").value(outcome.npu_only).key("gpu_only").value(outcome.gpu_only);
+  json.key("repeated").value(outcome.repeated).key("not_same").value(outcome.not_same);
+  json.key("invalid_names").value(outcome.invalid_names);
+  json.key("result_csv").value(outcome.result_csv.string());
+  json.key("details_csv").value(outcome.details_csv.string());
+  json.end_object();
+  return json.text();
+}
+
+// Warns of the first rows one by one, then only counts: a million lines help nobody.
+std::function<void(std::string_view)> sparing_warner() {
+  return [shown = std::size_t{0}](std::string_view text) mutable {
+    if (++shown <= kShownPartners) log::warning("{}", text);
+    if (shown == kShownPartners + 1)
+      log::warning("further rows of this kind are counted in the summary");
+  };
+}
+
+ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Told& told,
+                       const CompareOptions& options) {
+  switch (outcome.worst()) {
+    case judge::Verdict::kError:
+      return kFailed;
+    case judge::Verdict::kWarning:
+      return options.verdict.fail_on_warning() ? kFailed : kPassed;
+    case judge::Verdict::kPass:
+      return kPassed;
+    case judge::Verdict::kSkip:
+      break;
+  }
+  log::error("{}: nothing was compared: no row has a verdict{}", options.npu,
+             told.first_skip.empty() ? "" : "; the first: " + told.first_skip);
+  return kCannot;
+}
+
+ExitStatus run(const CompareOptions& options) {
+  const Result<judge::Standards> standards = load_standards(options.verdict);
+  if (!standards) return refuse(standards.error());
+  const Result<std::filesystem::path> npu = check_input_file(options.npu, {.suffix = ".csv"});
+  if (!npu) return refuse(npu.error());
+  const Result<std::filesystem::path> gpu = check_input_file(options.gpu, {.suffix = ".csv"});
+  if (!gpu) return refuse(gpu.error());
+  const Result<std::filesystem::path> out = prepare_output_directory(options.out);
+  if (!out) return refuse(out.error());
+
+  log::info("Start compare task");
+  Told told;
+  compare::PrecisionOptions job{
+      .npu_csv = *npu,
+      .gpu_csv = *gpu,
+      .out_dir = *out,
+      .timestamp = local_timestamp(),
+      .profile = options.verdict.profile,
+      .titles = options.output.titles,
+      .standards = *standards,
+      .precision = options.output.precision.value_or(report::kDefaultPrecision),
+      .warn = sparing_warner(),
+      .on_result = {}};
+  job.on_result = [&](const judge::ResultRow& row) {
+    if (told.first_skip.empty() && row.forward == judge::Verdict::kSkip) {
+      told.first_skip = row.api_name + ": " + row.message;
+    }
+    if (!failed(row, options.verdict.fail_on_warning())) return;
+    ++told.failing;
+    if (told.worst.size() < kShownCalls) told.worst.push_back(row);
+  };
+  const Result<compare::PrecisionOutcome> outcome = compare::api_precision_compare(job);
+  if (!outcome) return refuse(outcome.error());
+  if (!outcome->stopped.empty()) log::error("Analyse csv Error: {}", outcome->stopped);
+  log::info("Compare task result will be saved in {}", outcome->result_csv.string());
+  log::info("Compare task detail will be saved in {}", outcome->details_csv.string());
+  if (options.json) {
+    fmt::print("{}\n", json_summary(*outcome, told.failing));
+  } else {
+    print_for_a_person(*outcome, told);
+  }
+  return exit_status(*outcome, told, options);
+}
+
+}  // namespace
+
+Run declare_api_precision_compare(CLI::App& command) {
+  auto options = std::make_shared<CompareOptions>();
+  command.add_option("--npu_csv_path", options->npu, "-npu: details CSV of the device under test")
+      ->required();
+  command
+      .add_option("--gpu_csv_path", options->gpu, "-gpu: details CSV of the device to compare with")
+      ->required();
+  command.add_option("-o,--out_path", options->out, "directory for the two CSVs")
+      ->capture_default_str();
+  command.add_flag("--json", options->json, "print the summary as JSON");
+  declare_verdict_options(command, options->verdict);
+  declare_output_options(command, options->output);
+  return [options] { return run(*options); };
+}
+
+}  // namespace msprobe::app

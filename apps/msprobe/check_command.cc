@@ -1,0 +1,267 @@
+#include "check_command.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "check/config.h"
+#include "check/device_name.h"
+#include "check/run_check.h"
+#include "core/file.h"
+#include "core/json_writer.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "interrupt.h"
+#include "progress_bar.h"
+#include "timestamp.h"
+
+namespace msprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
+constexpr std::uint64_t kDefaultWorkerMemory = 4096 * kMegabyte;
+
+std::optional<fs::path> from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return fs::path(value);
+}
+
+std::optional<fs::path> given(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return fs::path(text);
+}
+
+fs::path this_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+Result<check::Config> load_config(const CheckArguments& arguments) {
+  check::Config config;
+  const auto yaml = check::find_config_yaml({.option = given(arguments.config_yaml),
+                                             .environment = from_environment("MSPROBE_CONFIG"),
+                                             .program = this_program()});
+  if (yaml) {
+    Result<check::Config> read = check::read_config_yaml(*yaml);
+    if (!read) return read;
+    config = std::move(*read);
+  }
+  if (!arguments.config_json.empty()) {
+    Result<check::Config> read = check::with_config_json(std::move(config), arguments.config_json);
+    if (!read) return read;
+    config = std::move(*read);
+  }
+  if (arguments.output.precision) config.precision = *arguments.output.precision;
+  std::error_code error;
+  config.error_data_path = fs::absolute(config.error_data_path, error).lexically_normal();
+  return config;
+}
+
+// The command that checks one call by itself with what changes its rows; its name follows.
+std::string rerun_command(const CheckArguments& arguments) {
+  std::string text = fmt::format("msprobe acc_check -api_info {}", arguments.api_info);
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) text += fmt::format(" {} {}", option, value);
+  };
+  if (!arguments.devices.empty()) add("-d", arguments.devices.front());
+  add("--device-lib", arguments.device_library);
+  add("-config", arguments.config_json);
+  add("--config-yaml", arguments.config_yaml);
+  add("--standards", arguments.verdict.standards_file);
+  if (arguments.seed != CheckArguments{}.seed) add("--seed", std::to_string(arguments.seed));
+  if (arguments.threads != 1) add("--threads", std::to_string(arguments.threads));
+  if (arguments.jit_compile) text += " -j";
+  return text + " --only";
+}
+
+// An engine may take its share of the machine, at most the default.
+std::uint64_t worker_memory(const CheckArguments& arguments) {
+  if (arguments.worker_memory_mb > 0) return arguments.worker_memory_mb * kMegabyte;
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::clamp(machine / 2 / arguments.workers, 1024 * kMegabyte, kDefaultWorkerMemory);
+}
+
+Result<std::string> text_of(const std::string& path) {
+  if (path.empty()) return std::string();
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
+  return std::string(file->text());
+}
+
+Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
+  check::CheckOptions options;
+  if (arguments.api_info.empty()) {
+    return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
+  }
+  const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
+  if (!dump) return propagate(dump);
+  options.dump = *dump;
+  Result<check::Config> config = load_config(arguments);
+  if (!config) return propagate(config);
+  options.config = std::move(*config);
+  Result<judge::Standards> standards = load_standards(arguments.verdict);
+  if (!standards) return propagate(standards);
+  options.standards = std::move(*standards);
+  options.standards.quantization_apis = options.config.quantization_api_list;
+  Result<std::string> standards_text = text_of(arguments.verdict.standards_file);
+  if (!standards_text) return propagate(standards_text);
+  options.standards_text = std::move(*standards_text);
+  options.devices = arguments.devices.empty() ? std::vector<std::string>{"0"} : arguments.devices;
+  if (const Result<void> good = check::check_device_names(options.devices); !good) {
+    return propagate(good);
+  }
+  std::optional<fs::path> engine = given(arguments.engine);
+  if (!engine) engine = from_environment("MSPROBE_ENGINE");
+  const Result<fs::path> found = check::find_engine(engine, this_program());
+  if (!found) return propagate(found);
+  options.engine = *found;
+  if (arguments.resume_csv.empty()) {
+    const Result<fs::path> out = prepare_output_directory(arguments.out);
+    if (!out) return propagate(out);
+    options.out_directory = *out;
+  } else {
+    options.resume = arguments.resume_csv;
+  }
+  options.only = arguments.only;
+  options.drop_repeats = arguments.filter_api;
+  options.save_error_data = arguments.save_error_data;
+  options.jit_compile = arguments.jit_compile;
+  options.profile = arguments.verdict.profile;
+  options.titles = arguments.output.titles;
+  options.rerun_command = rerun_command(arguments);
+  options.workers = arguments.workers;
+  options.pair_per_device = arguments.pair_per_device;
+  options.device_library = arguments.device_library;
+  options.seed = arguments.seed;
+  options.threads = arguments.threads;
+  options.dispatch.timeout_seconds = arguments.timeout_seconds;
+  options.dispatch.worker_memory_bytes = worker_memory(arguments);
+  options.timestamp = &local_timestamp;
+  return options;
+}
+
+std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) {
+  const check::Coverage& coverage = outcome.coverage;
+  JsonWriter json;
+  json.begin_object();
+  json.key("exit_status").value(static_cast<int>(status));
+  json.key("recorded").value(coverage.recorded).key("checked").value(coverage.checked());
+  json.key("passed").value(coverage.passed).key("warned").value(coverage.warned);
+  json.key("failed").value(coverage.failed).key("lost").value(coverage.lost);
+  json.key("skipped").begin_object();
+  for (const auto& [reason, calls] : coverage.skipped) json.key(reason).value(calls);
+  json.end_object();
+  json.key("repeats").value(coverage.repeats).key("not_selected").value(coverage.not_selected);
+  json.key("device").value(outcome.device).key("interrupted").value(outcome.interrupted);
+  json.key("result_csv").value(outcome.paths.result.string());
+  json.key("details_csv").value(outcome.paths.details.string());
+  json.end_object();
+  return json.text();
+}
+
+ExitStatus status_of(const check::CheckOutcome& outcome, bool fail_on_warning) {
+  if (outcome.interrupted) return kCannot;
+  switch (check::status_of(outcome.coverage, fail_on_warning)) {
+    case check::CheckStatus::kPassed:
+      return kPassed;
+    case check::CheckStatus::kFailed:
+      return kFailed;
+    case check::CheckStatus::kNothingChecked:
+      break;
+  }
+  return kCannot;
+}
+
+void say_end(const check::CheckOutcome& outcome, ExitStatus status) {
+  if (outcome.interrupted && outcome.paths.result.empty()) {
+    log::warning("interrupted before anything was checked");
+    return;
+  }
+  if (outcome.interrupted) {
+    log::warning("interrupted; to continue, add to the same command: -csv_path {}",
+                 outcome.paths.result.string());
+    return;
+  }
+  log::info("acc_check task result csv is saved in {}", outcome.paths.result.string());
+  log::info("acc_check task details csv is saved in {}", outcome.paths.details.string());
+  if (status == kCannot) {
+    log::error("nothing was checked: the dump has no call that can be");
+  } else {
+    log::info("Successfully completed acc_check/multi_acc_check.");
+  }
+  log::info("acc_check task completed.");
+}
+
+}  // namespace
+
+void declare_check_options(CLI::App& command, CheckArguments& arguments) {
+  command.add_option("--api_info_file", arguments.api_info, "-api_info: the dump.json to check")
+      ->required();
+  command.add_option("-o,--out_path", arguments.out, "directory for the two CSVs")
+      ->capture_default_str();
+  command.add_option("-d,--device", arguments.devices,
+                     "ids (0: npu, else cuda, else cpu) or names: cpu, cuda:1, npu:0, recorded");
+  command.add_option("--result_csv_path", arguments.resume_csv,
+                     "-csv_path: the result CSV of an interrupted run, to continue it");
+  command.add_flag("--save_error_data", arguments.save_error_data,
+                   "-save_error_data: keep inputs and outputs of calls that do not pass");
+  command.add_flag("-j,--jit_compile", arguments.jit_compile, "jit compile mode of an NPU");
+  command.add_flag("-f,--filter_api", arguments.filter_api,
+                   "check calls of equal parameters and structure once");
+  command.add_option("--config_path", arguments.config_json,
+                     "-config: config.json whose section acc_check replaces the lists");
+  command.add_option("--config-yaml", arguments.config_yaml,
+                     "config.yaml (else $MSPROBE_CONFIG, else the installed one)");
+  command.add_option("--only", arguments.only, "check this call alone; may be repeated")
+      ->take_all();
+  command.add_option("--seed", arguments.seed, "seed of generated inputs")->capture_default_str();
+  command.add_option("--threads", arguments.threads, "threads inside an operator")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      .add_option("--timeout", arguments.timeout_seconds,
+                  "seconds a small call may take; large ones get more")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--worker-memory", arguments.worker_memory_mb,
+                     "MB of memory above which an engine is replaced");
+  command.add_option("--engine", arguments.engine,
+                     "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
+  command.add_option("--device-lib", arguments.device_library,
+                     "library of an out-of-tree backend, loaded by the engine");
+  command.add_flag("--json", arguments.json, "print the summary as JSON");
+  declare_verdict_options(command, arguments.verdict);
+  declare_output_options(command, arguments.output);
+}
+
+ExitStatus run_check_command(const CheckArguments& arguments) {
+  const Interrupt interrupt;
+  Result<check::CheckOptions> options = make_options(arguments);
+  if (!options) return refuse(options.error());
+  ProgressBar bar(arguments.progress_label);
+  options->dispatch.interrupt = interrupt.descriptor();
+  options->say = [&](log::Level level, const std::string& text) {
+    bar.clear();
+    log::write(level, text);
+  };
+  options->show_progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
+  const Result<check::CheckOutcome> outcome = check::run_check(*options);
+  bar.clear();
+  if (!outcome) return refuse(outcome.error());
+  const ExitStatus status = status_of(*outcome, arguments.verdict.fail_on_warning());
+  say_end(*outcome, status);
+  fmt::print("{}\n", arguments.json ? json_summary(*outcome, status)
+                                    : check::coverage_line(outcome->coverage));
+  return status;
+}
+
+}  // namespace msprobe::app

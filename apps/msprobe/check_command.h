@@ -1,0 +1,48 @@
+// What acc_check and multi_acc_check share: their options, and the run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common_options.h"
+#include "exit_status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace msprobe::app {
+
+struct CheckArguments {
+  std::string api_info;
+  std::string out = "./";
+  std::string resume_csv;
+  std::string config_json;
+  std::string config_yaml;
+  std::string engine;
+  std::string device_library;
+  std::vector<std::string> devices;
+  std::vector<std::string> only;
+  bool save_error_data = false;
+  bool jit_compile = false;
+  bool filter_api = false;
+  bool json = false;
+  std::uint64_t seed = 1234;
+  int threads = 1;
+  double timeout_seconds = 300;
+  std::uint64_t worker_memory_mb = 0;  // 0: by what the machine has
+  VerdictOptions verdict;
+  OutputOptions output;
+
+  // Set by the command, not by an option of both.
+  std::size_t workers = 1;
+  bool pair_per_device = false;
+  std::string progress_label = "Processing";
+};
+
+void declare_check_options(CLI::App& command, CheckArguments& arguments);
+
+ExitStatus run_check_command(const CheckArguments& arguments);
+
+}  // namespace msprobe::app

@@ -1,0 +1,66 @@
+#include "common_options.h"
+
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "core/log.h"
+#include "core/path_check.h"
+#include "judge/standards_file.h"
+
+namespace msprobe::app {
+
+void declare_verdict_options(CLI::App& command, VerdictOptions& options) {
+  static const std::map<std::string, judge::Profile> kProfiles{
+      {"documented", judge::Profile::kDocumented}, {"reference", judge::Profile::kReference}};
+  command
+      .add_option_function<std::string>(
+          "--profile",
+          [&options](const std::string& name) { options.profile = kProfiles.at(name); },
+          "whose rules: documented (default), or reference for today's public tool")
+      ->check(CLI::IsMember({"documented", "reference"}));
+  command.add_option("--standards", options.standards_file,
+                     "YAML with your own standards per API, dtype or device (docs/standards.md)");
+  command
+      .add_option("--fail-on", options.fail_on,
+                  "which verdicts make the exit status 1: error (default) or warning")
+      ->check(CLI::IsMember({"error", "warning"}));
+}
+
+void declare_output_options(CLI::App& command, OutputOptions& options) {
+  static const std::map<std::string, report::Titles> kTitles{{"en", report::Titles::kEnglish},
+                                                             {"zh", report::Titles::kChinese}};
+  command
+      .add_option_function<std::string>(
+          "--titles", [&options](const std::string& name) { options.titles = kTitles.at(name); },
+          "column titles: en (default), or zh as the public tool writes them")
+      ->check(CLI::IsMember({"en", "zh"}));
+  command
+      .add_option("--precision", options.precision,
+                  fmt::format("decimals of the numbers in the CSVs (default {})",
+                              report::kDefaultPrecision))
+      ->check(CLI::Range(0, 20));
+}
+
+Result<judge::Standards> load_standards(const VerdictOptions& options) {
+  if (options.standards_file.empty()) return judge::Standards{};
+  const Result<std::filesystem::path> path = check_input_file(options.standards_file, {});
+  if (!path) return propagate(path);
+  Result<std::vector<judge::Rule>> rules = judge::load_rules(*path);
+  if (!rules) return propagate(rules);
+  judge::Standards standards;
+  standards.rules = std::move(*rules);
+  return standards;
+}
+
+Result<std::filesystem::path> check_tensor_path(const std::string& path) {
+  return check_input_file(path, {});
+}
+
+ExitStatus refuse(const Error& error) {
+  log::error("{}", error.message);
+  return kCannot;
+}
+
+}  // namespace msprobe::app

@@ -1,0 +1,51 @@
+// Options that several commands share, and what they mean.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/result.h"
+#include "exit_status.h"
+#include "judge/detail_row.h"
+#include "judge/standard.h"
+#include "report/column.h"
+#include "report/number_text.h"
+
+namespace CLI {
+class App;
+}
+
+namespace msprobe::app {
+
+// By whose rules a verdict is made, and which verdicts count as failed.
+struct VerdictOptions {
+  judge::Profile profile = judge::Profile::kDocumented;
+  std::string standards_file;
+  std::string fail_on = "error";
+
+  bool fail_on_warning() const { return fail_on != "error"; }
+};
+
+// Declares --profile, --standards and --fail-on.
+void declare_verdict_options(CLI::App& command, VerdictOptions& options);
+
+// How the CSVs are written.
+struct OutputOptions {
+  report::Titles titles = report::Titles::kEnglish;
+  std::optional<int> precision;  // decimals of the numbers
+};
+
+// Declares --titles and --precision.
+void declare_output_options(CLI::App& command, OutputOptions& options);
+
+// The built-in standards, changed by the user's file where one is given.
+Result<judge::Standards> load_standards(const VerdictOptions& options);
+
+// A tensor file named by the user: readable and of a suffix that is read.
+Result<std::filesystem::path> check_tensor_path(const std::string& path);
+
+// One line that says why the job cannot be done.
+ExitStatus refuse(const Error& error);
+
+}  // namespace msprobe::app

@@ -1,0 +1,23 @@
+#include "interrupt.h"
+
+#include <sys/signalfd.h>
+
+namespace msprobe::app {
+
+Interrupt::Interrupt() {
+  sigset_t wanted;
+  ::sigemptyset(&wanted);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&wanted, signal);
+  ::sigprocmask(SIG_BLOCK, &wanted, &before_);
+  signals_ = Descriptor(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// What arrived meanwhile was heeded; only its like that come later end the process.
+Interrupt::~Interrupt() {
+  signalfd_siginfo taken{};
+  while (::read(signals_.get(), &taken, sizeof taken) > 0) {
+  }
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+}  // namespace msprobe::app

@@ -1,0 +1,64 @@
+// msprobe multi_acc_check: the same check, shared by many engines on several devices.
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "check_command.h"
+#include "command.h"
+#include "core/log.h"
+
+namespace msprobe::app {
+namespace {
+
+constexpr int kDefaultWorkers = 8;
+constexpr int kMaxWorkers = 64;
+constexpr std::size_t kMaxWorkersPerDevice = 8;
+constexpr std::size_t kMaxDevices = 8;
+
+bool is_id_beyond_7(const std::string& device) {
+  const bool is_id = !device.empty() && std::ranges::all_of(device, [](unsigned char c) {
+    return std::isdigit(c) != 0;
+  });
+  return is_id && (device.size() > 1 || device > "7");
+}
+
+ExitStatus run(CheckArguments& arguments) {
+  if (arguments.devices.empty()) arguments.devices = {"0"};
+  if (arguments.devices.size() > kMaxDevices) {
+    return refuse({ErrorKind::kUsage, fmt::format("{} devices are given, at most {} can be used",
+                                                  arguments.devices.size(), kMaxDevices)});
+  }
+  if (const auto beyond = std::ranges::find_if(arguments.devices, &is_id_beyond_7);
+      beyond != arguments.devices.end()) {
+    return refuse({ErrorKind::kUsage, fmt::format("device id {}: ids go from 0 to 7", *beyond)});
+  }
+  const std::size_t most = kMaxWorkersPerDevice * arguments.devices.size();
+  if (arguments.workers > most) {
+    log::warning(
+        "A device supports a maximum of 8 processes. The total number of processes exceeds the "
+        "limit, and it is set to {}.",
+        most);
+    arguments.workers = most;
+  }
+  return run_check_command(arguments);
+}
+
+}  // namespace
+
+Run declare_multi_acc_check(CLI::App& command) {
+  auto arguments = std::make_shared<CheckArguments>();
+  arguments->workers = kDefaultWorkers;
+  arguments->pair_per_device = true;
+  arguments->progress_label = "Total items";
+  declare_check_options(command, *arguments);
+  command
+      .add_option("-n,--num_splits", arguments->workers,
+                  "engines that work at the same time, evenly spread, at most 8 per device")
+      ->check(CLI::Range(1, kMaxWorkers))
+      ->capture_default_str();
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace msprobe::app

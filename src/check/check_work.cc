@@ -1,0 +1,99 @@
+#include "check/check_work.h"
+
+#include <fmt/format.h>
+
+#include "check/cost.h"
+#include "check/skip.h"
+#include "report/detail_columns.h"
+
+namespace msprobe::check {
+namespace {
+
+// Beyond these, skips are only counted: a million lines help nobody.
+constexpr std::size_t kShownSkips = 20;
+
+bool did_not_pass(const judge::ResultRow& row) {
+  using judge::Verdict;
+  return row.forward != Verdict::kPass || (row.backward && row.backward != Verdict::kPass);
+}
+
+}  // namespace
+
+CheckWork::CheckWork(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
+                     const Rules& rules, Journal& journal, Coverage& coverage)
+    : options_(options),
+      dump_(dump),
+      plan_(plan),
+      rules_(rules),
+      journal_(journal),
+      coverage_(coverage),
+      save_directory_(
+          (options.config.error_data_path / ("ut_error_data" + journal.timestamp())).string()) {}
+
+const dump::CallSlice& CheckWork::slice(std::size_t position) const {
+  return dump_.calls[plan_.calls[position].index];
+}
+
+std::optional<double> CheckWork::cost(std::size_t position) {
+  if (plan_.calls[position].skip != SkipReason::kNone) return std::nullopt;
+  return estimate_cost(slice(position));
+}
+
+CallRequest CheckWork::request(std::size_t position, bool save) {
+  const dump::CallSlice& call = slice(position);
+  CallRequest request;
+  request.id = position;
+  request.full_name = call.full_name;
+  request.forward_json = call.forward_json;
+  request.backward_json = call.backward_json;
+  if (save) request.save_directory = save_directory_;
+  return request;
+}
+
+bool CheckWork::answered(std::size_t position, const measure::MeasuredCall& call,
+                         std::size_t device) {
+  const std::string_view name = slice(position).full_name;
+  if (call.skip) say_why_skipped(name, *call.skip);
+  JudgedCall judged = judge_call(call, name, rules_);
+  const bool save = options_.save_error_data && !call.skip && did_not_pass(judged.result);
+  answers_.insert_or_assign(position, Answer{std::move(judged), device});
+  return save;
+}
+
+void CheckWork::say_why_skipped(std::string_view full_name, const measure::Skip& skip) {
+  if (++shown_skips_ > kShownSkips) return;
+  options_.say(log::Level::kError,
+               fmt::format("Run {} acc_check Error: {}", full_name, skip_message(skip)));
+  if (shown_skips_ == kShownSkips) {
+    options_.say(log::Level::kInfo, "further skipped calls are only counted");
+  }
+}
+
+void CheckWork::commit(std::size_t position) {
+  const SkipReason skip = plan_.calls[position].skip;
+  if (skip != SkipReason::kNone) {
+    const std::string_view name = slice(position).full_name;
+    write(skip_call(name, planned_skip_message(skip, name), rules_), 0);
+    return;
+  }
+  const auto answer = answers_.extract(position);
+  write(answer.mapped().judged, answer.mapped().device);
+}
+
+void CheckWork::write(const JudgedCall& judged, std::size_t device) {
+  details_text_.clear();
+  result_text_.clear();
+  const int precision = options_.config.precision;
+  for (const judge::DetailRow& row : judged.details) {
+    report::append_record(details_text_, report::detail_columns(rules_.profile), row, precision);
+  }
+  report::append_record(result_text_, report::result_columns(), judged.result, precision);
+  journal_.add(details_text_, result_text_, device);
+  coverage_.add(judged.result);
+}
+
+void CheckWork::show_progress(std::size_t committed) {
+  if (options_.show_progress) options_.show_progress(committed, plan_.calls.size());
+}
+
+}  // namespace msprobe::check

@@ -1,0 +1,64 @@
+#include "check/coverage.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "check/skip.h"
+
+namespace msprobe::check {
+namespace {
+
+using judge::Verdict;
+
+bool has(const judge::ResultRow& row, Verdict verdict) {
+  return row.forward == verdict || row.backward == verdict;
+}
+
+}  // namespace
+
+std::size_t Coverage::skipped_calls() const {
+  std::size_t count = 0;
+  for (const auto& [label, calls] : skipped) count += calls;
+  return count;
+}
+
+// The worse direction decides; a call is skipped only when neither has a verdict.
+void Coverage::add(const judge::ResultRow& row) {
+  const SkipClass skip = classify_skip(row.message);
+  if (has(row, Verdict::kSkip) && skip.lost) ++lost;
+  if (has(row, Verdict::kError)) {
+    ++failed;
+  } else if (has(row, Verdict::kWarning)) {
+    ++warned;
+  } else if (has(row, Verdict::kPass)) {
+    ++passed;
+  } else {
+    ++skipped[skip.label];
+  }
+}
+
+std::string coverage_line(const Coverage& coverage) {
+  std::string line =
+      fmt::format("recorded {}, checked {} (passed {}, warned {}, failed {}), skipped {}",
+                  coverage.recorded, coverage.checked(), coverage.passed, coverage.warned,
+                  coverage.failed, coverage.skipped_calls());
+  const char* separator = ": ";
+  for (const auto& [label, calls] : coverage.skipped) {
+    line += fmt::format("{}{} {}", separator, label, calls);
+    separator = ", ";
+  }
+  if (coverage.repeats > 0) line += fmt::format("; repeats left out by -f {}", coverage.repeats);
+  if (coverage.not_selected > 0) {
+    line += fmt::format("; not selected by --only {}", coverage.not_selected);
+  }
+  return line;
+}
+
+CheckStatus status_of(const Coverage& coverage, bool fail_on_warning) {
+  if (coverage.failed > 0 || coverage.lost > 0) return CheckStatus::kFailed;
+  if (coverage.checked() == 0) return CheckStatus::kNothingChecked;
+  return fail_on_warning && coverage.warned > 0 ? CheckStatus::kFailed : CheckStatus::kPassed;
+}
+
+}  // namespace msprobe::check

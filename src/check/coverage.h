@@ -1,0 +1,33 @@
+// What became of the calls of a dump: the line every run ends with, and the exit status.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "judge/detail_row.h"
+
+namespace msprobe::check {
+
+struct Coverage {
+  std::size_t recorded = 0;
+  std::size_t passed = 0;
+  std::size_t warned = 0;
+  std::size_t failed = 0;
+  std::size_t repeats = 0;                               // left out by -f
+  std::size_t not_selected = 0;                          // left out by --only
+  std::map<std::string_view, std::size_t> skipped = {};  // by reason
+  std::size_t lost = 0;  // of all rows: the call, or its backward pass, should have been checked
+
+  std::size_t checked() const { return passed + warned + failed; }
+  std::size_t skipped_calls() const;
+  void add(const judge::ResultRow& row);
+};
+
+std::string coverage_line(const Coverage& coverage);
+
+enum class CheckStatus { kPassed = 0, kFailed = 1, kNothingChecked = 2 };
+CheckStatus status_of(const Coverage& coverage, bool fail_on_warning);
+
+}  // namespace msprobe::check

@@ -1,0 +1,46 @@
+#include "check/fingerprint.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "check/device_name.h"
+#include "core/stable_hash.h"
+
+namespace msprobe::check {
+namespace {
+
+std::string hash_of(std::string_view bytes) {
+  return bytes.empty() ? "" : text(StableHash().add(bytes).value());
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+std::string yes_or_no(bool flag) { return flag ? "yes" : "no"; }
+
+}  // namespace
+
+RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Hello& engine) {
+  const bool documented = options.profile == judge::Profile::kDocumented;
+  return {
+      {"dump", hash_of(dump.file.text())},
+      {"profile", documented ? "documented" : "reference"},
+      {"titles", options.titles == report::Titles::kEnglish ? "en" : "zh"},
+      {"precision", std::to_string(options.config.precision)},
+      {"seed", std::to_string(options.seed)},
+      {"device", std::string(device_kind(engine.device))},
+      {"torch", engine.torch_version},
+      {"threads", std::to_string(options.threads)},
+      {"jit_compile", yes_or_no(options.jit_compile)},
+      {"filter_api", yes_or_no(options.drop_repeats)},
+      {"only", joined(options.only)},
+      {"white_list", joined(options.config.white_list)},
+      {"black_list", joined(options.config.black_list)},
+      {"quantization_api_list", joined(options.config.quantization_api_list)},
+      {"standards", hash_of(options.standards_text)},
+      {std::string(kRerunFact), options.rerun_command},
+  };
+}
+
+}  // namespace msprobe::check

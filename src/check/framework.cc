@@ -1,0 +1,66 @@
+#include "check/framework.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace msprobe::check {
+namespace {
+
+constexpr std::size_t kLookedAtCalls = 100;
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool has_torch_tensors(const dump::DumpIndex& dump) {
+  const std::size_t count = std::min(dump.calls.size(), kLookedAtCalls);
+  return std::any_of(dump.calls.begin(), dump.calls.begin() + static_cast<std::ptrdiff_t>(count),
+                     [](const dump::CallSlice& call) {
+                       return call.forward_json.find("\"torch.") != std::string_view::npos;
+                     });
+}
+
+}  // namespace
+
+Result<Framework> framework_of(const dump::DumpIndex& dump, const std::filesystem::path& path) {
+  if (!dump.framework) {
+    if (has_torch_tensors(dump)) return Framework::kPyTorch;
+    return fail(ErrorKind::kFormat,
+                fmt::format("Key \"framework\" not found in {}", path.string()));
+  }
+  const std::string name = lower(*dump.framework);
+  if (name == "pytorch" || name == "pt") return Framework::kPyTorch;
+  if (name == "mindspore" || name == "ms" || name == "mindtorch") return Framework::kMindSpore;
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("Unsupported framework in api_info: {}", *dump.framework));
+}
+
+std::vector<std::string> warnings_about(const dump::DumpIndex& dump) {
+  std::vector<std::string> warnings;
+  if (!dump.level.empty() && dump.level != "L1" && dump.level != "mix") {
+    warnings.push_back(fmt::format(
+        "the dump is of level {}; a pre-check needs level L1 or mix, which record API calls",
+        dump.level));
+  }
+  if (dump.odd_key_count > 0) {
+    warnings.push_back(
+        fmt::format("{} keys are neither forward nor backward entries and are left out; the first "
+                    "is {}",
+                    dump.odd_key_count, dump.odd_keys.front()));
+  }
+  if (!dump.repeated_keys.empty()) {
+    warnings.push_back(fmt::format("{} stands in the dump more than once; the last one counts",
+                                   dump.repeated_keys.front()));
+  }
+  if (dump.unmatched_backward > 0) {
+    warnings.push_back(fmt::format("{} backward entries have no forward entry and are left out",
+                                   dump.unmatched_backward));
+  }
+  return warnings;
+}
+
+}  // namespace msprobe::check

@@ -1,0 +1,131 @@
+#include "check/journal.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/file.h"
+
+namespace msprobe::check {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTimestampTries = 20;
+constexpr std::chrono::milliseconds kTimestampPause(200);
+
+fs::path run_path(const CsvPaths& paths) {
+  return paths.result.parent_path() /
+         fmt::format("accuracy_checking_run_{}.txt", timestamp_of(paths));
+}
+
+// "device0_20260101000000" for device 0; a colon, as in "cuda:1", is no character for a path.
+CsvPaths device_paths(const CsvPaths& merged, std::string device) {
+  std::ranges::replace(device, ':', '_');
+  const std::string stamp = timestamp_of(merged);
+  return csv_paths(merged.result.parent_path() / fmt::format("device{}_{}", device, stamp), stamp);
+}
+
+// Reads both files while they are cut nowhere yet.
+Result<Salvaged> salvage_files(const CsvPaths& paths, const CsvHeaders& headers, bool finished,
+                               const ExpectedRows& expected,
+                               const std::function<void(const judge::ResultRow&)>& show) {
+  const Result<FileBytes> result = load_file(paths.result);
+  if (!result) return propagate(result);
+  const Result<FileBytes> details = load_file(paths.details);
+  if (!details) return propagate(details);
+  return salvage({paths, result->text(), details->text(), headers, finished}, expected, show);
+}
+
+}  // namespace
+
+Result<Journal> Journal::create(const fs::path& directory,
+                                const std::function<std::string()>& timestamp,
+                                const JournalOptions& options) {
+  CsvPaths paths = csv_paths(directory, timestamp());
+  Result<RunFile> run = RunFile::create(run_path(paths), options.facts);
+  for (int tries = 1; !run && run.error().kind == ErrorKind::kUsage && tries < kTimestampTries;
+       ++tries) {
+    std::this_thread::sleep_for(kTimestampPause);
+    paths = csv_paths(directory, timestamp());
+    run = RunFile::create(run_path(paths), options.facts);
+  }
+  if (!run) return propagate(run);
+  Result<CsvPair> merged = CsvPair::create(paths, options.headers);
+  if (!merged) return propagate(merged);
+  Journal journal(std::move(*run), std::move(*merged), std::move(paths));
+  if (const auto opened = journal.open_devices(options, nullptr); !opened) return propagate(opened);
+  return journal;
+}
+
+Result<Journal> Journal::resume(const fs::path& result_csv, const ExpectedRows& expected,
+                                const JournalOptions& options,
+                                const std::function<void(const judge::ResultRow&)>& show) {
+  const Result<CsvPaths> paths = paths_to_resume(result_csv);
+  if (!paths) return propagate(paths);
+  Result<RunFile> run = RunFile::open(run_path(*paths), options.facts);
+  if (!run) return propagate(run);
+  std::error_code error;
+  const FinishedSizes now{fs::file_size(paths->result, error),
+                          fs::file_size(paths->details, error)};
+  Result<Salvaged> salvaged =
+      salvage_files(*paths, options.headers, run->finished() == now, expected, show);
+  if (!salvaged) return propagate(salvaged);
+  Result<CsvPair> merged = CsvPair::reopen(*paths, options.headers, salvaged->keep);
+  if (!merged) return propagate(merged);
+  Journal journal(std::move(*run), std::move(*merged), *paths);
+  journal.done_ = salvaged->calls;
+  journal.notes_ = std::move(salvaged->notes);
+  ExpectedRows committed = expected;
+  committed.count = salvaged->calls;
+  committed.only_some = true;
+  if (const auto opened = journal.open_devices(options, &committed); !opened) {
+    return propagate(opened);
+  }
+  return journal;
+}
+
+// A device's pair holds rows of committed calls only; what a killed run wrote beyond them is cut.
+Result<void> Journal::open_devices(const JournalOptions& options, const ExpectedRows* committed) {
+  for (const std::string& device : options.devices) {
+    const CsvPaths paths = device_paths(paths_, device);
+    std::error_code error;
+    fs::create_directory(paths.result.parent_path(), error);
+    Result<CsvPair> pair = fail(ErrorKind::kIo, "");
+    if (committed == nullptr || !fs::exists(paths.result, error)) {
+      pair = CsvPair::create(paths, options.headers);
+    } else {
+      const Result<Salvaged> salvaged =
+          salvage_files(paths, options.headers, true, *committed, [](const auto&) {});
+      if (!salvaged) return propagate(salvaged);
+      pair = CsvPair::reopen(paths, options.headers, salvaged->keep);
+    }
+    if (!pair) return propagate(pair);
+    devices_.push_back(std::move(*pair));
+  }
+  return {};
+}
+
+void Journal::add(std::string_view details, std::string_view result, std::size_t device) {
+  if (device < devices_.size()) devices_[device].add(details, result);
+  merged_.add(details, result);
+}
+
+Result<void> Journal::flush() {
+  for (CsvPair& pair : devices_) {
+    if (const Result<void> flushed = pair.flush(); !flushed) return flushed;
+  }
+  return merged_.flush();
+}
+
+Result<void> Journal::finish() {
+  if (const Result<void> flushed = flush(); !flushed) return flushed;
+  const Result<CsvSizes> sizes = merged_.finish();
+  if (!sizes) return propagate(sizes);
+  return run_.mark_finished({sizes->result, sizes->details});
+}
+
+}  // namespace msprobe::check

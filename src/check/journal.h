@@ -1,0 +1,65 @@
+// The files of a run: the CSV pair, the run file beside it, and one more pair per device where
+// several devices share the work.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check/csv_pair.h"
+#include "check/resume.h"
+#include "check/run_file.h"
+#include "core/result.h"
+#include "judge/detail_row.h"
+
+namespace msprobe::check {
+
+struct JournalOptions {
+  CsvHeaders headers;
+  RunFacts facts;
+  // One pair each in "device{name}_{timestamp}"; empty: only the merged pair.
+  std::vector<std::string> devices;
+};
+
+class Journal {
+ public:
+  // `timestamp` is asked again, a moment later, while the name it gives is taken.
+  static Result<Journal> create(const std::filesystem::path& directory,
+                                const std::function<std::string()>& timestamp,
+                                const JournalOptions& options);
+
+  // Continues the pair of `result_csv`, as far as it can be kept; `show` gets every kept row.
+  static Result<Journal> resume(const std::filesystem::path& result_csv,
+                                const ExpectedRows& expected, const JournalOptions& options,
+                                const std::function<void(const judge::ResultRow&)>& show);
+
+  // Rows of the next call; `device` as in JournalOptions.
+  void add(std::string_view details, std::string_view result, std::size_t device);
+  Result<void> flush();
+  // The run is complete.
+  Result<void> finish();
+
+  const CsvPaths& paths() const { return paths_; }
+  std::string timestamp() const { return timestamp_of(paths_); }
+  std::size_t done() const { return done_; }  // calls that a resumed run need not do
+  const std::vector<std::string>& notes() const { return notes_; }
+  // What the run was told when it began.
+  std::string_view fact(std::string_view key) const { return run_.fact(key); }
+
+ private:
+  Journal(RunFile run, CsvPair merged, CsvPaths paths)
+      : run_(std::move(run)), merged_(std::move(merged)), paths_(std::move(paths)) {}
+  Result<void> open_devices(const JournalOptions& options, const ExpectedRows* committed);
+
+  RunFile run_;
+  CsvPair merged_;
+  std::vector<CsvPair> devices_;
+  CsvPaths paths_;
+  std::size_t done_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace msprobe::check

@@ -1,0 +1,181 @@
+#include "check/judged_call.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "check/api_name.h"
+#include "check/leaf_value.h"
+#include "check/skip.h"
+#include "judge/dropout.h"
+#include "judge/judge.h"
+#include "judge/result_row.h"
+
+namespace msprobe::check {
+namespace {
+
+using judge::DetailRow;
+using judge::Profile;
+using judge::Verdict;
+using measure::LeafKind;
+using measure::MeasuredCall;
+using measure::MeasuredLeaf;
+
+constexpr std::string_view kTypesDiffer = "bench and npu output type is different.";
+constexpr std::string_view kStructureDiffers = "bench and npu output structure is different.";
+constexpr std::string_view kKeysDiffer = "bench and npu output dict keys are different.";
+constexpr std::string_view kUnexpectedList =
+    "Unexpected output type in compare_core: <class 'list'>";
+
+DetailRow error_row(const judge::Context& context, std::string_view message) {
+  return judge::reason_row(context.row_name, Verdict::kError, message);
+}
+
+// Both sides drop by chance from the same input, so the bench tells how many zeros came with it.
+judge::DropoutCall dropout_call(const measure::DropoutFacts& facts, double elements) {
+  judge::DropoutCall call{.p = facts.probability};
+  if (!call.p || *call.p >= 1 || elements == 0) return call;
+  const double bench_share = static_cast<double>(facts.bench_zeros) / elements;
+  call.input_zeros = std::clamp((bench_share - *call.p) / (1 - *call.p), 0.0, 1.0);
+  return call;
+}
+
+DetailRow judge_tensor_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
+  const std::optional<DType> bench_dtype = parse_dtype(leaf.bench_dtype);
+  if (!bench_dtype || !leaf.dtype) {
+    return error_row(
+        context, fmt::format("Bench out dtype is {} but npu output dtype is {}, cannot compare.",
+                             leaf.bench_dtype, leaf.device_dtype));
+  }
+  const judge::OutputPair pair{*bench_dtype, leaf.bench_shape, *leaf.dtype, leaf.device_shape};
+  if (auto row = judge::judge_structure(pair, context)) return *row;
+  const bool drops = leaf.dropout && leaf.dropout->probability != 0.0 &&
+                     judge::judged_by_zeros(context.api, context.profile);
+  if (!drops) return judge::judge_tensor(pair, leaf.metrics, context);
+  return judge::judge_dropout(pair, {leaf.dropout->bench_zeros, 0}, {leaf.dropout->device_zeros, 0},
+                              dropout_call(*leaf.dropout, static_cast<double>(leaf.metrics.count)),
+                              context);
+}
+
+DetailRow judge_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
+  switch (leaf.kind) {
+    case LeafKind::kTensor:
+    case LeafKind::kShapesDiffer:
+      return judge_tensor_leaf(leaf, context);
+    case LeafKind::kValue:
+      return judge::judge_value(leaf_value(leaf.bench_dtype, leaf.bench_text),
+                                leaf_value(leaf.device_dtype, leaf.device_text), context);
+    case LeafKind::kNone:
+      return judge::judge_value({}, {}, context);
+    case LeafKind::kTypesDiffer:
+      return error_row(context, kTypesDiffer);
+    case LeafKind::kDeviceMissing:
+      return error_row(context, kStructureDiffers);
+    case LeafKind::kKeysDiffer:
+      return error_row(context, kKeysDiffer);
+  }
+  return error_row(context, kTypesDiffer);
+}
+
+bool is_nested(const MeasuredLeaf& leaf) { return leaf.path.find('.') != std::string::npos; }
+
+std::string_view top_of(const MeasuredLeaf& leaf) {
+  return std::string_view(leaf.path).substr(0, leaf.path.find('.'));
+}
+
+// What the public tool makes of a list inside the outputs: one error, whatever it holds. Gradients
+// of keyword arguments it does not look at.
+std::vector<MeasuredLeaf> as_public_tool_sees(const std::vector<MeasuredLeaf>& leaves) {
+  std::vector<MeasuredLeaf> seen;
+  for (const MeasuredLeaf& leaf : leaves) {
+    if (leaf.of_keyword) continue;
+    const bool repeated = is_nested(leaf) && !seen.empty() && is_nested(seen.back()) &&
+                          top_of(seen.back()) == top_of(leaf);
+    if (!repeated) seen.push_back(leaf);
+  }
+  return seen;
+}
+
+std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
+                                    std::string_view full_name, std::string_view direction,
+                                    bool float8_input, const Rules& rules) {
+  const auto name = parse_api_name(full_name);
+  std::vector<DetailRow> rows;
+  rows.reserve(leaves.size());
+  for (const MeasuredLeaf& leaf : leaves) {
+    const std::string row_name = fmt::format("{}.{}.output.{}", full_name, direction, rows.size());
+    const judge::Context context{.row_name = row_name,
+                                 .api = name ? name->bare_name : full_name,
+                                 .device = rules.device_kind,
+                                 .float8_input = float8_input,
+                                 .profile = rules.profile,
+                                 .standards = rules.standards};
+    const bool list = rules.profile == Profile::kReference && is_nested(leaf);
+    rows.push_back(list ? error_row(context, kUnexpectedList) : judge_leaf(leaf, context));
+  }
+  return rows;
+}
+
+// Rows that do not pass carry the command that runs their call alone.
+void add_rerun(std::vector<DetailRow>& rows, std::string_view full_name, const Rules& rules) {
+  if (rules.profile != Profile::kDocumented || rules.rerun_command.empty()) return;
+  for (DetailRow& row : rows) {
+    if (row.status != Verdict::kPass) {
+      row.rerun_command = fmt::format("{} {}", rules.rerun_command, full_name);
+    }
+  }
+}
+
+bool device_lacks_outputs(const MeasuredCall& call) {
+  const auto lacks = [](const MeasuredLeaf& leaf) {
+    return leaf.kind == LeafKind::kDeviceMissing && !is_nested(leaf);
+  };
+  return std::ranges::any_of(call.forward, lacks) || std::ranges::any_of(call.backward, lacks);
+}
+
+}  // namespace
+
+JudgedCall skip_call(std::string_view full_name, std::string_view message, const Rules& rules) {
+  judge::SkippedCall skipped = judge::skipped_call(full_name, message);
+  JudgedCall judged{{std::move(skipped.detail)}, std::move(skipped.result)};
+  add_rerun(judged.details, full_name, rules);
+  return judged;
+}
+
+JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name, const Rules& rules) {
+  if (call.skip) return skip_call(full_name, skip_message(*call.skip), rules);
+  const bool reference = rules.profile == Profile::kReference;
+  // The public tool stumbles over it, and skips the call.
+  if (reference && device_lacks_outputs(call)) {
+    return skip_call(full_name, "list index out of range", rules);
+  }
+  const auto leaves = [&](const std::vector<MeasuredLeaf>& all) {
+    return reference ? as_public_tool_sees(all) : all;
+  };
+  JudgedCall judged;
+  judged.details =
+      judge_leaves(leaves(call.forward), full_name, "forward", call.float8_input, rules);
+  std::vector<DetailRow> backward =
+      judge_leaves(leaves(call.backward), full_name, "backward", call.float8_input, rules);
+  if (call.backward_skip) {
+    backward = {judge::reason_row(fmt::format("{}.backward.output.0", full_name), Verdict::kSkip,
+                                  skip_message(*call.backward_skip))};
+  }
+  judged.result = judge::conclude(full_name, judged.details, backward, rules.profile,
+                                  call.backward_skip.has_value());
+  if (has_no_details(full_name, rules.profile)) {
+    judged.details.clear();
+    return judged;
+  }
+  std::ranges::move(backward, std::back_inserter(judged.details));
+  add_rerun(judged.details, full_name, rules);
+  return judged;
+}
+
+bool has_no_details(std::string_view full_name, Profile profile) {
+  return profile == Profile::kReference && full_name.find("dropout") != std::string_view::npos;
+}
+
+}  // namespace msprobe::check

@@ -1,0 +1,36 @@
+// From what an engine found out about a call to the rows of both CSVs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "judge/detail_row.h"
+#include "judge/standard.h"
+#include "measure/measured_call.h"
+
+namespace msprobe::check {
+
+// By whose rules all calls of a run are judged.
+struct Rules {
+  judge::Profile profile = judge::Profile::kDocumented;
+  judge::Standards standards;
+  std::string device_kind;    // "npu", "cuda", "cpu", "sim", "recorded"
+  std::string rerun_command;  // up to the name of the call, which follows it; empty: none
+};
+
+struct JudgedCall {
+  std::vector<judge::DetailRow> details;
+  judge::ResultRow result;
+};
+
+JudgedCall judge_call(const measure::MeasuredCall& call, std::string_view full_name,
+                      const Rules& rules);
+
+// A call without any verdict.
+JudgedCall skip_call(std::string_view full_name, std::string_view message, const Rules& rules);
+
+// The public tool writes no details of a dropout.
+bool has_no_details(std::string_view full_name, judge::Profile profile);
+
+}  // namespace msprobe::check

@@ -1,0 +1,104 @@
+#include "check/plan.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "check/api_name.h"
+#include "check/structure.h"
+#include "report/csv_text.h"
+
+namespace msprobe::check {
+namespace {
+
+// Their outputs are uninitialised or only move data; in effect permanently in the black list.
+constexpr std::string_view kAlwaysSkipped[] = {
+    "empty", "empty_like", "empty_strided", "empty_with_format", "new_empty", "new_empty_strided",
+    "to"};
+static_assert(std::ranges::is_sorted(kAlwaysSkipped));
+
+constexpr std::string_view kNotReplayedTypes[] = {"Distributed", "MindSpeed"};
+
+using Names = std::unordered_set<std::string_view>;
+
+Names names_of(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
+
+struct Lists {
+  Names white;
+  Names black;
+
+  bool leave_out(std::string_view bare_name) const {
+    return black.contains(bare_name) || std::ranges::binary_search(kAlwaysSkipped, bare_name) ||
+           (!white.empty() && !white.contains(bare_name));
+  }
+};
+
+SkipReason reason_to_skip(std::string_view full_name, const Lists& lists) {
+  if (report::unsafe_name(full_name)) return SkipReason::kHostile;
+  const std::string_view type = full_name.substr(0, full_name.find('.'));
+  if (std::ranges::find(kNotReplayedTypes, type) != std::end(kNotReplayedTypes)) {
+    return SkipReason::kNotSupported;
+  }
+  const auto name = parse_api_name(full_name);
+  if (!name) return SkipReason::kNotSupported;
+  return lists.leave_out(name->bare_name) ? SkipReason::kFiltered : SkipReason::kNone;
+}
+
+Result<void> check_selection(const dump::DumpIndex& dump, const Names& selected) {
+  Names missing = selected;
+  for (const dump::CallSlice& call : dump.calls) missing.erase(call.full_name);
+  if (missing.empty()) return {};
+  return fail(ErrorKind::kUsage,
+              fmt::format("the dump has no call named {} ({} calls, the first is {})",
+                          *std::ranges::min_element(missing), dump.calls.size(),
+                          dump.calls.empty() ? "none" : dump.calls.front().full_name));
+}
+
+// Remembers the structures met so far, per API ("Type.name"). An entry that cannot be parsed is
+// never a repeat: its row has to say what is wrong with it.
+class RepeatFinder {
+ public:
+  bool is_repeat(const dump::CallSlice& slice) {
+    const Result<dump::CallRecord> call = parser_.parse(slice, "");
+    if (!call) return false;
+    const std::string_view api = slice.full_name.substr(0, slice.full_name.rfind('.'));
+    const Hash128 structure = structure_hash(*call);
+    const Hash128 key = StableHash().add(api).add(structure.high).add(structure.low).value();
+    return !seen_.insert(key).second;
+  }
+
+ private:
+  dump::CallParser parser_;
+  std::set<Hash128> seen_;
+};
+
+}  // namespace
+
+Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options) {
+  Names selected;
+  for (const std::string& name : options.only) selected.insert(call_of(name));
+  if (const Result<void> found = check_selection(dump, selected); !found) return propagate(found);
+  const Lists lists{names_of(options.white_list), names_of(options.black_list)};
+  RepeatFinder repeats;
+  Plan plan;
+  plan.recorded = dump.calls.size();
+  for (std::uint32_t index = 0; index < dump.calls.size(); ++index) {
+    const dump::CallSlice& call = dump.calls[index];
+    if (!selected.empty() && !selected.contains(call.full_name)) {
+      ++plan.not_selected;
+      continue;
+    }
+    const SkipReason skip = reason_to_skip(call.full_name, lists);
+    if (options.drop_repeats && skip == SkipReason::kNone && repeats.is_repeat(call)) {
+      ++plan.repeats;
+      continue;
+    }
+    plan.calls.push_back({index, skip});
+  }
+  return plan;
+}
+
+}  // namespace msprobe::check

@@ -1,0 +1,37 @@
+// Which calls of a dump run, which are left out, and why: decided before any engine starts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "check/skip.h"
+#include "core/result.h"
+#include "dump/dump_json.h"
+
+namespace msprobe::check {
+
+struct PlanOptions {
+  std::vector<std::string> white_list = {};  // bare names; empty: every name
+  std::vector<std::string> black_list = {};
+  std::vector<std::string> only = {};  // full names; empty: every call
+  bool drop_repeats = false;           // -f
+};
+
+struct PlannedCall {
+  std::uint32_t index = 0;  // into DumpIndex::calls
+  SkipReason skip = SkipReason::kNone;
+};
+
+// The calls that get a row, in dump order.
+struct Plan {
+  std::vector<PlannedCall> calls;
+  std::size_t recorded = 0;      // calls in the dump
+  std::size_t not_selected = 0;  // left out by --only
+  std::size_t repeats = 0;       // left out by -f
+};
+
+// An error is a name in `only` that the dump does not have.
+Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options);
+
+}  // namespace msprobe::check

@@ -1,0 +1,231 @@
+#include "check/resume.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "check/api_name.h"
+#include "core/path_check.h"
+#include "report/csv_reader.h"
+#include "report/csv_text.h"
+
+namespace msprobe::check {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kResultStart = "accuracy_checking_result_";
+constexpr std::string_view kSuffix = ".csv";
+constexpr std::size_t kTimestampDigits = 14;
+constexpr std::size_t kResultCells = 4;
+
+// The rows below the header, up to the one that its writer did not finish.
+class WholeRows {
+ public:
+  // `start`: where the header ends.
+  WholeRows(std::string_view text, std::size_t start, const fs::path& path)
+      : text_(text), start_(start), reader_(text.substr(start), path.filename().string()) {}
+
+  // False at the end and at a torn row: one without a line end, with an open quote or NUL bytes.
+  bool next() {
+    const Result<bool> read = reader_.next();
+    there_ = read && *read && text_.substr(0, start_ + reader_.offset()).ends_with("\r\n");
+    if (there_) end_ = start_ + reader_.offset();
+    return there_;
+  }
+  bool there() const { return there_; }
+  const std::vector<std::string_view>& cells() const { return reader_.cells(); }
+  std::size_t line() const { return reader_.line() + 1; }
+  std::size_t end() const { return end_ == 0 ? start_ : end_; }
+  // Where the row at hand starts.
+  std::size_t begin() const { return start_ + reader_.record_offset(); }
+
+ private:
+  std::string_view text_;
+  std::size_t start_;
+  report::CsvReader reader_;
+  bool there_ = false;
+  std::size_t end_ = 0;
+};
+
+// Length of the header; 0 when even that is torn.
+Result<std::size_t> check_header(std::string_view text, std::string_view header,
+                                 const fs::path& path) {
+  if (text.starts_with(header)) return header.size();
+  if (header.starts_with(text)) return 0;
+  return fail(ErrorKind::kUsage,
+              fmt::format("{}: its columns are not those of this run; continue with the titles and "
+                          "the profile it was made with",
+                          path.string()));
+}
+
+Result<judge::ResultRow> read_result_row(const WholeRows& rows, const fs::path& path) {
+  const auto& cells = rows.cells();
+  judge::ResultRow row;
+  bool good = cells.size() == kResultCells;
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    if (!good) break;
+    auto& verdict = i == 1 ? row.forward : row.backward;
+    verdict = judge::parse_verdict(cells[i]);
+    good = verdict || cells[i] == judge::kBlankText;
+  }
+  if (!good) {
+    return fail(ErrorKind::kFormat, fmt::format("{}: line {}: not a row that a check writes",
+                                                path.string(), rows.line()));
+  }
+  row.api_name = report::without_guard(cells[0]);
+  row.message = report::without_guard(cells[3]);
+  return row;
+}
+
+// Passes over the details rows of one call and tells whether there are as many kinds of them as its
+// result row needs.
+bool take_details(WholeRows& details, const judge::ResultRow& row, bool has_no_details) {
+  bool forward = false;
+  bool backward = false;
+  while (details.there() && call_of(report::without_guard(details.cells()[0])) == row.api_name) {
+    const bool is_backward =
+        details.cells()[0].rfind(".backward.output.") != std::string_view::npos;
+    (is_backward ? backward : forward) = true;
+    details.next();
+  }
+  if (has_no_details) return true;
+  const bool skipped =
+      row.forward == judge::Verdict::kSkip && row.backward == judge::Verdict::kSkip;
+  return forward == row.forward.has_value() && (skipped || backward == row.backward.has_value());
+}
+
+std::string cut_note(const fs::path& path, std::uint64_t bytes, std::string_view why) {
+  return fmt::format("{}: cut the last {} bytes: {}", path.filename().string(), bytes, why);
+}
+
+// Walks both files side by side, call by call.
+class Salvager {
+ public:
+  Salvager(const InterruptedPair& pair, const ExpectedRows& expected, CsvSizes start)
+      : pair_(pair),
+        expected_(expected),
+        result_(pair.result, start.result, pair.paths.result),
+        details_(pair.details, start.details, pair.paths.details),
+        complete_{start, 0} {}
+
+  Result<void> walk(const std::function<void(const judge::ResultRow&)>& show) {
+    details_.next();
+    while (result_.next()) {
+      Result<judge::ResultRow> row = read_result_row(result_, pair_.paths.result);
+      if (!row) return propagate(row);
+      const Result<std::size_t> place = find_place(*row);
+      if (!place) return propagate(place);
+      const bool known = *place < expected_.count;
+      if (!known || !take_details(details_, *row, expected_.has_no_details(row->api_name))) break;
+      if (last_) show(*last_);
+      last_ = std::move(*row);
+      before_last_ = complete_;
+      const std::size_t details_end = details_.there() ? details_.begin() : details_.end();
+      complete_ = {{result_.end(), details_end}, *place + 1};
+    }
+    return {};
+  }
+
+  Salvaged end(const std::function<void(const judge::ResultRow&)>& show) {
+    Salvaged salvaged;
+    add_notes(salvaged.notes);
+    const bool whole = pair_.finished && salvaged.notes.empty();
+    const bool redo_last = last_ && !whole && !expected_.only_some;
+    if (last_ && !redo_last) show(*last_);
+    const Boundary& kept = redo_last ? before_last_ : complete_;
+    salvaged.keep = kept.sizes;
+    salvaged.calls = kept.calls;
+    return salvaged;
+  }
+
+ private:
+  // Where both files may be cut: behind a call.
+  struct Boundary {
+    CsvSizes sizes;
+    std::size_t calls = 0;
+  };
+
+  // Which call the row is of; `count` for one beyond them all.
+  Result<std::size_t> find_place(const judge::ResultRow& row) const {
+    std::size_t at = complete_.calls;
+    if (expected_.only_some) {
+      while (at < expected_.count && expected_.name(at) != row.api_name) ++at;
+      return at;
+    }
+    const std::string wanted = at < expected_.count ? expected_.name(at) : "";
+    if (row.api_name == wanted) return at;
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("{}: line {}: the row of {}, where {} should be; the file was edited, or "
+                    "it is of another dump",
+                    pair_.paths.result.string(), result_.line(), row.api_name,
+                    wanted.empty() ? "the end" : wanted));
+  }
+
+  void add_notes(std::vector<std::string>& notes) {
+    while (result_.there() && result_.next()) {
+    }
+    while (details_.there() && details_.next()) {
+    }
+    const auto note = [&](const fs::path& path, std::size_t size, std::size_t whole,
+                          std::size_t complete, std::string_view what) {
+      if (whole < size) notes.push_back(cut_note(path, size - whole, "a torn row"));
+      if (complete < whole) notes.push_back(cut_note(path, whole - complete, what));
+    };
+    note(pair_.paths.result, pair_.result.size(), result_.end(), complete_.sizes.result,
+         "result rows without their details");
+    note(pair_.paths.details, pair_.details.size(), details_.end(), complete_.sizes.details,
+         "details without their result row");
+  }
+
+  const InterruptedPair& pair_;
+  const ExpectedRows& expected_;
+  WholeRows result_;
+  WholeRows details_;
+  Boundary complete_;
+  Boundary before_last_;
+  std::optional<judge::ResultRow> last_;
+};
+
+}  // namespace
+
+Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expected,
+                         const std::function<void(const judge::ResultRow&)>& show) {
+  const auto result = check_header(pair.result, pair.headers.result, pair.paths.result);
+  if (!result) return propagate(result);
+  const auto details = check_header(pair.details, pair.headers.details, pair.paths.details);
+  if (!details) return propagate(details);
+  const bool torn_header = *result == 0 || *details == 0;
+  if (torn_header) return Salvaged{{*result, *details}, 0, {"the first rows are torn"}};
+  Salvager salvager(pair, expected, {*result, *details});
+  if (const Result<void> walked = salvager.walk(show); !walked) return propagate(walked);
+  return salvager.end(show);
+}
+
+Result<CsvPaths> paths_to_resume(const fs::path& result_csv) {
+  const auto checked = check_input_file(result_csv, {.suffix = ".csv", .writable = true});
+  if (!checked) return propagate(checked);
+  const std::string name = checked->filename().string();
+  const std::size_t digits = name.size() < kResultStart.size() + kSuffix.size()
+                                 ? 0
+                                 : name.size() - kResultStart.size() - kSuffix.size();
+  const std::string stamp = name.substr(std::min(name.size(), kResultStart.size()), digits);
+  if (!name.starts_with(kResultStart) || digits != kTimestampDigits ||
+      !std::ranges::all_of(stamp, [](char c) { return c >= '0' && c <= '9'; })) {
+    return fail(ErrorKind::kUsage,
+                "When continue acc_check, please do not modify the result csv name.");
+  }
+  const CsvPaths paths = csv_paths(checked->parent_path(), stamp);
+  const auto details = check_input_file(paths.details, {.suffix = ".csv", .writable = true});
+  if (!details) return propagate(details);
+  return paths;
+}
+
+std::string timestamp_of(const CsvPaths& paths) {
+  return paths.result.filename().string().substr(kResultStart.size(), kTimestampDigits);
+}
+
+}  // namespace msprobe::check

@@ -1,0 +1,193 @@
+#include "check/run_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "check/check_work.h"
+#include "check/device_name.h"
+#include "check/fingerprint.h"
+#include "check/framework.h"
+#include "check/journal.h"
+#include "check/plan.h"
+#include "report/detail_columns.h"
+
+namespace msprobe::check {
+namespace {
+
+using log::Level;
+
+constexpr int kGreetingTries = 2;
+
+EngineCommand engine_command(const CheckOptions& options, const std::string& device) {
+  EngineCommand command{options.engine,
+                        {"--device", device, "--threads", std::to_string(options.threads)}};
+  if (!options.device_library.empty()) {
+    command.arguments.insert(command.arguments.end(), {"--device-lib", options.device_library});
+  }
+  if (options.jit_compile) command.arguments.emplace_back("--jit");
+  return command;
+}
+
+// Worker i serves device i modulo their number.
+std::vector<Worker> make_workers(const CheckOptions& options, std::size_t calls) {
+  std::vector<Worker> workers;
+  const std::size_t count = std::clamp<std::size_t>(calls, 1, options.workers);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t device = i % options.devices.size();
+    workers.push_back({engine_command(options, options.devices[device]), device});
+  }
+  return workers;
+}
+
+struct Recorded {
+  dump::DumpIndex dump;
+  Plan plan;
+};
+
+Result<Recorded> read_dump(const CheckOptions& options) {
+  Result<dump::DumpIndex> dump = dump::open_dump(options.dump);
+  if (!dump) return propagate(dump);
+  const Result<Framework> framework = framework_of(*dump, options.dump);
+  if (!framework) return propagate(framework);
+  if (*framework == Framework::kMindSpore) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("{} is a MindSpore dump; checking those is not in this version",
+                            options.dump.string()));
+  }
+  for (const std::string& warning : warnings_about(*dump)) options.say(Level::kWarning, warning);
+  if (options.drop_repeats) {
+    options.say(Level::kInfo, "Start filtering the api in the api_info_file.");
+  }
+  Result<Plan> plan = plan_calls(*dump, {.white_list = options.config.white_list,
+                                         .black_list = options.config.black_list,
+                                         .only = options.only,
+                                         .drop_repeats = options.drop_repeats});
+  if (!plan) return propagate(plan);
+  if (options.drop_repeats) {
+    options.say(Level::kInfo,
+                fmt::format("Finish filtering the api in the api_info_file: {} of {} calls repeat "
+                            "another.",
+                            plan->repeats, plan->recorded));
+  }
+  return Recorded{std::move(*dump), std::move(*plan)};
+}
+
+// An engine may be killed while it loads; a second one tells whether it is ill.
+Result<std::optional<ReadyEngine>> first_engine(const CheckOptions& options,
+                                                EngineProcess started) {
+  Result<std::optional<ReadyEngine>> ready = greet(std::move(started), options.dispatch.interrupt);
+  for (int tries = 1; !ready && ready.error().kind == ErrorKind::kExecution;) {
+    if (++tries > kGreetingTries) break;
+    Result<EngineProcess> again =
+        EngineProcess::start(engine_command(options, options.devices.front()));
+    if (!again) return propagate(again);
+    ready = greet(std::move(*again), options.dispatch.interrupt);
+  }
+  return ready;
+}
+
+RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
+  RunOptions run;
+  run.dump_name = options.dump.filename().string();
+  // The stored value only says that there are data; they are always beside the JSON.
+  if (!recorded.dump.dump_data_dir.empty()) {
+    run.data_directory = (options.dump.parent_path() / "dump_tensor_data").string();
+  }
+  run.seed = options.seed;
+  run.arithmetic = options.profile == judge::Profile::kDocumented ? measure::Arithmetic::kDocumented
+                                                                  : measure::Arithmetic::kReference;
+  for (std::size_t i = 0; i < run.thresholds.size(); ++i) {
+    run.thresholds[i] =
+        judge::thresholds_for(static_cast<DType>(i), options.profile, options.standards);
+  }
+  return run;
+}
+
+Result<Journal> open_journal(const CheckOptions& options, const Recorded& recorded,
+                             const Hello& engine, Coverage& coverage) {
+  const JournalOptions journal{
+      {report::csv_header(report::result_columns(), options.titles),
+       report::csv_header(report::detail_columns(options.profile), options.titles)},
+      facts_of(options, recorded.dump, engine),
+      options.pair_per_device ? options.devices : std::vector<std::string>{}};
+  if (!options.resume) return Journal::create(options.out_directory, options.timestamp, journal);
+  const ExpectedRows expected{
+      recorded.plan.calls.size(),
+      [&](std::size_t i) {
+        return std::string(recorded.dump.calls[recorded.plan.calls[i].index].full_name);
+      },
+      [&](std::string_view name) { return has_no_details(name, options.profile); }, false};
+  return Journal::resume(*options.resume, expected, journal,
+                         [&](const judge::ResultRow& row) { coverage.add(row); });
+}
+
+void say_where(const CheckOptions& options, const Journal& journal, std::size_t total) {
+  const auto say = [&](std::string text) { options.say(Level::kInfo, std::move(text)); };
+  for (const std::string& note : journal.notes()) options.say(Level::kWarning, note);
+  if (options.resume) {
+    say(fmt::format("continuing after {} of {} calls", journal.done(), total));
+  }
+  say(fmt::format("acc_check task result will be saved in {}", journal.paths().result.string()));
+  say(fmt::format("acc_check task details will be saved in {}", journal.paths().details.string()));
+  if (options.save_error_data) {
+    say(fmt::format(
+        "acc_check task error_data will be saved in {}",
+        (options.config.error_data_path / ("ut_error_data" + journal.timestamp())).string()));
+  }
+}
+
+Failure resumable(const Error& error, const CsvPaths& paths) {
+  return fail(error.kind, fmt::format("{}; the rows so far are kept: once that is mended, add "
+                                      "-csv_path {} to the same command",
+                                      error.message, paths.result.string()));
+}
+
+}  // namespace
+
+Result<CheckOutcome> run_check(const CheckOptions& options) {
+  options.say(Level::kInfo, "start acc_check test");
+  // The engine loads while the dump is read.
+  Result<EngineProcess> started =
+      EngineProcess::start(engine_command(options, options.devices.front()));
+  if (!started) return propagate(started);
+  const Result<Recorded> recorded = read_dump(options);
+  if (!recorded) return propagate(recorded);
+  const Plan& plan = recorded->plan;
+  CheckOutcome outcome;
+  outcome.total = plan.calls.size();
+  outcome.coverage.recorded = plan.recorded;
+  outcome.coverage.repeats = plan.repeats;
+  outcome.coverage.not_selected = plan.not_selected;
+
+  Result<std::optional<ReadyEngine>> engine = first_engine(options, std::move(*started));
+  if (!engine) return propagate(engine);
+  outcome.interrupted = !*engine;
+  if (outcome.interrupted) return outcome;
+  outcome.device = (*engine)->hello.device;
+  if (options.jit_compile && device_kind(outcome.device) != "npu") {
+    options.say(Level::kInfo, fmt::format("jit_compile has no effect on {}", outcome.device));
+  }
+
+  Result<Journal> journal = open_journal(options, *recorded, (*engine)->hello, outcome.coverage);
+  if (!journal) return propagate(journal);
+  outcome.paths = journal->paths();
+  say_where(options, *journal, outcome.total);
+  const Rules rules{options.profile, options.standards, std::string(device_kind(outcome.device)),
+                    std::string(journal->fact(kRerunFact))};
+  CheckWork work(options, recorded->dump, plan, rules, *journal, outcome.coverage);
+  const Result<DispatchEnd> end = dispatch(
+      work, journal->done(), outcome.total, make_workers(options, outcome.total - journal->done()),
+      std::move(**engine), run_options(options, *recorded), options.dispatch);
+  if (!end) return resumable(end.error(), outcome.paths);
+  outcome.interrupted = *end == DispatchEnd::kInterrupted;
+  if (outcome.interrupted) return outcome;
+  if (const Result<void> finished = journal->finish(); !finished) {
+    return resumable(finished.error(), outcome.paths);
+  }
+  outcome.done = outcome.total;
+  return outcome;
+}
+
+}  // namespace msprobe::check

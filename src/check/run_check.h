@@ -1,0 +1,66 @@
+// A whole check: a dump in, the CSV pair and the coverage out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/config.h"
+#include "check/coverage.h"
+#include "check/csv_pair.h"
+#include "check/dispatch.h"
+#include "core/log.h"
+#include "core/result.h"
+#include "judge/detail_row.h"
+#include "judge/standard.h"
+#include "report/column.h"
+
+namespace msprobe::check {
+
+struct CheckOptions {
+  std::filesystem::path dump;  // checked
+  std::filesystem::path out_directory;
+  std::optional<std::filesystem::path> resume;  // the result CSV to continue
+  Config config;
+  std::vector<std::string> only;
+  bool drop_repeats = false;
+  bool save_error_data = false;
+  bool jit_compile = false;
+
+  judge::Profile profile = judge::Profile::kDocumented;
+  judge::Standards standards;
+  std::string standards_text;  // the user's file, for the run's identity
+  report::Titles titles = report::Titles::kEnglish;
+  std::string rerun_command;  // of a failing row, up to the name of its call
+
+  std::filesystem::path engine;
+  std::vector<std::string> devices;  // as the user named them; each gets `engines_per_device`
+  std::size_t workers = 1;           // dealt round-robin over the devices
+  bool pair_per_device = false;
+  std::string device_library;
+  std::uint64_t seed = 1234;
+  int threads = 1;
+  DispatchOptions dispatch;
+
+  std::function<std::string()> timestamp;
+  std::function<void(log::Level, const std::string&)> say;
+  std::function<void(std::size_t done, std::size_t total)> show_progress;
+};
+
+struct CheckOutcome {
+  Coverage coverage;
+  CsvPaths paths;
+  std::string device;    // of the first engine
+  std::size_t done = 0;  // rows there are now
+  std::size_t total = 0;
+  bool interrupted = false;
+};
+
+// An error means the job could not be done; rows that were committed stay, and can be continued.
+Result<CheckOutcome> run_check(const CheckOptions& options);
+
+}  // namespace msprobe::check

@@ -1,0 +1,301 @@
+#include "compare/api_precision_compare.h"
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compare/call_result.h"
+#include "compare/gpu_index.h"
+#include "compare/row_compare.h"
+#include "compare/row_name.h"
+#include "core/file.h"
+#include "report/compare_columns.h"
+#include "report/csv_text.h"
+#include "report/detail_columns.h"
+#include "report/output_file.h"
+#include "report/table_reader.h"
+
+namespace msprobe::compare {
+namespace {
+
+using judge::CompareRow;
+using judge::DetailRow;
+using judge::Profile;
+using judge::ResultRow;
+using judge::Verdict;
+using DetailReader = report::TableReader<DetailRow>;
+
+// Not needed to compare; the public tool's own older files lack some of them.
+bool optional_column(std::string_view english) {
+  for (const std::string_view name :
+       {"Bench Dtype", "Shape", "Cosine similarity", "Maximum absolute error", "Dual-100 metric",
+        "Dual-10000 metric", "Maximum ULP error", "Status", "Message"}) {
+    if (english == name) return true;
+  }
+  return false;
+}
+
+struct DetailsFile {
+  FileBytes bytes;
+  DetailReader reader;
+  std::size_t forgotten = 0;
+
+  // The next row; the memory of those before it is given back from time to time.
+  Result<bool> next(DetailRow& row) {
+    constexpr std::size_t kStep = std::size_t{4} << 20;
+    if (reader.csv().offset() - forgotten > kStep) {
+      forgotten = reader.csv().offset();
+      bytes.forget(forgotten);
+    }
+    return reader.next(row);
+  }
+};
+
+Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_view label,
+                                 report::Titles titles) {
+  Result<FileBytes> bytes = load_file(path);
+  if (!bytes) return propagate(bytes);
+  DetailRow blank;
+  blank.status = Verdict::kPass;  // a file without Status is judged by its metrics
+  const auto columns = report::detail_columns(Profile::kReference);
+  Result<DetailReader> reader =
+      DetailReader::start(bytes->text(), path.string(), columns, std::move(blank));
+  if (!reader) return propagate(reader);
+  std::vector<std::string_view> missing;
+  for (const auto& column : columns) {
+    if (!reader->has(column) && !optional_column(column.english)) {
+      missing.push_back(column.title(titles));
+    }
+  }
+  if (!missing.empty()) {
+    return fail(ErrorKind::kFormat,
+                fmt::format("The following columns {{{}}} are missing in {}: {}",
+                            fmt::join(missing, ","), label, path.string()));
+  }
+  return DetailsFile{std::move(*bytes), std::move(*reader), 0};
+}
+
+Result<GpuIndex> read_gpu(const PrecisionOptions& options) {
+  Result<DetailsFile> file = open_details(options.gpu_csv, "gpu_csv", options.titles);
+  if (!file) return propagate(file);
+  GpuIndex index;
+  DetailRow row;
+  while (true) {
+    const Result<bool> more = file->next(row);
+    if (!more) return propagate(more);
+    if (!*more) return index;
+    index.add(row, file->reader.csv().line(), !file->reader.problem().empty());
+  }
+}
+
+// The two files being written, and what goes into them.
+class Comparison {
+ public:
+  Comparison(const PrecisionOptions& options, GpuIndex index, report::OutputFile details,
+             report::OutputFile result)
+      : options_(options),
+        rules_{options.profile, options.titles, options.standards},
+        index_(std::move(index)),
+        details_(std::move(details)),
+        result_(std::move(result)) {
+    details_.buffer() += report::csv_header(report::compare_detail_columns(), options.titles);
+    result_.buffer() += report::csv_header(report::compare_result_columns(), options.titles);
+    outcome_.gpu_rows = index_.row_count();
+  }
+
+  // False: the public tool would stop here.
+  Result<bool> add(const DetailRow& npu, const std::string& problem);
+  Result<PrecisionOutcome> finish();
+
+ private:
+  Result<bool> add_unnamed(const DetailRow& npu, std::string message);
+  Result<bool> add_named(const DetailRow& npu, const RowName& name, const std::string& problem,
+                         const GpuRow* gpu);
+  void count(const ComparedRow& compared);
+  Result<void> write(const CompareRow& row);
+  Result<void> write(const ResultRow& row);
+  Result<void> finish_call();
+  void warn(std::string_view text) const {
+    if (options_.warn) options_.warn(text);
+  }
+
+  const PrecisionOptions& options_;
+  Rules rules_;
+  GpuIndex index_;
+  report::OutputFile details_;
+  report::OutputFile result_;
+  std::optional<CallResult> call_;
+  PrecisionOutcome outcome_;
+};
+
+Result<void> Comparison::write(const CompareRow& row) {
+  outcome_.rows.add(row.result);
+  report::append_record(details_.buffer(), report::compare_detail_columns(), row,
+                        options_.precision);
+  return details_.flush_if_full();
+}
+
+Result<void> Comparison::write(const ResultRow& row) {
+  ++outcome_.calls;
+  outcome_.forward.add(row.forward);
+  outcome_.backward.add(row.backward);
+  if (options_.on_result) options_.on_result(row);
+  report::append_record(result_.buffer(), report::compare_result_columns(), row,
+                        options_.precision);
+  return result_.flush_if_full();
+}
+
+Result<void> Comparison::finish_call() {
+  if (!call_) return {};
+  const ResultRow row = call_->conclude(rules_);
+  call_.reset();
+  return write(row);
+}
+
+// A row that belongs to no call has a line of its own in the result CSV. Documented: in its place;
+// public tool: before the call that is still open.
+Result<bool> Comparison::add_unnamed(const DetailRow& npu, std::string message) {
+  if (options_.profile == Profile::kDocumented) {
+    const Result<void> finished = finish_call();
+    if (!finished) return propagate(finished);
+  }
+  Result<void> written = write(skip_row(npu.api_name, message));
+  if (!written) return propagate(written);
+  written = write(ResultRow{.api_name = npu.api_name,
+                            .forward = Verdict::kSkip,
+                            .backward = Verdict::kSkip,
+                            .message = std::move(message)});
+  if (!written) return propagate(written);
+  return true;
+}
+
+void Comparison::count(const ComparedRow& compared) {
+  outcome_.npu_only += compared.fate == RowFate::kNoGpuRow ? 1 : 0;
+  outcome_.repeated += compared.fate == RowFate::kRepeatedGpuRow ? 1 : 0;
+  outcome_.not_same += compared.fate == RowFate::kNotSame ? 1 : 0;
+  const bool partner_missing =
+      compared.fate == RowFate::kNoGpuRow || compared.fate == RowFate::kRepeatedGpuRow;
+  if (partner_missing) warn(compared.row.message);
+}
+
+Result<bool> Comparison::add_named(const DetailRow& npu, const RowName& name,
+                                   const std::string& problem, const GpuRow* gpu) {
+  const ComparedRow compared = compare_row(npu, name, problem, gpu, rules_);
+  count(compared);
+  if (options_.profile == Profile::kReference) {
+    if (compared.fate == RowFate::kNoGpuRow) return true;
+    if (compared.fate == RowFate::kRepeatedGpuRow) {
+      outcome_.stopped = compared.row.message;
+      return false;
+    }
+    if (compared.fate == RowFate::kCannotBeJudged) return add_unnamed(npu, compared.row.message);
+  }
+  if (call_ && call_->call() != name.call) {
+    const Result<void> finished = finish_call();
+    if (!finished) return propagate(finished);
+  }
+  if (!call_) call_.emplace(name);
+  call_->add(compared, name.forward);
+  const Result<void> written = write(compared.row);
+  if (!written) return propagate(written);
+  return true;
+}
+
+Result<bool> Comparison::add(const DetailRow& npu, const std::string& problem) {
+  ++outcome_.npu_rows;
+  GpuRow* const gpu = index_.find(npu.api_name);
+  if (gpu != nullptr) gpu->matched = true;
+  if (report::unsafe_name(npu.api_name)) {
+    ++outcome_.invalid_names;
+    return add_unnamed(npu, "api name contains special characters, please check!");
+  }
+  const std::optional<RowName> name = parse_row_name(npu.api_name);
+  if (!name) {
+    ++outcome_.invalid_names;
+    return add_unnamed(npu, fmt::format("The API name {} is invalid.", npu.api_name));
+  }
+  return add_named(npu, *name, problem, gpu);
+}
+
+Result<PrecisionOutcome> Comparison::finish() {
+  // Where the public tool stops, the call that is still open is lost.
+  if (outcome_.stopped.empty()) {
+    const Result<void> finished = finish_call();
+    if (!finished) return propagate(finished);
+  }
+  for (const std::string_view name : index_.unmatched()) {
+    ++outcome_.gpu_only;
+    warn(fmt::format("This API : {} does not exist in the NPU data.", name));
+  }
+  Result<void> committed = details_.commit();
+  if (!committed) return propagate(committed);
+  committed = result_.commit();
+  if (!committed) return propagate(committed);
+  return std::move(outcome_);
+}
+
+}  // namespace
+
+void VerdictCounts::add(std::optional<Verdict> verdict) {
+  if (!verdict) {
+    ++blank;
+    return;
+  }
+  switch (*verdict) {
+    case Verdict::kPass:
+      ++pass;
+      break;
+    case Verdict::kWarning:
+      ++warning;
+      break;
+    case Verdict::kError:
+      ++error;
+      break;
+    case Verdict::kSkip:
+      ++skip;
+      break;
+  }
+}
+
+Verdict PrecisionOutcome::worst() const {
+  if (forward.error + backward.error > 0) return Verdict::kError;
+  if (forward.warning + backward.warning > 0) return Verdict::kWarning;
+  return forward.pass + backward.pass > 0 ? Verdict::kPass : Verdict::kSkip;
+}
+
+Result<PrecisionOutcome> api_precision_compare(const PrecisionOptions& options) {
+  Result<DetailsFile> npu = open_details(options.npu_csv, "npu_csv", options.titles);
+  if (!npu) return propagate(npu);
+  Result<GpuIndex> index = read_gpu(options);
+  if (!index) return propagate(index);
+  const auto path_of = [&](std::string_view kind) {
+    return options.out_dir /
+           fmt::format("api_precision_compare_{}_{}.csv", kind, options.timestamp);
+  };
+  Result<report::OutputFile> details = report::OutputFile::create(path_of("details"));
+  if (!details) return propagate(details);
+  Result<report::OutputFile> result = report::OutputFile::create(path_of("result"));
+  if (!result) return propagate(result);
+
+  Comparison comparison(options, std::move(*index), std::move(*details), std::move(*result));
+  DetailRow row;
+  while (true) {
+    const Result<bool> more = npu->next(row);
+    if (!more) return propagate(more);
+    if (!*more) break;
+    const Result<bool> goes_on = comparison.add(row, npu->reader.problem());
+    if (!goes_on) return propagate(goes_on);
+    if (!*goes_on) break;
+  }
+  Result<PrecisionOutcome> outcome = comparison.finish();
+  if (!outcome) return propagate(outcome);
+  outcome->details_csv = path_of("details");
+  outcome->result_csv = path_of("result");
+  return outcome;
+}
+
+}  // namespace msprobe::compare

@@ -1,0 +1,65 @@
+// api_precision_compare: the details CSV of a check on the NPU beside that of the same check on the
+// GPU, judged call by call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "judge/detail_row.h"
+#include "judge/standard.h"
+#include "report/column.h"
+#include "report/number_text.h"
+
+namespace msprobe::compare {
+
+struct PrecisionOptions {
+  std::filesystem::path npu_csv;
+  std::filesystem::path gpu_csv;
+  std::filesystem::path out_dir = ".";  // must exist
+  std::string timestamp;                // YYYYMMDDhhmmss, part of both file names
+  judge::Profile profile = judge::Profile::kDocumented;
+  report::Titles titles = report::Titles::kEnglish;
+  judge::Standards standards;
+  int precision = report::kDefaultPrecision;
+  // Told of each row that has no partner, and of each finished call; either may be empty.
+  std::function<void(std::string_view)> warn;
+  std::function<void(const judge::ResultRow&)> on_result;
+};
+
+struct VerdictCounts {
+  std::uint64_t pass = 0, warning = 0, error = 0, skip = 0, blank = 0;
+  void add(std::optional<judge::Verdict> verdict);
+  std::uint64_t judged() const { return pass + warning + error; }
+};
+
+struct PrecisionOutcome {
+  std::filesystem::path result_csv;
+  std::filesystem::path details_csv;
+  std::uint64_t npu_rows = 0;
+  std::uint64_t gpu_rows = 0;
+  std::uint64_t calls = 0;  // lines of the result CSV
+  VerdictCounts rows;       // of the details CSV
+  VerdictCounts forward;    // of the result CSV
+  VerdictCounts backward;
+  std::uint64_t npu_only = 0;       // NPU rows without a GPU row
+  std::uint64_t gpu_only = 0;       // GPU rows no NPU row asked for
+  std::uint64_t repeated = 0;       // NPU rows whose GPU row occurs more than once
+  std::uint64_t not_same = 0;       // rows whose dtype or shape differ
+  std::uint64_t invalid_names = 0;  // not the name of a row, or not safe in a spreadsheet
+  std::string stopped;              // profile reference: why the comparison ended early
+
+  // error, warning or pass, whichever is worst; SKIP when nothing was judged.
+  judge::Verdict worst() const;
+};
+
+// Writes api_precision_compare_{details,result}_{timestamp}.csv. Time and memory grow linearly: the
+// GPU's rows are kept as numbers, the NPU's pass through.
+Result<PrecisionOutcome> api_precision_compare(const PrecisionOptions& options);
+
+}  // namespace msprobe::compare

@@ -1,0 +1,42 @@
+// Gathers the rows of one call into its line of the result CSV.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/row_compare.h"
+#include "compare/row_name.h"
+#include "compare/row_verdict.h"
+#include "judge/detail_row.h"
+
+namespace msprobe::compare {
+
+class CallResult {
+ public:
+  explicit CallResult(const RowName& name) : call_(name.call), api_(name.api) {}
+
+  std::string_view call() const { return call_; }
+  void add(const ComparedRow& row, bool forward);
+  judge::ResultRow conclude(const Rules& rules) const;
+
+ private:
+  struct Direction {
+    std::uint64_t rows = 0;
+    bool error = false;
+    bool warning = false;
+    bool pass = false;
+    bool all_unsupported = true;
+    std::string last_message;
+
+    std::optional<judge::Verdict> verdict() const;
+  };
+
+  std::string call_;
+  std::string api_;
+  Direction forward_;
+  Direction backward_;
+  bool last_unsupported_ = false;  // what the public tool looks at
+};
+
+}  // namespace msprobe::compare

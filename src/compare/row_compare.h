@@ -1,0 +1,40 @@
+// What becomes of one row of the NPU's details CSV: judged, skipped with a reason, or not shown at
+// all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compare/gpu_index.h"
+#include "compare/row_name.h"
+#include "compare/row_verdict.h"
+#include "judge/compare_row.h"
+#include "judge/detail_row.h"
+
+namespace msprobe::compare {
+
+enum class RowFate : std::uint8_t {
+  kJudged,          // a verdict, or SKIP because of what the NPU's row says
+  kNotSame,         // SKIP: dtype or shape differ between the two rows
+  kNoGpuMetric,     // SKIP: the GPU's row lacks what the standard needs
+  kNoGpuRow,        // SKIP; profile reference: the row is not shown
+  kRepeatedGpuRow,  // SKIP; profile reference: the comparison stops here
+  kCannotBeJudged,  // SKIP: damaged row, no metric of any standard
+};
+
+struct ComparedRow {
+  judge::CompareRow row;
+  RowFate fate = RowFate::kJudged;
+  bool unsupported_dtype = false;  // float64, complex
+};
+
+// `gpu` is null where the GPU's CSV has no such row; `problem` says why the NPU's row cannot be
+// trusted, if so.
+ComparedRow compare_row(const judge::DetailRow& npu, const RowName& name, std::string_view problem,
+                        const GpuRow* gpu, const Rules& rules);
+
+// A row that says only why there is no verdict.
+judge::CompareRow skip_row(std::string_view name, std::string_view message);
+
+}  // namespace msprobe::compare

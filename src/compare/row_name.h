@@ -1,0 +1,20 @@
+// The name of a details row, taken apart.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace msprobe::compare {
+
+// "Torch.linalg.norm.0.forward.output.1"
+struct RowName {
+  std::string_view call;  // "Torch.linalg.norm.0"
+  std::string_view api;   // bare name: "linalg.norm"
+  bool forward = true;
+};
+
+// Empty unless the name has 6 or 7 segments and says forward or backward. The views are into
+// `name`.
+std::optional<RowName> parse_row_name(std::string_view name);
+
+}  // namespace msprobe::compare

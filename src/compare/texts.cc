@@ -1,0 +1,22 @@
+#include "compare/texts.h"
+
+namespace msprobe::compare {
+namespace {
+
+constexpr Text kAlgorithms[] = {
+    // in the order of judge::Standard
+    {" ", " "},
+    {"benchmark comparison", "标杆比对法"},
+    {"absolute threshold", "绝对阈值法"},
+    {"binary consistency", "二进制一致法"},
+    {"ULP error comparison", "ULP误差比对法"},
+    {"dual-1000 metric", "双千指标法"},
+};
+
+}  // namespace
+
+std::string_view algorithm_title(judge::Standard standard, report::Titles titles) {
+  return kAlgorithms[static_cast<std::size_t>(standard)].in(titles);
+}
+
+}  // namespace msprobe::compare

@@ -1,0 +1,85 @@
+#include "dump/stack_json.h"
+
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dump/made_files.h"
+
+namespace msprobe::dump {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Result<StackIndex> index_of(std::string text) {
+  return index_stacks(file_of(std::move(text)), "stack.json");
+}
+
+std::string fault_of(std::string text) {
+  const auto index = index_of(std::move(text));
+  return index ? "no fault" : index.error().message;
+}
+
+TEST(StackJson, ReadsGroups) {
+  const auto index = index_of(R"({"0": [["T.a.0.forward", "T.b.0.forward"], ["f\n1", "f2"]],
+                                  "1": [["T.\u00e9.0.forward"], []]})");
+  ASSERT_TRUE(index) << index.error().message;
+  EXPECT_EQ(index->size(), 3U);
+  EXPECT_THAT(*index->frames("T.a.0.forward"), ElementsAre("f\n1", "f2"));
+  EXPECT_THAT(*index->frames("T.b.0.forward"), ElementsAre("f\n1", "f2"));
+  EXPECT_THAT(*index->frames("T.é.0.forward"), IsEmpty());
+  EXPECT_THAT(*index->frames("T.c.0.forward"), IsEmpty());
+}
+
+TEST(StackJson, ReadsTheOlderForm) {
+  const auto index = index_of(R"({"T.b.0.forward": ["x"], "T.a.0.forward": ["y", "z"]})");
+  ASSERT_TRUE(index) << index.error().message;
+  EXPECT_THAT(*index->frames("T.a.0.forward"), ElementsAre("y", "z"));
+  EXPECT_THAT(*index->frames("T.b.0.forward"), ElementsAre("x"));
+}
+
+TEST(StackJson, BrokenFramesCostOnlyThemselves) {
+  const auto index = index_of(
+      "{\"a\": [1], \"b\": \"x\", \"c\": [\"\\x\"], \"d\": [\"ok\"],"
+      " \"e\": [\"\xff\"]}");
+  ASSERT_TRUE(index) << index.error().message;
+  EXPECT_THAT(index->frames("a").error().message, HasSubstr("byte 7: found '1', wanted a string"));
+  EXPECT_FALSE(index->frames("b"));
+  EXPECT_FALSE(index->frames("c"));
+  EXPECT_THAT(*index->frames("d"), ElementsAre("ok"));
+  EXPECT_THAT(*index->frames("e"), ElementsAre("\\xff"));
+}
+
+TEST(StackJson, FaultsOfTheFileNameTheByte) {
+  EXPECT_EQ(open_stacks("/nonexistent/stack.json").error().kind, ErrorKind::kIo);
+  EXPECT_THAT(fault_of(""), HasSubstr("byte 0: found the end of the file"));
+  EXPECT_THAT(fault_of("[]"), HasSubstr("byte 0: found '['"));
+  EXPECT_THAT(fault_of(R"({"0": [["a"]]})"), HasSubstr("byte 12: found ']', wanted two lists"));
+  EXPECT_THAT(fault_of(R"({"0": [["a"], [], []]})"), HasSubstr("byte 18: found '['"));
+  EXPECT_THAT(fault_of(R"({"0": [[1], []]})"), HasSubstr("byte 8: found '1', wanted a string"));
+  EXPECT_THAT(fault_of(R"({"0": [["a"], []})"), HasSubstr("byte 16: found '}'"));
+  EXPECT_THAT(fault_of(R"({"0": []} {})"), HasSubstr("wanted the end of the file"));
+  const std::string whole = R"({"0": [["a", "b"], ["x", "y"]], "1": [["c"], ["z"]]})";
+  ASSERT_TRUE(index_of(whole));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_THAT(fault_of(whole.substr(0, size)), HasSubstr("end of the file")) << size;
+  }
+}
+
+TEST(StackJson, KnowsEveryCallOfARecording) {
+  const fs::path path = fs::path(MSPROBE_SOURCE_DIR) /
+                        "../shared/golden/dumps_2.13/gpt_fp32_statistics/step0/stack.json";
+  if (!fs::exists(path)) GTEST_SKIP() << path << " is not there";
+  const auto index = open_stacks(path);
+  ASSERT_TRUE(index) << index.error().message;
+  EXPECT_EQ(index->size(), 322U);
+  EXPECT_THAT(index->frames("Torch.arange.0.forward")->front(), HasSubstr("models.py, line 49"));
+}
+
+}  // namespace
+}  // namespace msprobe::dump

@@ -1,0 +1,48 @@
+// CompareRow: what the details CSV of api_precision_compare says of one output.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "judge/detail_row.h"
+
+namespace msprobe::judge {
+
+struct CompareRow {
+  std::string api_name;  // as in the NPU's details CSV
+  // benchmark: the ratio of the device's metric to the reference device's, and its verdict
+  Cell small_value_ratio;
+  std::optional<Verdict> small_value_verdict;
+  Cell rmse_ratio;
+  std::optional<Verdict> rmse_verdict;
+  Cell max_relative_error_ratio;
+  std::optional<Verdict> max_relative_error_verdict;
+  Cell mean_relative_error_ratio;
+  std::optional<Verdict> mean_relative_error_verdict;
+  Cell error_balance_ratio;
+  std::optional<Verdict> error_balance_verdict;
+  // absolute threshold
+  Cell inf_nan_error_rate;
+  std::optional<Verdict> inf_nan_verdict;
+  Cell relative_error_rate;
+  std::optional<Verdict> relative_error_verdict;
+  Cell absolute_error_rate;
+  std::optional<Verdict> absolute_error_verdict;
+  // binary consistency
+  Cell binary_error_rate;
+  std::optional<Verdict> binary_verdict;
+  // ULP
+  Cell mean_ulp_error;
+  Cell ulp_error_proportion;
+  Cell ulp_error_ratio;
+  std::optional<Verdict> ulp_verdict;
+  // dual-1000
+  Cell dual_1000;
+  std::optional<Verdict> dual_1000_verdict;
+
+  Verdict result = Verdict::kSkip;
+  std::string algorithm{kBlankText};
+  std::string message;
+};
+
+}  // namespace msprobe::judge

@@ -1,0 +1,162 @@
+// measure() against measure_reference(), on every vector target of this machine.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "measure/vector_targets.h"
+//
+#include <hwy/targets.h>
+
+#include "measure/chunks.h"
+#include "measure/metrics.h"
+#include "measure/test_pairs.h"
+
+namespace msprobe::measure {
+namespace {
+
+constexpr std::size_t kLengths[] = {0,  1,  2,  3,  4,   5,   7,   8,     9,     15,   16,
+                                    17, 31, 33, 65, 127, 128, 129, 16383, 16384, 16385};
+
+constexpr DTypePair kPairs[] = {
+    {DType::kFloat32, DType::kFloat32},  {DType::kFloat32, DType::kFloat64},
+    {DType::kFloat64, DType::kFloat32},  {DType::kFloat64, DType::kFloat64},
+    {DType::kFloat16, DType::kFloat32},  {DType::kFloat16, DType::kFloat64},
+    {DType::kBFloat16, DType::kFloat32}, {DType::kBFloat16, DType::kFloat64},
+    {DType::kFloat16, DType::kFloat16},  {DType::kBFloat16, DType::kBFloat16},
+    {DType::kFloat32, DType::kFloat16},  {DType::kFloat16, DType::kBFloat16},
+    {DType::kBFloat16, DType::kFloat16}, {DType::kFloat64, DType::kBFloat16},
+};
+
+// Equal, also as NaN.
+void expect_equal(double got, double wanted, const char* what) {
+  if (std::isnan(got) && std::isnan(wanted)) return;
+  EXPECT_EQ(got, wanted) << what;
+}
+
+void expect_near(double got, double wanted, double bound, const char* what) {
+  if (std::isnan(wanted) || std::isinf(wanted)) return expect_equal(got, wanted, what);
+  EXPECT_NEAR(got, wanted, bound) << what;
+}
+
+void expect_agreement(const Metrics& got, const Metrics& wanted) {
+  EXPECT_EQ(got.count, wanted.count);
+  expect_equal(got.device_abs_max, wanted.device_abs_max, "device_abs_max");
+  expect_equal(got.bench_abs_max, wanted.bench_abs_max, "bench_abs_max");
+  expect_equal(got.max_abs_error, wanted.max_abs_error, "max_abs_error");
+  EXPECT_EQ(got.within_100, wanted.within_100);
+  EXPECT_EQ(got.within_1000, wanted.within_1000);
+  EXPECT_EQ(got.within_10000, wanted.within_10000);
+  expect_equal(got.error_balance, wanted.error_balance, "error_balance");
+  EXPECT_EQ(got.small, wanted.small);
+  EXPECT_EQ(got.small_errors, wanted.small_errors);
+  EXPECT_EQ(got.normal, wanted.normal);
+  expect_equal(got.max_relative_error, wanted.max_relative_error, "max_relative_error");
+  EXPECT_EQ(got.absolute_small_errors, wanted.absolute_small_errors);
+  EXPECT_EQ(got.relative_errors, wanted.relative_errors);
+  EXPECT_EQ(got.not_finite, wanted.not_finite);
+  EXPECT_EQ(got.not_finite_errors, wanted.not_finite_errors);
+  EXPECT_EQ(got.different, wanted.different);
+  expect_equal(got.max_ulp_error, wanted.max_ulp_error, "max_ulp_error");
+  EXPECT_EQ(got.ulp_errors, wanted.ulp_errors);
+  EXPECT_EQ(got.accumulative_small, wanted.accumulative_small);
+  EXPECT_EQ(got.accumulative_small_errors, wanted.accumulative_small_errors);
+  EXPECT_EQ(got.accumulative_normal, wanted.accumulative_normal);
+  EXPECT_EQ(got.accumulative_relative_errors, wanted.accumulative_relative_errors);
+  EXPECT_EQ(got.accumulative_not_finite_errors, wanted.accumulative_not_finite_errors);
+
+  // The bounds that metrics.h states.
+  const double terms = static_cast<double>(wanted.count) + 16;
+  const double relative = terms * 0x1p-52;
+  expect_near(got.rmse, wanted.rmse, relative * wanted.rmse, "rmse");
+  expect_near(got.mean_relative_error, wanted.mean_relative_error,
+              relative * wanted.mean_relative_error, "mean_relative_error");
+  expect_near(got.mean_ulp_error, wanted.mean_ulp_error, relative * wanted.mean_ulp_error,
+              "mean_ulp_error");
+  expect_near(got.cosine, wanted.cosine, terms * 0x1p-50, "cosine");
+}
+
+std::string describe(DTypePair dtypes, Data data, std::size_t length) {
+  return std::string(name(dtypes.device)) + " against " + std::string(name(dtypes.bench)) +
+         ", data " + std::to_string(static_cast<int>(data)) + ", length " + std::to_string(length);
+}
+
+class EveryTarget : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }
+  void TearDown() override { hwy::GetChosenTarget().DeInit(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Machine, EveryTarget,
+                         ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& which) { return hwy::TargetName(which.param); });
+
+TEST_P(EveryTarget, AgreesWithThePlainLoopAtEveryLength) {
+  std::uint64_t seed = 1;
+  for (const DTypePair dtypes : kPairs) {
+    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    for (const Data data : {Data::kOrdinary, Data::kNoisy, Data::kRare, Data::kWild}) {
+      for (const std::size_t length : kLengths) {
+        SCOPED_TRACE(describe(dtypes, data, length));
+        const TestPair pair = make_pair_of(dtypes, data, length, seed++);
+        expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
+                         measure_reference(pair.device.view(), pair.bench.view(), options));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(EveryTarget, AgreesOnElementsAtAnyAddress) {
+  for (const DTypePair dtypes : kPairs) {
+    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    TestPair pair = make_pair_of(dtypes, Data::kRare, 1000, 7);
+    const Metrics wanted = measure_reference(pair.device.view(), pair.bench.view(), options);
+    for (std::size_t offset = 1; offset < 9; ++offset) {
+      SCOPED_TRACE(describe(dtypes, Data::kRare, 1000));
+      pair.device.bytes.insert(pair.device.bytes.begin(), std::byte{0xff});
+      pair.bench.bytes.insert(pair.bench.bytes.begin(), 3, std::byte{0xff});
+      const TensorView device{dtypes.device, {}, std::span(pair.device.bytes).subspan(offset)};
+      const TensorView bench{dtypes.bench, {}, std::span(pair.bench.bytes).subspan(3 * offset)};
+      expect_agreement(measure(device, bench, options), wanted);
+    }
+  }
+}
+
+TEST_P(EveryTarget, AgreesWhateverTheThresholds) {
+  const Thresholds unusual[] = {{}, {1e300, 0, 0, 1e300, 1e300, 0}, {0, 0, 0, 0x1p-60, 0, 0}};
+  for (const DTypePair dtypes : kPairs) {
+    for (const Thresholds& limits : unusual) {
+      for (const Data data : {Data::kOrdinary, Data::kNoisy, Data::kWild}) {
+        SCOPED_TRACE(describe(dtypes, data, 1001));
+        const TestPair pair = make_pair_of(dtypes, data, 1001, 11);
+        const Options options{.thresholds = limits};
+        expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
+                         measure_reference(pair.device.view(), pair.bench.view(), options));
+      }
+    }
+  }
+}
+
+TEST_P(EveryTarget, ElementAnywhereInAChunkIsFound) {
+  const DTypePair dtypes{DType::kFloat32, DType::kFloat64};
+  TestPair pair = make_pair_of(dtypes, Data::kOrdinary, 2 * kChunk + 3, 3);
+  for (const std::size_t place :
+       {std::size_t{0}, kChunk - 1, kChunk, 2 * kChunk - 1, 2 * kChunk + 2}) {
+    TestPair changed = pair;
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(changed.device.bytes.data() + 4 * place, &nan, sizeof(nan));
+    const Metrics m = measure(changed.device.view(), changed.bench.view(),
+                              {.thresholds = documented_thresholds(dtypes.device)});
+    EXPECT_EQ(m.not_finite, 1U);
+    EXPECT_EQ(m.not_finite_errors, 1U);
+    EXPECT_TRUE(std::isnan(m.max_abs_error));
+    EXPECT_TRUE(std::isnan(m.device_abs_max));
+  }
+}
+
+}  // namespace
+}  // namespace msprobe::measure

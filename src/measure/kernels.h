@@ -1,0 +1,14 @@
+// The vector kernels; each stands beside the plain loop of pair.h that it must agree with.
+#pragma once
+
+#include <cstddef>
+
+#include "measure/pair.h"
+
+namespace msprobe::measure {
+
+// As tally_real(). REQUIRES: the device is not of an 8-bit format, whose ULP error needs
+// logarithms.
+Tally tally_real_in_vectors(const Pair& pair, std::size_t first, std::size_t count);
+
+}  // namespace msprobe::measure

@@ -1,0 +1,15 @@
+// The columns of the two CSVs of api_precision_compare.
+#pragma once
+
+#include <span>
+
+#include "judge/compare_row.h"
+#include "judge/detail_row.h"
+#include "report/column.h"
+
+namespace msprobe::report {
+
+std::span<const Column<judge::CompareRow>> compare_detail_columns();
+std::span<const Column<judge::ResultRow>> compare_result_columns();
+
+}  // namespace msprobe::report

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Write the seeds of the fuzz targets into fuzz/corpus/<target>.
+
+    python3 tools/make_corpus.py           (after tools/make_test_data.py)
+
+Files named `found_*` are inputs a fuzzer once failed on; they are kept.
+"""
+
+import json
+import pathlib
+import shutil
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "fuzz" / "corpus"
+DATA = ROOT / "tests" / "data"
+
+TENSOR = {
+    "type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 3], "Max": 1.5, "Min": -0.25,
+    "Mean": float("nan"), "Norm": float("-inf"), "requires_grad": True,
+    "data_name": "Torch.f.0.forward.input.0.pt", "md5": "8ba71454",
+}
+VALUES = [
+    TENSOR, None, {"type": "int", "value": -3}, {"type": "float", "value": float("inf")},
+    {"type": "bool", "value": False}, {"type": "str", "value": "a\u00e9\n\U0001f600"},
+    {"type": "slice", "value": [None, 1, -1]}, {"type": "ellipsis", "value": "..."},
+    {"type": "torch.Size", "value": [1, 2]}, {"type": "torch.dtype", "value": "torch.float16"},
+    {"type": "torch.device", "value": "npu:0"}, {"type": "complex", "value": "(1+2j)"},
+    {"type": "torch.memory_format", "format": "channels_last"},
+    {"type": "numpy.float32", "value": 0.5}, {"type": "numpy.ndarray", "shape": [1]}, {},
+    [TENSOR, [1, 2.5, "x"]], {"a": TENSOR, "b": {"value": 1}}, 18446744073709551615,
+]
+
+
+def dump(data: dict) -> dict:
+    return {"task": "tensor", "level": "L1", "framework": "pytorch",
+            "dump_data_dir": "./dump_tensor_data", "data": data}
+
+
+def dumps() -> dict[str, str]:
+    call = {"input_args": [TENSOR, TENSOR], "input_kwargs": {"dim": {"type": "int", "value": 1}},
+            "output": [TENSOR]}
+    gradients = {"input": [TENSOR], "output": [TENSOR, None]}
+    texts = {
+        "call": json.dumps(dump({"Torch.f.0.forward": call, "Torch.f.0.backward": gradients}),
+                           indent=1),
+        "odd_keys": json.dumps(dump({"Module.a.forward.0": {}, "x": 1, "T.\u00e9.0.backward": {}})),
+        "empty": json.dumps(dump({})),
+        "deep": json.dumps(dump({"T.f.0.forward": {"input_args": [json.loads("[" * 60 + "]" * 60)]}})),
+    }
+    for index, value in enumerate(VALUES):
+        entry = {"input_args": [value], "input_kwargs": {"x": value}, "output": [[value]]}
+        texts[f"value_{index:02}"] = json.dumps(dump({"T.f.0.forward": entry}))
+    return texts
+
+
+def stacks() -> dict[str, str]:
+    return {
+        "groups": json.dumps({"0": [["Torch.a.0.forward", "Torch.b.0.forward"], ["f\n1", "f2"]],
+                              "1": [["a"], []]}, indent=1),
+        "older": json.dumps({"a": ["x", "\u00e9"], "b": []}),
+    }
+
+
+def pickles(folder: pathlib.Path) -> None:
+    for path in sorted((DATA / "pt").glob("*.pt")):
+        if not zipfile.is_zipfile(path):
+            continue
+        with zipfile.ZipFile(path) as archive:
+            name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
+            (folder / path.stem).write_bytes(archive.read(name))
+
+
+def fresh(name: str) -> pathlib.Path:
+    folder = CORPUS / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        if not old.name.startswith("found_"):
+            old.unlink()
+    return folder
+
+
+def main() -> None:
+    for name, texts in (("dump_json", dumps()), ("stack_json", stacks())):
+        folder = fresh(name)
+        for text_name, text in texts.items():
+            (folder / text_name).write_text(text)
+    pickles(fresh("pickle"))
+    small = ["float32", "uint16", "transposed", "deflated", "zip64", "big_endian", "minimal",
+             "conjugated", "parameter", "comment"]
+    folder = fresh("pt")
+    for name in small:
+        shutil.copyfile(DATA / "pt" / f"{name}.pt", folder / name)
+    folder = fresh("npy")
+    for name in ["f4", "big_c8", "fortran", "scalar", "empty", "version2", "version3"]:
+        shutil.copyfile(DATA / "npy" / f"{name}.npy", folder / name)
+    folder = fresh("npz")
+    for name in ["stored", "deflated"]:
+        shutil.copyfile(DATA / "npy" / f"{name}.npz", folder / name)
+
+
+if __name__ == "__main__":
+    main()
