@@ -1,47 +1,98 @@
 // msprobe-engine: the worker process of msprobe, and the only program that links LibTorch.
-#include <cstdio>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include "check/wire.h"
+#include "libtorch/device.h"
+#include "libtorch/errors.h"
 #include "replay.h"
+#include "serve.h"
 
 namespace {
 
 using namespace msprobe;
 
-int run(int argc, char** argv) {
-  CLI::App app("msprobe-engine: replays recorded calls for msprobe");
-  engine::ReplayOptions replay;
-  bool equal_precision = false;
+constexpr int kCannotWork = 2;
+
+struct Options {
+  std::string device = "cpu";
+  std::vector<std::string> device_libraries;
   int threads = 1;
-  std::string dump;
-  app.add_option("--replay", dump, "replay a whole dump.json in this process");
-  app.add_flag(
-      "--equal-precision", equal_precision,
-      "with --replay: compute in the recorded precision and compare with the recorded outputs");
-  app.add_flag("--per-call", replay.per_call, "with --replay: one line of JSON per call");
-  app.add_option("--only", replay.only, "with --replay: this call alone");
-  app.add_option("--seed", replay.execute.arguments.seed,
-                 "seed of drawn tensors and random operators");
-  app.add_option("--threads", threads, "threads inside an operator")->check(CLI::Range(1, 1024));
-  CLI11_PARSE(app, argc, argv);
-  at::set_num_threads(threads);
-  if (!dump.empty()) {
-    replay.dump = dump;
-    replay.execute.recorded = equal_precision;
-    replay.execute.raise = !equal_precision;
-    const Result<bool> good = engine::replay(replay);
-    if (!good) {
-      fmt::print(stderr, "{}\n", good.error().message);
-      return 2;
-    }
-    return *good ? 0 : 1;
+  std::string replay;  // empty: serve msprobe
+  bool equal_precision = false;
+  engine::ReplayOptions replay_options;
+};
+
+// What an operator prints must not get among the frames: standard output becomes standard error,
+// and the frames go where it was.
+int take_standard_output() {
+  const int frames = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return frames;
+}
+
+Result<engine::ServeOptions> open_device(const Options& options) {
+  for (const std::string& library : options.device_libraries) {
+    if (Result<void> loaded = libtorch::load_back_end(library); !loaded) return propagate(loaded);
+  }
+  if (options.device == "recorded") return engine::ServeOptions{at::kCPU, true, options.device};
+  const Result<at::Device> device = libtorch::open_device(options.device);
+  if (!device) return propagate(device);
+  return engine::ServeOptions{*device, false, options.device};
+}
+
+int serve(const Options& options) {
+  const int frames = take_standard_output();
+  const Result<engine::ServeOptions> device = open_device(options);
+  if (!device) {
+    (void)check::write_all(frames, check::encode(check::Fatal{device.error().message}));
+    return kCannotWork;
+  }
+  const Result<void> served = engine::serve(STDIN_FILENO, frames, *device);
+  if (!served) {
+    (void)check::write_all(frames, check::encode(check::Fatal{served.error().message}));
+    return kCannotWork;
   }
   return 0;
 }
 
+int replay(const Options& options) {
+  const Result<engine::ServeOptions> device = open_device(options);
+  engine::ReplayOptions replay = options.replay_options;
+  replay.dump = options.replay;
+  if (device) {
+    replay.execute.device = device->device;
+    replay.execute.recorded = device->recorded;
+  }
+  if (options.equal_precision) engine::compare_in_equal_precision(replay);
+  const Result<bool> good = device ? engine::replay(replay) : Result<bool>(propagate(device));
+  if (good) return *good ? 0 : 1;
+  fmt::print(stderr, "msprobe-engine: {}\n", good.error().message);
+  return kCannotWork;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return run(argc, argv); }
+int main(int argc, char** argv) {
+  CLI::App app("msprobe-engine: runs recorded calls for msprobe, which starts it by itself");
+  Options options;
+  engine::ReplayOptions& replayed = options.replay_options;
+  app.add_option("--device", options.device, "cpu, cuda:N, npu:N or recorded");
+  app.add_option("--device-lib", options.device_libraries, "library of a back end to load");
+  app.add_option("--threads", options.threads, "threads inside an operator")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--replay", options.replay, "run a whole dump.json and say how much of it ran");
+  app.add_flag("--equal-precision", options.equal_precision,
+               "with --replay: compute as recorded and compare with the recorded outputs");
+  app.add_flag("--per-call", replayed.per_call, "with --replay: one line of JSON per call");
+  app.add_option("--only", replayed.only, "with --replay: this call alone");
+  app.add_option("--seed", replayed.execute.arguments.seed, "with --replay: the seed of the run");
+  CLI11_PARSE(app, argc, argv);
+  at::set_num_threads(options.threads);
+  libtorch::make_errors_short();
+  return options.replay.empty() ? serve(options) : replay(options);
+}

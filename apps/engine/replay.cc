@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "agreement.h"
 #include "core/json_writer.h"
@@ -103,6 +103,12 @@ std::pair<Verdict, Verdict> replay_call(const dump::CallSlice& slice,
 }
 
 }  // namespace
+
+void compare_in_equal_precision(ReplayOptions& options) {
+  options.execute.recorded = true;
+  options.execute.raise = false;
+  options.execute.arguments.adjust = false;
+}
 
 Result<bool> replay(const ReplayOptions& options) {
   const Result<dump::DumpIndex> index = dump::open_dump(options.dump);

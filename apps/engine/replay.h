@@ -16,6 +16,9 @@ struct ReplayOptions {
   bool per_call = false;  // a line of JSON per call
 };
 
+// Both sides in the recorded precision, arguments unchanged, the recorded outputs as the device.
+void compare_in_equal_precision(ReplayOptions& options);
+
 // Prints to standard output. True: every call ran, and agreed where the dump holds results.
 Result<bool> replay(const ReplayOptions& options);
 

@@ -237,10 +237,11 @@ std::optional<Shape> output_shape(const dump::CallRecord& record) {
 
 OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_view bare_name,
                                   const Options& options) {
-  Builder builder(record.full_name, adjustment_of(bare_name), options);
+  const Adjustment adjustment = options.adjust ? adjustment_of(bare_name) : Adjustment{};
+  Builder builder(record.full_name, adjustment, options);
   const dump::List* args = &record.forward.input_args;
   dump::List adjusted;
-  if (bare_name == "cross_entropy" || bare_name == "histc") {
+  if (options.adjust && (bare_name == "cross_entropy" || bare_name == "histc")) {
     adjusted = *args;
     bare_name == "histc" ? make_float(adjusted) : raise_minimum(adjusted);
     args = &adjusted;

@@ -28,11 +28,13 @@ class BindError : public std::invalid_argument {
 // A Python parameter list, written as Python writes it:
 //   "input, target, weight=None, reduction='mean', *, out=None"   "equation, *operands"
 // Defaults are literals: None, True, False, numbers, 'text', (1, 2), [].
+// "self|x" is the parameter self, which callers may also name x.
 // NumPy's spellings (axis, keepdims, x, x2) are taken for dim, keepdim, input and other.
 class Signature {
  public:
   struct Parameter {
     std::string name;
+    std::vector<std::string> other_names;
     c10::optional<PyValue> default_value;
     bool keyword_only = false;
     bool rest = false;  // *name: all further positional arguments, as a list

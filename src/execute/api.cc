@@ -7,14 +7,15 @@
 #include <fmt/format.h>
 
 #include "execute/bind.h"
+#include "execute/npu/table.h"
 
 namespace msprobe::execute {
 namespace {
 
 using Rows = std::span<const ApiRow> (*)();
-constexpr Rows kFamilies[] = {&attention_rows, &index_rows,    &loss_rows,
-                              &nn_rows,        &operator_rows, &pooling_rows,
-                              &tensor_rows,    &torch_rows,    &vision_rows};
+constexpr Rows kFamilies[] = {&attention_rows,     &index_rows,    &loss_rows,    &nn_rows,
+                              &npu::npu_operators, &operator_rows, &pooling_rows, &tensor_rows,
+                              &torch_rows,         &vision_rows};
 
 // APIs that are an ATen operator under another name.
 struct AliasRow {

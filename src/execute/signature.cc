@@ -67,6 +67,7 @@ constexpr NumpyName kNumpyNames[] = {
 
 bool names(const Signature::Parameter& parameter, std::string_view keyword) {
   if (parameter.name == keyword) return true;
+  if (std::ranges::find(parameter.other_names, keyword) != parameter.other_names.end()) return true;
   return std::ranges::any_of(kNumpyNames, [&](const NumpyName& name) {
     return name.numpy == keyword && name.torch == parameter.name;
   });
@@ -87,6 +88,11 @@ Signature::Signature(std::string_view text) {
     parameter.name = trim(part.substr(0, equals));
     if (equals != std::string_view::npos) {
       parameter.default_value = parse_literal(trim(part.substr(equals + 1)));
+    }
+    for (std::size_t bar = parameter.name.rfind('|'); bar != std::string::npos;
+         bar = parameter.name.rfind('|')) {
+      parameter.other_names.push_back(parameter.name.substr(bar + 1));
+      parameter.name.erase(bar);
     }
     if (parameter.name.starts_with('*')) {
       parameter.name.erase(0, 1);

@@ -30,6 +30,16 @@ TEST(Bound, TakesPositionalKeywordAndDefault) {
   EXPECT_TRUE(bound.given("keepdim"));
 }
 
+TEST(Bound, TakesAParameterByEachOfItsNames) {
+  const Signature signature("self|x|input, gamma=2");
+  for (const std::string name : {"self", "x", "input"}) {
+    const PyCall call{.args = {}, .kwargs = {{name, {std::int64_t{7}}}}};
+    EXPECT_EQ(Bound(signature, call).integer("self"), 7) << name;
+  }
+  const PyCall twice{.args = {{std::int64_t{7}}}, .kwargs = {{"x", {std::int64_t{8}}}}};
+  EXPECT_THROW(Bound(signature, twice), BindError);
+}
+
 TEST(Bound, CollectsTheRest) {
   const Signature signature("equation, *operands");
   const PyCall call{.args = {{std::string("i,i")}, {at::ones({2})}, {at::ones({2})}}};

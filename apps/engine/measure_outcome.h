@@ -1,0 +1,16 @@
+// From the outcome of a call to the numbers that are judged.
+#pragma once
+
+#include "check/wire.h"
+#include "execute/execute_call.h"
+#include "measure/measured_call.h"
+
+namespace msprobe::engine {
+
+measure::MeasuredCall measure_outcome(const std::string& full_name,
+                                      const execute::CallOutcome& outcome,
+                                      const check::RunOptions& options);
+
+measure::MeasuredCall skipped_call(const std::string& full_name, Skip why);
+
+}  // namespace msprobe::engine

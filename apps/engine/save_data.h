@@ -1,0 +1,18 @@
+// What went into a call and came out of it, as files that torch.load reads.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/result.h"
+#include "execute/execute_call.h"
+
+namespace msprobe::engine {
+
+// {full_name}.forward.input.{i}.pt, .forward.output.bench.{i}.pt, .forward.output.device.{i}.pt,
+// .backward.input.{i}.pt and so on; i counts leaves depth first. An input that the device changed
+// in place is saved as it is afterwards.
+Result<void> save_data(const std::filesystem::path& directory, const std::string& full_name,
+                       const execute::CallOutcome& outcome);
+
+}  // namespace msprobe::engine

@@ -1,0 +1,94 @@
+#include "serve.h"
+
+#include <optional>
+
+#include "check/wire.h"
+#include "dump/dump_json.h"
+#include "libtorch/device.h"
+#include "libtorch/version.h"
+#include "measure_outcome.h"
+#include "save_data.h"
+
+namespace msprobe::engine {
+namespace {
+
+using check::CallRequest;
+using check::CallResponse;
+using check::Frame;
+using check::FrameKind;
+using check::RunOptions;
+using measure::MeasuredCall;
+
+// What is the same for every call of a run.
+struct Run {
+  RunOptions options;
+  std::optional<Directory> data;
+  execute::ExecuteOptions execute;
+};
+
+Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& run) {
+  run.options = options;
+  if (!options.data_directory.empty()) {
+    Result<Directory> data = Directory::open(options.data_directory);
+    if (!data) return propagate(data);
+    run.data = *std::move(data);
+  }
+  run.execute.arguments.seed = options.seed;
+  run.execute.arguments.data = run.data ? &*run.data : nullptr;
+  run.execute.device = serve.device;
+  run.execute.recorded = serve.recorded;
+  return {};
+}
+
+MeasuredCall check_call(const CallRequest& request, const Run& run) {
+  const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
+  const Result<dump::CallRecord> record = dump::parse_call(slice, run.options.dump_name);
+  if (!record) {
+    return skipped_call(request.full_name, {SkipReason::kBrokenRecord, record.error().message});
+  }
+  OrSkip<execute::CallOutcome> outcome = execute::execute_call(*record, run.execute);
+  if (!outcome) return skipped_call(request.full_name, outcome.error());
+  if (!request.save_directory.empty()) {
+    const Result<void> saved = save_data(request.save_directory, request.full_name, *outcome);
+    if (!saved) outcome->note += saved.error().message;
+  }
+  return measure_outcome(request.full_name, *outcome, run.options);
+}
+
+Result<void> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {
+  if (frame.kind == FrameKind::kRunOptions) {
+    const Result<RunOptions> options = check::decode_run_options(frame);
+    if (!options) return propagate(options);
+    return start(*options, serve, run);
+  }
+  const Result<CallRequest> request = check::decode_call_request(frame);
+  if (!request) return propagate(request);
+  return check::write_all(output,
+                          check::encode(CallResponse{request->id, check_call(*request, run)}));
+}
+
+}  // namespace
+
+Result<void> serve(int input, int output, const ServeOptions& options) {
+  check::Hello hello;
+  hello.torch_version = libtorch::version();
+  hello.device = options.device_name;
+  hello.devices = libtorch::available_devices();
+  hello.devices.emplace_back("recorded");
+  if (Result<void> sent = check::write_all(output, check::encode(hello)); !sent) return sent;
+  Run run;
+  check::FrameReader reader;
+  while (true) {
+    const Result<bool> more = reader.fill(input);
+    if (!more) return propagate(more);
+    if (!*more) return {};
+    while (true) {
+      const Result<std::optional<Frame>> frame = reader.next();
+      if (!frame) return propagate(frame);
+      if (!*frame) break;
+      if (Result<void> done = answer(**frame, options, run, output); !done) return done;
+    }
+  }
+}
+
+}  // namespace msprobe::engine

@@ -1,0 +1,43 @@
+// Bench definitions of the fused NPU operators that move data or multiply matrices.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "libtorch/aten.h"
+
+namespace msprobe::execute::npu {
+
+// transpose_first: permute by `perm`, then view as `shape`; else view, then permute.
+at::Tensor npu_confusion_transpose(const at::Tensor& data, at::IntArrayRef perm,
+                                   at::IntArrayRef shape, bool transpose_first);
+// `data_shape` is the shape of the forward's input.
+at::Tensor npu_confusion_transpose_backward(const at::Tensor& grad, at::IntArrayRef perm,
+                                            at::IntArrayRef data_shape, bool transpose_first);
+
+// r1 * x + r2 * rotated(x), broadcasting r1 and r2. Mode "half" rotates the halves (a, b) of the
+// last dimension to (-b, a); "interleave" rotates each pair of neighbours.
+at::Tensor npu_rotary_mul(const at::Tensor& x, const at::Tensor& r1, const at::Tensor& r2,
+                          std::string_view mode);
+// The gradients of x, r1 and r2, the last two summed over the dimensions that were broadcast.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at::Tensor& grad,
+                                                                       const at::Tensor& x,
+                                                                       const at::Tensor& r1,
+                                                                       const at::Tensor& r2,
+                                                                       std::string_view mode);
+
+// x times the transpose of weight, plus bias (may be undefined).
+at::Tensor npu_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+// The gradients of x and weight.
+std::tuple<at::Tensor, at::Tensor> npu_linear_backward(const at::Tensor& grad, const at::Tensor& x,
+                                                       const at::Tensor& weight);
+
+// The gradients of matmul(self, other) for every combination of ranks; `mask` says which are
+// produced, the other is left undefined.
+std::tuple<at::Tensor, at::Tensor> matmul_gradients(const at::Tensor& grad, const at::Tensor& self,
+                                                    const at::Tensor& other,
+                                                    const std::vector<bool>& mask);
+
+}  // namespace msprobe::execute::npu

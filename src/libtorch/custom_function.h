@@ -1,0 +1,7 @@
+// The part of LibTorch's autograd that operators with a gradient of their own need; separate from
+// aten.h because few files do.
+#pragma once
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "libtorch/aten.h"
