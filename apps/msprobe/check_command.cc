@@ -71,7 +71,8 @@ std::string rerun_command(const CheckArguments& arguments) {
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {} {}", option, value);
   };
-  if (!arguments.devices.empty()) add("-d", arguments.devices.front());
+  const bool default_device = arguments.devices.empty() || arguments.devices.front() == "0";
+  if (!default_device) add("-d", arguments.devices.front());
   add("--device-lib", arguments.device_library);
   add("-config", arguments.config_json);
   add("--config-yaml", arguments.config_yaml);

@@ -5,6 +5,9 @@
 namespace msprobe::app {
 
 Interrupt::Interrupt() {
+  // A write that fails says so by itself: an engine that died, a file beyond its limit.
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
   sigset_t wanted;
   ::sigemptyset(&wanted);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&wanted, signal);

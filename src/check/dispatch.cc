@@ -238,7 +238,7 @@ Result<void> Dispatcher::read(Place& place) {
     if (frame && !*frame) break;
     const Result<void> taken = frame ? take_frame(place, **frame) : propagate(frame);
     if (taken) continue;
-    if (place.state == EngineState::kStarting) return taken;
+    if (taken.error().kind == ErrorKind::kUsage) return taken;  // no engine could do better
     // Nonsense on the stream: the engine's memory is spoiled. It counts as a crash.
     place.process->kill();
     return engine_ended(place, taken.error().message);
@@ -252,6 +252,10 @@ Result<void> Dispatcher::take_frame(Place& place, const Frame& frame) {
     if (!hello) return propagate(hello);
     make_ready(place);
     return {};
+  }
+  if (frame.kind == FrameKind::kFatal) {
+    const Result<Fatal> fatal = decode_fatal(frame);
+    return fatal ? fail(ErrorKind::kUsage, fatal->message) : propagate(fatal);
   }
   const Result<CallResponse> response = decode_call_response(frame);
   if (!response) return propagate(response);

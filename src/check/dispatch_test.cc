@@ -70,13 +70,13 @@ class DispatchTest : public ::testing::Test {
   EngineCommand command(const std::string& device = "cpu") const {
     return {MSPROBE_FAKE_ENGINE, {"--device", device}};
   }
-  Result<DispatchEnd> run(TestWork& work, std::size_t workers,
-                          const DispatchOptions& options = {}) {
+  Result<DispatchEnd> run(TestWork& work, std::size_t workers, const DispatchOptions& options = {},
+                          const RunOptions& run_options = {}) {
     std::vector<Worker> places;
     for (std::size_t i = 0; i < workers; ++i) places.push_back({command(), i});
     auto ready = greet(*EngineProcess::start(command()), -1);
     EXPECT_TRUE(ready && *ready);
-    return dispatch(work, 0, work.names_.size(), places, std::move(**ready), RunOptions{}, options);
+    return dispatch(work, 0, work.names_.size(), places, std::move(**ready), run_options, options);
   }
   std::size_t computed() const {
     const std::string log = read_text(scratch_.path() / "calls.log");
@@ -158,6 +158,15 @@ TEST_F(DispatchTest, NoSuchDeviceIsTheEnginesOwnMessage) {
   const auto ready = greet(*EngineProcess::start(command("none:0")), -1);
   ASSERT_FALSE(ready);
   EXPECT_EQ(ready.error().message, "no device none:0; there are: cpu");
+}
+
+TEST_F(DispatchTest, ARunThatNoEngineCanDoEnds) {
+  TestWork work({"Torch.a.0"});
+  RunOptions run_options;
+  run_options.data_directory = "/no/such/data";
+  const auto end = run(work, 1, {}, run_options);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message, "/no/such/data is not there");
 }
 
 TEST_F(DispatchTest, AnEngineThatCannotStartIsNamed) {

@@ -84,7 +84,11 @@ int serve(const fs::path& directory, const std::string& device) {
       if (!more || !*more) return 0;
       continue;
     }
-    if ((*frame)->kind != FrameKind::kCallRequest) continue;
+    if (const auto run = decode_run_options(**frame)) {
+      if (run->data_directory.empty() || fs::exists(run->data_directory)) continue;
+      (void)write_all(STDOUT_FILENO, encode(Fatal{run->data_directory + " is not there"}));
+      return 2;
+    }
     const auto request = decode_call_request(**frame);
     if (!request || !write_all(STDOUT_FILENO, encode(answer(*request, directory)))) return 2;
   }

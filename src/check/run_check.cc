@@ -26,7 +26,6 @@ EngineCommand engine_command(const CheckOptions& options, const std::string& dev
   if (!options.device_library.empty()) {
     command.arguments.insert(command.arguments.end(), {"--device-lib", options.device_library});
   }
-  if (options.jit_compile) command.arguments.emplace_back("--jit");
   return command;
 }
 
@@ -166,7 +165,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.interrupted = !*engine;
   if (outcome.interrupted) return outcome;
   outcome.device = (*engine)->hello.device;
-  if (options.jit_compile && device_kind(outcome.device) != "npu") {
+  if (options.jit_compile) {
     options.say(Level::kInfo, fmt::format("jit_compile has no effect on {}", outcome.device));
   }
 
