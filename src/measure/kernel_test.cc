@@ -118,6 +118,43 @@ TEST_P(EveryTarget, AgreesWithThePlainLoopAtEveryLength) {
   }
 }
 
+// Where float leaves it open on which side of a threshold R is, or which R is the largest.
+TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsAreHardToTell) {
+  for (const DTypePair dtypes : {DTypePair{DType::kBFloat16, DType::kFloat32},
+                                 DTypePair{DType::kFloat16, DType::kFloat32}}) {
+    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      SCOPED_TRACE(describe(dtypes, Data::kEdges, seed));
+      const TestPair pair = make_pair_of(dtypes, Data::kEdges, 4096, seed);
+      expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
+                       measure_reference(pair.device.view(), pair.bench.view(), options), true);
+    }
+  }
+}
+
+// R of these is below 0.001 by less than half a unit of float32, which rounds it up.
+TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsRoundUpToAThreshold) {
+  struct Case {
+    DTypePair dtypes;
+    double device;
+    double bench;
+  };
+  for (const auto& [dtypes, device, bench] :
+       {Case{{DType::kBFloat16, DType::kFloat32}, 0x1.c4p-11, 0x1.c680a4p-11},
+        Case{{DType::kFloat16, DType::kFloat32}, 0x1.f38p+1, 0x1.f4p+1}}) {
+    TestPair pair{{dtypes.device, {}}, {dtypes.bench, {}}};
+    for (int i = 0; i < 200; ++i) {
+      // A larger R first, so that the others cannot be the largest.
+      pair.bench.append_value(i == 0 ? 1 : bench);
+      pair.device.append_value(i == 0 ? 1 + 0x1p-7 : device);
+    }
+    const Options options{.thresholds = {0x1p-14, 0, 0, 0.01, 20, 0}};
+    const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
+    EXPECT_EQ(m.within_1000, 199U);
+    expect_agreement(m, measure_reference(pair.device.view(), pair.bench.view(), options), true);
+  }
+}
+
 TEST_P(EveryTarget, AgreesOnElementsAtAnyAddress) {
   for (const DTypePair dtypes : kPairs) {
     const Options options{.thresholds = documented_thresholds(dtypes.device)};
@@ -147,6 +184,32 @@ TEST_P(EveryTarget, AgreesWhateverTheThresholds) {
                          has_float_sums(dtypes));
       }
     }
+  }
+}
+
+// The largest number of the device beside a bench that rounds to infinity is close, yet not finite.
+TEST_P(EveryTarget, BenchThatOverflowsIsNotFinite) {
+  struct Case {
+    DTypePair dtypes;
+    double device;
+    double bench;
+  };
+  for (const auto& [dtypes, device, bench] :
+       {Case{{DType::kFloat16, DType::kFloat32}, 65504, 65520},
+        Case{{DType::kFloat16, DType::kFloat64}, 65504, 65520},
+        Case{{DType::kFloat32, DType::kFloat64}, 0x1.fffffep127, 0x1.ffffffp127}}) {
+    TestPair pair = make_pair_of(dtypes, Data::kOrdinary, 64, 1);
+    pair.device.append_value(device);
+    pair.bench.append_value(bench);
+    const TestPair more = make_pair_of(dtypes, Data::kOrdinary, 63, 2);
+    pair.device.bytes.insert(pair.device.bytes.end(), more.device.bytes.begin(),
+                             more.device.bytes.end());
+    pair.bench.bytes.insert(pair.bench.bytes.end(), more.bench.bytes.begin(),
+                            more.bench.bytes.end());
+    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
+    EXPECT_EQ(m.not_finite, 1U);
+    EXPECT_EQ(m.not_finite_errors, 1U);
   }
 }
 
