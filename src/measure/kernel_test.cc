@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -185,6 +186,43 @@ TEST_P(EveryTarget, AgreesWhateverTheThresholds) {
       }
     }
   }
+}
+
+template <class T>
+void expect_agreement_of_integers(DType dtype) {
+  std::mt19937_64 random(3);
+  for (const std::size_t length : kLengths) {
+    for (const int one_in : {1, 50, 100'000}) {
+      for (const bool narrow : {false, true}) {
+        TestTensor bench{dtype, {}};
+        TestTensor device{dtype, {}};
+        for (std::size_t i = 0; i < length; ++i) {
+          const auto element = static_cast<T>(narrow ? random() % 3 + 120 : random());
+          bench.append(element);
+          device.append(random() % static_cast<unsigned>(one_in) == 0 ? static_cast<T>(random())
+                                                                      : element);
+        }
+        for (const Arithmetic arithmetic : {Arithmetic::kDocumented, Arithmetic::kReference}) {
+          SCOPED_TRACE(std::string(name(dtype)) + ", length " + std::to_string(length));
+          const Options options{.arithmetic = arithmetic};
+          expect_agreement(measure(device.view(), bench.view(), options),
+                           measure_reference(device.view(), bench.view(), options), false);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryTarget, AgreesOnIntegers) {
+  expect_agreement_of_integers<std::uint8_t>(DType::kBool);
+  expect_agreement_of_integers<std::uint8_t>(DType::kUInt8);
+  expect_agreement_of_integers<std::uint16_t>(DType::kUInt16);
+  expect_agreement_of_integers<std::uint32_t>(DType::kUInt32);
+  expect_agreement_of_integers<std::uint64_t>(DType::kUInt64);
+  expect_agreement_of_integers<std::int8_t>(DType::kInt8);
+  expect_agreement_of_integers<std::int16_t>(DType::kInt16);
+  expect_agreement_of_integers<std::int32_t>(DType::kInt32);
+  expect_agreement_of_integers<std::int64_t>(DType::kInt64);
 }
 
 // The largest number of the device beside a bench that rounds to infinity is close, yet not finite.
