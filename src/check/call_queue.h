@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <queue>
@@ -11,7 +12,7 @@
 
 namespace msprobe::check {
 
-enum class Order { kDump, kCostliestFirst };
+enum class Order : std::uint8_t { kDump, kCostliestFirst };
 
 class CallQueue {
  public:

@@ -14,7 +14,7 @@ std::optional<fs::path> in_python_package(const fs::path& prefix) {
   if (fs::exists(prefix / kInPackage, error)) return prefix / kInPackage;
   for (const auto& entry : fs::directory_iterator(prefix / "lib", error)) {
     if (!entry.path().filename().string().starts_with("python3")) continue;
-    const fs::path candidate = entry.path() / "site-packages" / "msprobe" / kInPackage;
+    fs::path candidate = entry.path() / "site-packages" / "msprobe" / kInPackage;
     if (fs::exists(candidate, error)) return candidate;
   }
   return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<fs::path> find_config_yaml(const ConfigPlaces& places) {
   const fs::path prefix = places.program.parent_path().parent_path();
   if (auto found = in_python_package(prefix)) return found;
   std::error_code error;
-  const fs::path shared = prefix / "share" / "msprobe" / "config.yaml";
+  fs::path shared = prefix / "share" / "msprobe" / "config.yaml";
   if (fs::exists(shared, error)) return shared;
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ struct Coverage {
 
 std::string coverage_line(const Coverage& coverage);
 
-enum class CheckStatus { kPassed = 0, kFailed = 1, kNothingChecked = 2 };
+enum class CheckStatus : std::uint8_t { kPassed = 0, kFailed = 1, kNothingChecked = 2 };
 CheckStatus status_of(const Coverage& coverage, bool fail_on_warning);
 
 }  // namespace msprobe::check

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
@@ -110,8 +111,8 @@ Result<void> CsvPair::flush() {
   if (written) written = result_.write();
   if (!written) {
     // Best effort; resuming cuts what is left of it.
-    (void)result_.cut(before.result);
-    (void)details_.cut(before.details);
+    std::ignore = result_.cut(before.result);
+    std::ignore = details_.cut(before.details);
   }
   return written;
 }

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -45,7 +47,7 @@ enum class EngineState : std::uint8_t { kNone, kStarting, kReady, kDraining };
 struct Place {
   const Worker* worker = nullptr;
   EngineState state = EngineState::kNone;
-  std::optional<EngineProcess> process = std::nullopt;
+  std::unique_ptr<EngineProcess> process = nullptr;
   std::deque<Sent> sent = {};    // answers come in this order
   Clock::time_point since = {};  // when the first of them could start, or the engine was started
   Clock::time_point memory_looked = {};
@@ -123,7 +125,7 @@ std::optional<double> Dispatcher::enter_window(std::size_t position) {
 }
 
 Result<DispatchEnd> Dispatcher::run(ReadyEngine ready) {
-  places_.front().process = std::move(ready.process);
+  places_.front().process = std::make_unique<EngineProcess>(std::move(ready.process));
   make_ready(places_.front());
   while (work_left() && !interrupted_) {
     if (const Result<void> committed = commit(false); !committed) return propagate(committed);
@@ -132,7 +134,7 @@ Result<DispatchEnd> Dispatcher::run(ReadyEngine ready) {
     feed();
     if (!wait_for_events()) break;
     if (const Result<void> handled = handle_events(); !handled) {
-      (void)commit(true);  // what is answered is kept; the first error is the one to report
+      std::ignore = commit(true);  // what is answered is kept; the first error is the one to report
       return propagate(handled);
     }
   }
@@ -153,7 +155,7 @@ Result<void> Dispatcher::fill_places() {
 Result<void> Dispatcher::start(Place& place) {
   Result<EngineProcess> process = EngineProcess::start(place.worker->command);
   if (!process) return propagate(process);
-  place.process = std::move(*process);
+  place.process = std::make_unique<EngineProcess>(std::move(*process));
   place.state = EngineState::kStarting;
   place.since = now_;
   return {};
@@ -234,9 +236,10 @@ Result<void> Dispatcher::read(Place& place) {
   const Result<bool> more = place.process->read_some();
   const bool ended = !more || !*more;
   while (true) {
-    const auto frame = place.process->next_frame();
-    if (frame && !*frame) break;
-    const Result<void> taken = frame ? take_frame(place, **frame) : propagate(frame);
+    const Result<std::optional<Frame>> read = place.process->next_frame();
+    const std::optional<Frame> frame = read ? *read : std::nullopt;
+    if (read && !frame) break;
+    const Result<void> taken = frame ? take_frame(place, *frame) : propagate(read);
     if (taken) continue;
     if (taken.error().kind == ErrorKind::kUsage) return taken;  // no engine could do better
     // Nonsense on the stream: the engine's memory is spoiled. It counts as a crash.
@@ -291,7 +294,7 @@ void Dispatcher::lose(const Sent& call, SkipReason reason, std::string text, std
   }
   measure::MeasuredCall lost;
   lost.skip = measure::Skip{reason, std::move(text)};
-  (void)work_.answered(call.item.position, lost, device);
+  std::ignore = work_.answered(call.item.position, lost, device);
   done_[call.item.position % options_.window] = true;
 }
 

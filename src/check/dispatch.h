@@ -53,7 +53,7 @@ struct DispatchOptions {
   int interrupt = -1;                     // a descriptor; once readable, the run stops cleanly
 };
 
-enum class DispatchEnd { kDone, kInterrupted };
+enum class DispatchEnd : std::uint8_t { kDone, kInterrupted };
 
 // Runs positions first..end-1 with one engine per worker; `ready` is used for the first worker.
 Result<DispatchEnd> dispatch(Work& work, std::size_t first, std::size_t end,

@@ -87,6 +87,7 @@ Result<EngineProcess> EngineProcess::start(const EngineCommand& command) {
   std::vector<std::string> words{command.program.string()};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   std::array<Pipe, 3> pipes;

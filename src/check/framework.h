@@ -1,6 +1,7 @@
 // Whose dump it is: the first thing both check commands look at.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace msprobe::check {
 
-enum class Framework { kPyTorch, kMindSpore };
+enum class Framework : std::uint8_t { kPyTorch, kMindSpore };
 
 // By the key "framework"; older dumps lack it and are told by their tensor types.
 Result<Framework> framework_of(const dump::DumpIndex& dump, const std::filesystem::path& path);

@@ -58,10 +58,10 @@ Result<std::optional<ReadyEngine>> greet(EngineProcess process, int interrupt) {
     if (polled[0].revents != 0) return std::nullopt;
     if (polled[1].revents == 0) continue;
     const Result<bool> more = process.read_some();
-    const auto frame = process.next_frame();
-    if (!frame) return propagate(frame);
-    if (*frame) {
-      Result<Hello> hello = read_greeting(**frame);
+    const Result<std::optional<Frame>> read = process.next_frame();
+    if (!read) return propagate(read);
+    if (const std::optional<Frame>& frame = *read) {
+      Result<Hello> hello = read_greeting(*frame);
       if (!hello) return propagate(hello);
       return ReadyEngine{std::move(process), std::move(*hello)};
     }

@@ -218,7 +218,7 @@ Result<CsvPaths> paths_to_resume(const fs::path& result_csv) {
     return fail(ErrorKind::kUsage,
                 "When continue acc_check, please do not modify the result csv name.");
   }
-  const CsvPaths paths = csv_paths(checked->parent_path(), stamp);
+  CsvPaths paths = csv_paths(checked->parent_path(), stamp);
   const auto details = check_input_file(paths.details, {.suffix = ".csv", .writable = true});
   if (!details) return propagate(details);
   return paths;

@@ -123,7 +123,7 @@ Result<Journal> open_journal(const CheckOptions& options, const Recorded& record
 }
 
 void say_where(const CheckOptions& options, const Journal& journal, std::size_t total) {
-  const auto say = [&](std::string text) { options.say(Level::kInfo, std::move(text)); };
+  const auto say = [&](const std::string& text) { options.say(Level::kInfo, text); };
   for (const std::string& note : journal.notes()) options.say(Level::kWarning, note);
   if (options.resume) {
     say(fmt::format("continuing after {} of {} calls", journal.done(), total));

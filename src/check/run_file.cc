@@ -46,13 +46,16 @@ std::string unescaped(std::string_view line) {
   return text;
 }
 
+// "12 345"
 std::optional<FinishedSizes> parse_sizes(std::string_view text) {
   FinishedSizes sizes;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, sizes.result);
-  if (result.ec != std::errc() || result.ptr == end || *result.ptr != ' ') return std::nullopt;
-  const auto details = std::from_chars(result.ptr + 1, end, sizes.details);
-  if (details.ec != std::errc() || details.ptr != end) return std::nullopt;
+  for (std::uint64_t* number : {&sizes.result, &sizes.details}) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+    if (error != std::errc()) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  if (!text.empty()) return std::nullopt;
   return sizes;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -118,6 +119,43 @@ TEST_P(EveryTarget, AgreesWithThePlainLoopAtEveryLength) {
   }
 }
 
+// Where float leaves it open on which side of a threshold R is, or which R is the largest.
+TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsAreHardToTell) {
+  for (const DTypePair dtypes : {DTypePair{DType::kBFloat16, DType::kFloat32},
+                                 DTypePair{DType::kFloat16, DType::kFloat32}}) {
+    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      SCOPED_TRACE(describe(dtypes, Data::kEdges, seed));
+      const TestPair pair = make_pair_of(dtypes, Data::kEdges, 4096, seed);
+      expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
+                       measure_reference(pair.device.view(), pair.bench.view(), options), true);
+    }
+  }
+}
+
+// R of these is below 0.001 by less than half a unit of float32, which rounds it up.
+TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsRoundUpToAThreshold) {
+  struct Case {
+    DTypePair dtypes;
+    double device;
+    double bench;
+  };
+  for (const auto& [dtypes, device, bench] :
+       {Case{{DType::kBFloat16, DType::kFloat32}, 0x1.c4p-11, 0x1.c680a4p-11},
+        Case{{DType::kFloat16, DType::kFloat32}, 0x1.f38p+1, 0x1.f4p+1}}) {
+    TestPair pair{{dtypes.device, {}}, {dtypes.bench, {}}};
+    for (int i = 0; i < 200; ++i) {
+      // A larger R first, so that the others cannot be the largest.
+      pair.bench.append_value(i == 0 ? 1 : bench);
+      pair.device.append_value(i == 0 ? 1 + 0x1p-7 : device);
+    }
+    const Options options{.thresholds = {0x1p-14, 0, 0, 0.01, 20, 0}};
+    const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
+    EXPECT_EQ(m.within_1000, 199U);
+    expect_agreement(m, measure_reference(pair.device.view(), pair.bench.view(), options), true);
+  }
+}
+
 TEST_P(EveryTarget, AgreesOnElementsAtAnyAddress) {
   for (const DTypePair dtypes : kPairs) {
     const Options options{.thresholds = documented_thresholds(dtypes.device)};
@@ -147,6 +185,69 @@ TEST_P(EveryTarget, AgreesWhateverTheThresholds) {
                          has_float_sums(dtypes));
       }
     }
+  }
+}
+
+template <class T>
+void expect_agreement_of_integers(DType dtype) {
+  std::mt19937_64 random(3);
+  for (const std::size_t length : kLengths) {
+    for (const int one_in : {1, 50, 100'000}) {
+      for (const bool narrow : {false, true}) {
+        TestTensor bench{dtype, {}};
+        TestTensor device{dtype, {}};
+        for (std::size_t i = 0; i < length; ++i) {
+          const auto element = static_cast<T>(narrow ? random() % 3 + 120 : random());
+          bench.append(element);
+          device.append(random() % static_cast<unsigned>(one_in) == 0 ? static_cast<T>(random())
+                                                                      : element);
+        }
+        for (const Arithmetic arithmetic : {Arithmetic::kDocumented, Arithmetic::kReference}) {
+          SCOPED_TRACE(std::string(name(dtype)) + ", length " + std::to_string(length));
+          const Options options{.arithmetic = arithmetic};
+          expect_agreement(measure(device.view(), bench.view(), options),
+                           measure_reference(device.view(), bench.view(), options), false);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryTarget, AgreesOnIntegers) {
+  expect_agreement_of_integers<std::uint8_t>(DType::kBool);
+  expect_agreement_of_integers<std::uint8_t>(DType::kUInt8);
+  expect_agreement_of_integers<std::uint16_t>(DType::kUInt16);
+  expect_agreement_of_integers<std::uint32_t>(DType::kUInt32);
+  expect_agreement_of_integers<std::uint64_t>(DType::kUInt64);
+  expect_agreement_of_integers<std::int8_t>(DType::kInt8);
+  expect_agreement_of_integers<std::int16_t>(DType::kInt16);
+  expect_agreement_of_integers<std::int32_t>(DType::kInt32);
+  expect_agreement_of_integers<std::int64_t>(DType::kInt64);
+}
+
+// The largest number of the device beside a bench that rounds to infinity is close, yet not finite.
+TEST_P(EveryTarget, BenchThatOverflowsIsNotFinite) {
+  struct Case {
+    DTypePair dtypes;
+    double device;
+    double bench;
+  };
+  for (const auto& [dtypes, device, bench] :
+       {Case{{DType::kFloat16, DType::kFloat32}, 65504, 65520},
+        Case{{DType::kFloat16, DType::kFloat64}, 65504, 65520},
+        Case{{DType::kFloat32, DType::kFloat64}, 0x1.fffffep127, 0x1.ffffffp127}}) {
+    TestPair pair = make_pair_of(dtypes, Data::kOrdinary, 64, 1);
+    pair.device.append_value(device);
+    pair.bench.append_value(bench);
+    const TestPair more = make_pair_of(dtypes, Data::kOrdinary, 63, 2);
+    pair.device.bytes.insert(pair.device.bytes.end(), more.device.bytes.begin(),
+                             more.device.bytes.end());
+    pair.bench.bytes.insert(pair.bench.bytes.end(), more.bench.bytes.begin(),
+                            more.bench.bytes.end());
+    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
+    EXPECT_EQ(m.not_finite, 1U);
+    EXPECT_EQ(m.not_finite_errors, 1U);
   }
 }
 

@@ -11,4 +11,8 @@ namespace msprobe::measure {
 // logarithms.
 Tally tally_real_in_vectors(const Pair& pair, std::size_t first, std::size_t count);
 
+// As tally_integer() and tally_reference_integer(). REQUIRES: both sides have the same dtype.
+Tally tally_integer_in_vectors(const Pair& pair, std::size_t first, std::size_t count);
+Tally tally_reference_integer_in_vectors(const Pair& pair, std::size_t first, std::size_t count);
+
 }  // namespace msprobe::measure

@@ -16,6 +16,10 @@ bool can_stay_unscaled(double abs_max) {
 
 TallyFunction fast_loop(PairKind kind, const Pair& pair) {
   if (kind == PairKind::kReal && pair.format.ulp != UlpKind::kFloat8) return &tally_real_in_vectors;
+  if (pair.device.dtype == pair.bench.dtype) {
+    if (kind == PairKind::kInteger) return &tally_integer_in_vectors;
+    if (kind == PairKind::kReferenceInteger) return &tally_reference_integer_in_vectors;
+  }
   return plain_loop(kind);
 }
 
