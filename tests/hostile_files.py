@@ -2,7 +2,7 @@
 """Make the broken and hostile files that tests/hostile reads. Standard library only.
 
 usage: hostile_files.py DIR
-Nothing here is ever run by the program under test: a pickle that gets its way writes a file called canary into DIR.
+Nothing here is ever run by the program under test: a pickle that gets its way writes a file called canary where it runs.
 """
 import io
 import json
@@ -333,7 +333,7 @@ def main():
     root = os.path.abspath(sys.argv[1])
     shutil.rmtree(root, ignore_errors=True)
     os.makedirs(root)
-    pt = pt_files(os.path.join(root, "canary"))
+    pt = pt_files("canary")
     arrays = npy_files()
     for files in (pt, arrays, npz_files(arrays["good.npy"]), csv_files(), dump_files()):
         for name, content in files.items():
