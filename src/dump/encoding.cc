@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "dump/printable.h"
+
 namespace msprobe::dump {
 namespace {
+
+constexpr std::size_t kShownType = 60;  // bytes of a type name in a message
 
 struct TypeRow {
   std::string_view type;
@@ -60,22 +64,6 @@ std::optional<Encoding> look_up(const std::array<TypeRow, kSize>& rows, std::str
   return row->encoding;
 }
 
-Failure mismatch(std::string_view type, std::string_view wanted) {
-  return fail(ErrorKind::kFormat, fmt::format("the value of a {} is not {}", type, wanted));
-}
-
-template <class T>
-Result<Value> exactly(std::string_view type, Value payload, std::string_view wanted) {
-  if (payload.as<T>() == nullptr) return mismatch(type, wanted);
-  return payload;
-}
-
-Result<Value> decode_real(std::string_view type, const Value& payload) {
-  if (const auto* real = payload.as<double>()) return Value{*real};
-  if (const auto* integer = payload.as<std::int64_t>()) return Value{static_cast<double>(*integer)};
-  return mismatch(type, "a number");
-}
-
 std::optional<double> as_real(const Value& value) {
   if (const auto* real = value.as<double>()) return *real;
   if (const auto* integer = value.as<std::int64_t>()) return static_cast<double>(*integer);
@@ -106,64 +94,84 @@ std::optional<std::complex<double>> parse_complex(std::string_view text) {
   return std::complex<double>(*first, *second);
 }
 
-Result<Value> decode_complex(std::string_view type, const Value& payload) {
-  constexpr std::string_view kWanted = "a complex number such as \"(1+2j)\" or [1.0, 2.0]";
-  if (const auto* text = payload.as<std::string>()) {
-    const auto number = parse_complex(*text);
-    return number ? Result<Value>(Value{*number}) : mismatch(type, kWanted);
-  }
-  if (const auto* parts = payload.as<List>(); parts != nullptr && parts->size() == 2) {
+std::optional<std::complex<double>> as_complex(const Value& payload) {
+  if (const auto* text = payload.as<std::string>()) return parse_complex(*text);
+  if (const auto* parts = payload.as<List>()) {
+    if (parts->size() != 2) return std::nullopt;
     const std::optional<double> real = as_real((*parts)[0]);
     const std::optional<double> imaginary = as_real((*parts)[1]);
-    if (!real || !imaginary) return mismatch(type, kWanted);
-    return Value{std::complex<double>(*real, *imaginary)};
+    if (!real || !imaginary) return std::nullopt;
+    return std::complex<double>(*real, *imaginary);
   }
   const std::optional<double> real = as_real(payload);
-  return real ? Result<Value>(Value{std::complex<double>(*real, 0)}) : mismatch(type, kWanted);
+  return real ? std::optional(std::complex<double>(*real, 0)) : std::nullopt;
 }
 
-Result<Value> decode_slice(std::string_view type, const Value& payload) {
-  constexpr std::string_view kWanted = "a list of three, each an integer or null";
+std::optional<Slice> as_slice(const Value& payload) {
   const auto* bounds = payload.as<List>();
-  if (bounds == nullptr || bounds->size() != 3) return mismatch(type, kWanted);
+  if (bounds == nullptr || bounds->size() != 3) return std::nullopt;
   Slice slice;
   const std::array targets{&slice.start, &slice.stop, &slice.step};
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Value& bound = (*bounds)[i];
     if (bound.as<None>() != nullptr) continue;
-    if (bound.as<std::int64_t>() == nullptr) return mismatch(type, kWanted);
+    if (bound.as<std::int64_t>() == nullptr) return std::nullopt;
     *targets[i] = *bound.as<std::int64_t>();
   }
-  return Value{slice};
+  return slice;
 }
 
-Result<Value> decode_size(std::string_view type, const Value& payload) {
-  constexpr std::string_view kWanted = "a list of integers";
+std::optional<SizeValue> as_size(const Value& payload) {
   const auto* extents = payload.as<List>();
-  if (extents == nullptr) return mismatch(type, kWanted);
+  if (extents == nullptr) return std::nullopt;
   SizeValue size;
   for (const Value& extent : *extents) {
-    if (extent.as<std::int64_t>() == nullptr) return mismatch(type, kWanted);
+    if (extent.as<std::int64_t>() == nullptr) return std::nullopt;
     size.extents.push_back(*extent.as<std::int64_t>());
   }
-  return Value{std::move(size)};
+  return size;
 }
 
 // What stood under the keyword `device` or `dtype` is recorded as one, whatever it was.
-template <class T>
-Result<Value> decode_named(std::string_view type, const Value& payload) {
-  if (const auto* text = payload.as<std::string>()) {
-    return *text == "None" ? Value{None{}} : Value{T{*text}};
-  }
-  if (const auto* number = payload.as<std::int64_t>()) return Value{T{std::to_string(*number)}};
-  return mismatch(type, "a name or a number");
+std::optional<std::string> as_name(const Value& payload) {
+  if (const auto* text = payload.as<std::string>()) return *text;
+  if (const auto* number = payload.as<std::int64_t>()) return std::to_string(*number);
+  return std::nullopt;
 }
 
-Result<Value> decode_memory_format(std::string_view type, const Value& payload) {
-  const auto* text = payload.as<std::string>();
-  if (text == nullptr) return mismatch(type, "a name");
-  const bool full = text->starts_with("torch.");
-  return Value{MemoryFormatValue{full ? *text : "torch." + *text}};
+template <class T>
+Value named(std::string text) {
+  if (text == "None") return Value{None{}};
+  return Value{T{std::move(text)}};
+}
+
+std::string mismatch(std::string_view type, std::string_view wanted) {
+  return fmt::format("the value of a {} is not {}", printable(type, kShownType), wanted);
+}
+
+// Puts what was read out of the payload in its place; nothing read is a mismatch.
+template <class T>
+std::string replace(Value& value, std::optional<T> read, std::string_view type,
+                    std::string_view wanted) {
+  if (!read) return mismatch(type, wanted);
+  value.data = *std::move(read);
+  return {};
+}
+
+template <class T>
+std::string expect(const Value& value, std::string_view type, std::string_view wanted) {
+  return value.as<T>() != nullptr ? std::string() : mismatch(type, wanted);
+}
+
+std::string decode_name(Encoding encoding, std::string_view type, Value& value) {
+  std::optional<std::string> name = as_name(value);
+  if (!name) return mismatch(type, "a name or a number");
+  if (encoding == Encoding::kDType) value = named<DTypeValue>(*std::move(name));
+  if (encoding == Encoding::kDevice) value = named<DeviceValue>(*std::move(name));
+  if (encoding == Encoding::kMemoryFormat) {
+    value.data = MemoryFormatValue{name->starts_with("torch.") ? *name : "torch." + *name};
+  }
+  return {};
 }
 
 }  // namespace
@@ -177,39 +185,42 @@ Encoding find_encoding(std::string_view type) {
   return look_up(kNumpyTypes, bare).value_or(numpy ? Encoding::kOpaque : Encoding::kUnknown);
 }
 
-Result<Value> decode(std::string_view type, std::optional<Value> payload) {
-  const Encoding encoding = find_encoding(type);
-  if (encoding == Encoding::kNone) return Value{None{}};
-  if (encoding == Encoding::kEllipsis) return Value{Ellipsis{}};
-  if (encoding == Encoding::kOpaque) return Value{Opaque{std::string(type)}};
-  if (!payload) {
-    if (encoding == Encoding::kUnknown) return Value{Opaque{std::string(type)}};
-    return fail(ErrorKind::kFormat, fmt::format("a {} without value", type));
+std::string decode(std::string_view type, Encoding encoding, bool has_payload, Value& value) {
+  switch (encoding) {
+    case Encoding::kNone:
+      value.data = None{};
+      return {};
+    case Encoding::kEllipsis:
+      value.data = Ellipsis{};
+      return {};
+    case Encoding::kOpaque:
+      value.data = Opaque{std::string(type)};
+      return {};
+    case Encoding::kUnknown:
+      if (!has_payload) value.data = Opaque{std::string(type)};
+      return {};
+    default:
+      break;
   }
-  if (payload->as<None>() != nullptr) return Value{None{}};
+  if (!has_payload) return fmt::format("a {} without value", printable(type, kShownType));
+  if (value.as<None>() != nullptr) return {};
   switch (encoding) {
     case Encoding::kInteger:
-      return exactly<std::int64_t>(type, *std::move(payload), "an integer");
+      return expect<std::int64_t>(value, type, "an integer");
     case Encoding::kReal:
-      return decode_real(type, *payload);
+      return replace(value, as_real(value), type, "a number");
     case Encoding::kBool:
-      return exactly<bool>(type, *std::move(payload), "true or false");
+      return expect<bool>(value, type, "true or false");
     case Encoding::kText:
-      return exactly<std::string>(type, *std::move(payload), "a string");
+      return expect<std::string>(value, type, "a string");
     case Encoding::kComplex:
-      return decode_complex(type, *payload);
+      return replace(value, as_complex(value), type, "a complex number, \"(1+2j)\" or [1.0, 2.0]");
     case Encoding::kSlice:
-      return decode_slice(type, *payload);
+      return replace(value, as_slice(value), type, "a list of three, each an integer or null");
     case Encoding::kSize:
-      return decode_size(type, *payload);
-    case Encoding::kDType:
-      return decode_named<DTypeValue>(type, *payload);
-    case Encoding::kDevice:
-      return decode_named<DeviceValue>(type, *payload);
-    case Encoding::kMemoryFormat:
-      return decode_memory_format(type, *payload);
+      return replace(value, as_size(value), type, "a list of integers");
     default:
-      return *std::move(payload);
+      return decode_name(encoding, type, value);
   }
 }
 

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <string_view>
 
-#include "core/result.h"
 #include "dump/call_record.h"
 
 namespace msprobe::dump {
@@ -30,8 +29,9 @@ enum class Encoding : std::uint8_t {
 
 Encoding find_encoding(std::string_view type);
 
-// Gives the payload ("value", for a memory format "format") of an object its meaning. Not for
-// tensors. A null payload is None whatever the type says; an unknown type without one is Opaque.
-Result<Value> decode(std::string_view type, std::optional<Value> payload);
+// Gives a payload ("value", for a memory format "format") its meaning, in place. Not for tensors. A
+// null payload is None whatever the type says; an unknown type without a payload is Opaque. Returns
+// what is wrong, or nothing.
+std::string decode(std::string_view type, Encoding encoding, bool has_payload, Value& value);
 
 }  // namespace msprobe::dump

@@ -1,5 +1,8 @@
 #include "dump/json_reader.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "dump/printable.h"
@@ -7,95 +10,95 @@
 namespace msprobe::dump {
 namespace {
 
+// The tokens of a text need up to four times its memory; a recorded call has some kilobytes.
+constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
 constexpr std::size_t kShownBytes = 40;  // of a token, in a message
-
-std::string_view trimmed(std::string_view token) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
-  return token;
-}
+constexpr std::size_t kLookAhead = 256;  // tokens; the longest description of a tensor has some 100
 
 }  // namespace
 
-std::string_view JsonReader::token(JsonValue json) { return trimmed(json.raw_json_token()); }
-
-bool JsonReader::read_key(simdjson::ondemand::field& field, std::string& unescaped,
-                          std::string_view& out) {
-  // simdjson has checked that the string ends inside the text.
-  const char* const start = field.key().raw();
-  const char* end = start;
-  while (*end != '"' && *end != '\\') ++end;
-  if (*end == '"') {
-    out = {start, end};
-    return true;
+bool JsonReader::start(std::string_view text) {
+  text_ = text;
+  count_ = at_ = fault_at_ = 0;
+  depth_ = 0;
+  path_.clear();
+  message_.clear();
+  if (text.size() > kMaxTextBytes) {
+    return fail(fmt::format("{} bytes, more than the limit of {}", text.size(), kMaxTextBytes));
   }
-  while (*end != '"') end += *end == '\\' ? 2 : 1;
-  unescaped.clear();
-  if (!append_unescaped({start, end}, unescaped)) return fail("a key has a bad escape");
-  out = unescaped;
+  const std::string_view error = index_.find(text);
+  if (!error.empty()) return fail(fmt::format("not valid JSON: {}", error));
+  tokens_ = index_.tokens().data();
+  count_ = index_.tokens().size();
   return true;
 }
 
-bool JsonReader::read_text(JsonValue json, std::string& out) {
-  const std::string_view text = token(json);
-  if (text.size() < 2 || text.front() != '"') return fail_wanted("a string", json);
-  simdjson::ondemand::raw_json_string raw;  // moves simdjson behind the string
-  if (const auto code = json.get_raw_json_string().get(raw)) return fail(code);
-  const std::string_view inside = text.substr(1, text.size() - 2);
-  if (inside.find('\\') == std::string_view::npos) {
-    out.assign(inside);
+bool JsonReader::fail_to_enter(char open, std::string_view wanted) {
+  if (first() != open) return fail_wanted(wanted);
+  return fail(fmt::format("nested deeper than {}", kMaxNesting));
+}
+
+bool JsonReader::read_escaped_key(std::string_view& key, std::string& unescaped) {
+  if (first() != '"') return fail_wanted("a key in quotes");
+  if (!read_text(unescaped)) return false;
+  key = unescaped;
+  return take(':') || fail_wanted("':'");
+}
+
+std::optional<std::string_view> JsonReader::peek_text_member(std::string_view key) const {
+  const std::size_t end = std::min(count_, at_ + kLookAhead);
+  int depth = 0;
+  for (std::size_t i = at_; i + 1 < end; ++i) {
+    const char c = text_[tokens_[i]];
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) break;
+    if (c == ':' && depth == 1 && plain_text(i - 1) == key) return plain_text(i + 1);
+  }
+  return std::nullopt;
+}
+
+bool JsonReader::read_text(std::string& out) {
+  if (const auto plain = plain_text(at_)) {
+    out.assign(*plain);
+    ++at_;
     return true;
   }
+  if (first() != '"') return fail_wanted("a string");
+  const std::string_view quoted = token();
   out.clear();
-  return append_unescaped(inside, out) ||
-         fail(fmt::format("{} has a bad escape", printable(text, kShownBytes)));
+  if (!append_unescaped(quoted.substr(1, quoted.size() - 2), out)) {
+    return fail(fmt::format("{} has a bad escape", printable(quoted, kShownBytes)));
+  }
+  ++at_;
+  return true;
 }
 
-bool JsonReader::read_scalar(JsonValue json, JsonScalar& out) {
-  out = read_json_scalar(token(json));
-  return out.kind != JsonScalar::Kind::kInvalid || fail_wanted("a value", json);
-}
-
-bool JsonReader::skip(JsonValue json, int depth) {
-  switch (token(json).front()) {
+bool JsonReader::skip() {
+  switch (first()) {
     case '[':
-      return enter(depth) &&
-             each_element(json, [&](JsonValue element) { return skip(element, depth + 1); });
-    case '{': {
-      JsonObject object;
-      if (!enter(depth)) return false;
-      if (const auto code = json.get_object().get(object)) return fail(code);
-      return each_field(object,
-                        [&](std::string_view, JsonValue value) { return skip(value, depth + 1); });
-    }
+      return each_element([this] { return skip(); });
+    case '{':
+      return each_field([this](std::string_view) { return skip(); });
     case '"': {
-      simdjson::ondemand::raw_json_string raw;
-      if (const auto code = json.get_raw_json_string().get(raw)) return fail(code);
-      return true;
+      std::string text;
+      return read_text(text);
     }
     default: {
       JsonScalar scalar;
-      return read_scalar(json, scalar);
+      return read_scalar(scalar);
     }
   }
-}
-
-bool JsonReader::enter(int depth) {
-  return depth <= kMaxNesting || fail(fmt::format("nested deeper than {}", kMaxNesting));
 }
 
 bool JsonReader::fail(std::string message) {
   message_ = std::move(message);
+  fault_at_ = at_ < count_ ? tokens_[at_] : text_.size();
   return false;
 }
 
-bool JsonReader::fail(simdjson::error_code code) {
-  return fail(fmt::format("not valid JSON: {}", simdjson::error_message(code)));
-}
-
-bool JsonReader::fail_wanted(std::string_view wanted, JsonValue found) {
-  location_ = token(found).data();
-  return fail(fmt::format("found {}, wanted {}", printable(token(found), kShownBytes), wanted));
+bool JsonReader::fail_wanted(std::string_view wanted) {
+  const std::string found = at_ == count_ ? "the end" : printable(token(), kShownBytes);
+  return fail(fmt::format("found {}, wanted {}", found, wanted));
 }
 
 bool JsonReader::fail_in(std::string_view key) {
@@ -112,12 +115,6 @@ bool JsonReader::fail_in(std::size_t index) {
 
 std::string JsonReader::fault() const {
   return path_.empty() ? message_ : fmt::format("{}: {}", path_, message_);
-}
-
-void JsonReader::reset() {
-  path_.clear();
-  message_.clear();
-  location_ = nullptr;
 }
 
 }  // namespace msprobe::dump

@@ -1,8 +1,9 @@
 #include "dump/json_scalar.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -13,26 +14,61 @@ using Kind = JsonScalar::Kind;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Moves `at` behind the digits there; false when there are none.
-bool skip_digits(std::string_view token, std::size_t& at) {
-  const std::size_t start = at;
-  while (at < token.size() && is_digit(token[at])) ++at;
-  return at > start;
+constexpr std::uint64_t kExactIntegers = std::uint64_t{1} << 53;  // double holds all below
+constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};  // all exact
+
+// Eight characters at once, the first in the lowest byte. A digit is 0x30 to 0x39: its high half is
+// 3, and stays so when 6 is added.
+bool are_digits(std::uint64_t eight) {
+  constexpr std::uint64_t kHigh = 0xF0F0F0F0F0F0F0F0;
+  constexpr std::uint64_t kThrees = 0x3030303030303030;
+  return (eight & kHigh) == kThrees && ((eight + 0x0606060606060606) & kHigh) == kThrees;
 }
 
-// JSON's grammar of numbers: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
-bool is_number(std::string_view token, bool& is_integer) {
-  std::size_t at = token.starts_with('-') ? 1 : 0;
-  const std::size_t first = at;
-  if (!skip_digits(token, at)) return false;
-  if (token[first] == '0' && at > first + 1) return false;
-  is_integer = at == token.size();
-  if (is_integer) return true;
-  if (token[at] == '.' && !skip_digits(token, ++at)) return false;
-  if (at < token.size() && (token[at] == 'e' || token[at] == 'E')) {
+// Neighbours are joined to numbers of two, four and eight digits.
+std::uint64_t value_of(std::uint64_t eight) {
+  eight -= 0x3030303030303030;
+  eight = (eight * 10 + (eight >> 8)) & 0x00FF00FF00FF00FF;
+  eight = (eight * 100 + (eight >> 16)) & 0x0000FFFF0000FFFF;
+  return (eight * 10000 + (eight >> 32)) & 0xFFFFFFFF;
+}
+
+// The digits of a number as one integer: 12.5 is 125 with one place behind the point.
+struct Digits {
+  std::uint64_t value = 0;
+  int count = 0;  // of all digits; beyond 19 `value` is meaningless
+  int behind_point = 0;
+
+  // Takes the digits at `at` and moves behind them; false when there are none.
+  bool take(std::string_view token, std::size_t& at) {
+    const std::size_t start = at;
+    for (std::uint64_t eight = 0; token.size() - at >= 8; at += 8) {
+      std::memcpy(&eight, token.data() + at, 8);
+      if (!are_digits(eight)) break;
+      value = value * 100000000 + value_of(eight);
+    }
+    for (; at < token.size() && is_digit(token[at]); ++at) {
+      value = value * 10 + static_cast<std::uint64_t>(token[at] - '0');
+    }
+    count += static_cast<int>(std::min<std::size_t>(at - start, 1000));
+    return at > start;
+  }
+};
+
+// JSON's grammar behind the digits in front: (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+bool is_real_tail(std::string_view token, std::size_t at, Digits& digits, bool& has_exponent) {
+  if (token[at] == '.') {
+    const std::size_t point = at++;
+    if (!digits.take(token, at)) return false;
+    digits.behind_point = static_cast<int>(at - point - 1);
+  }
+  has_exponent = at < token.size() && (token[at] == 'e' || token[at] == 'E');
+  if (has_exponent) {
     ++at;
     if (at < token.size() && (token[at] == '+' || token[at] == '-')) ++at;
-    if (!skip_digits(token, at)) return false;
+    if (Digits exponent; !exponent.take(token, at)) return false;
   }
   return at == token.size();
 }
@@ -46,14 +82,33 @@ double to_double(std::string_view token) {
   return std::strtod(std::string(token).c_str(), nullptr);
 }
 
+JsonScalar read_integer(std::string_view token, const Digits& digits, bool negative) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (digits.count > 19 || digits.value > kMost + (negative ? 1 : 0)) {
+    return {Kind::kBigInteger, 0, to_double(token)};
+  }
+  const auto value = static_cast<std::int64_t>(negative ? ~digits.value + 1 : digits.value);
+  return {Kind::kInteger, value, static_cast<double>(value)};
+}
+
+// -? (0 | [1-9][0-9]*) and the tail above.
 JsonScalar read_number(std::string_view token) {
-  bool is_integer = false;
-  if (!is_number(token, is_integer)) return {};
-  if (!is_integer) return {Kind::kReal, 0, to_double(token)};
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-  if (error == std::errc()) return {Kind::kInteger, value, static_cast<double>(value)};
-  return {Kind::kBigInteger, 0, to_double(token)};
+  const bool negative = token.starts_with('-');
+  std::size_t at = negative ? 1 : 0;
+  Digits digits;
+  const std::size_t first = at;
+  if (!digits.take(token, at)) return {};
+  if (token[first] == '0' && at > first + 1) return {};
+  if (at == token.size()) return read_integer(token, digits, negative);
+  bool has_exponent = false;
+  if (!is_real_tail(token, at, digits, has_exponent)) return {};
+  // Both numbers exact, so one division rounds once: the nearest double. Most recorded values are
+  // such.
+  if (!has_exponent && digits.count <= 19 && digits.value < kExactIntegers) {
+    const double magnitude = static_cast<double>(digits.value) / kPowersOfTen[digits.behind_point];
+    return {Kind::kReal, 0, negative ? -magnitude : magnitude};
+  }
+  return {Kind::kReal, 0, to_double(token)};
 }
 
 // The four hex digits of \uXXXX at `at`.

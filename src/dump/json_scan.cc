@@ -18,6 +18,9 @@ std::size_t container_end_reference(std::string_view text, std::size_t start) {
         at = string_end(text, at);
         if (at == kNoEnd) return kNoEnd;
         continue;
+      case '\\':
+        if (at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) ++at;
+        break;
       case '{':
       case '[':
         ++depth;
@@ -34,23 +37,24 @@ std::size_t container_end_reference(std::string_view text, std::size_t start) {
   return kNoEnd;
 }
 
-std::size_t container_end(std::string_view text, std::size_t start) {
-  return container_end_reference(text, start);
-}
-
 std::size_t string_end(std::string_view text, std::size_t start) {
-  std::size_t at = start + 1;
+  std::size_t from = start + 1;
   while (true) {
-    at = text.find_first_of("\"\\", at);
-    if (at == kNoEnd) return kNoEnd;
-    if (text[at] == '"') return at + 1;
-    at += 2;
+    const std::size_t quote = text.find('"', from);
+    if (quote == kNoEnd) return kNoEnd;
+    std::size_t backslashes = 0;
+    while (text[quote - 1 - backslashes] == '\\') ++backslashes;  // ends at the opening quote
+    if (backslashes % 2 == 0) return quote + 1;
+    from = quote + 1;
   }
 }
 
 std::size_t skip_space(std::string_view text, std::size_t at) {
-  const std::size_t found = text.find_first_not_of(" \t\n\r", at);
-  return found == std::string_view::npos ? text.size() : found;
+  while (at < text.size() &&
+         (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t')) {
+    ++at;
+  }
+  return at;
 }
 
 std::size_t scalar_end(std::string_view text, std::size_t start) {

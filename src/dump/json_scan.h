@@ -11,7 +11,8 @@ namespace msprobe::dump {
 constexpr std::size_t kNoEnd = std::string_view::npos;
 
 // One behind the bracket that closes the container whose opening bracket stands at `start`; kNoEnd
-// where the text ends before. Brackets inside strings do not count; their kinds are not compared.
+// where the text ends before. Brackets inside strings do not count; their kinds are not compared. A
+// backslash outside a string, which JSON does not have, hides a quote behind it.
 std::size_t container_end(std::string_view text, std::size_t start);
 
 // The plain loop that defines container_end.

@@ -1,4 +1,4 @@
-// A set of call names that finds the index of a call: four bytes a name, because an index of
+// A set of call names that finds the index of a call: eight bytes a slot, because an index of
 // millions of calls must stay small.
 #pragma once
 
@@ -11,42 +11,59 @@
 
 namespace msprobe::dump {
 
-// NameOf(index) -> std::string_view gives the name of a call already added.
+// NameOf(index) -> std::string_view gives the name of a call already added. The names stand all
+// over a mapped file, so they are looked at only where the hashes are equal.
 template <class NameOf>
 class NameTable {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  explicit NameTable(NameOf name_of) : name_of_(name_of), slots_(1024, kNone) {}
+  explicit NameTable(NameOf name_of) : name_of_(name_of), slots_(1024) {}
 
-  std::uint32_t find(std::string_view name) const { return slots_[slot_of(name)]; }
+  std::uint32_t find(std::string_view name) const {
+    const std::uint32_t hash = hash_of(name);
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].index != kNone) {
+      if (slots_[at].hash == hash && name_of_(slots_[at].index) == name) return slots_[at].index;
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    return kNone;
+  }
 
   // REQUIRES: find(name_of(index)) == kNone.
   void add(std::uint32_t index) {
     if (2 * (size_ + 1) > slots_.size()) grow();
-    slots_[slot_of(name_of_(index))] = index;
+    put({hash_of(name_of_(index)), index});
     ++size_;
   }
 
  private:
-  // Where the name stands, or the empty slot where it would.
-  std::size_t slot_of(std::string_view name) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t slot = std::hash<std::string_view>{}(name)&mask;
-    while (slots_[slot] != kNone && name_of_(slots_[slot]) != name) slot = (slot + 1) & mask;
-    return slot;
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t index = kNone;
+  };
+
+  static std::uint32_t hash_of(std::string_view name) {
+    const std::size_t hash = std::hash<std::string_view>{}(name);
+    return static_cast<std::uint32_t>(hash ^ hash >> 32);
+  }
+
+  void put(Slot slot) {
+    std::size_t at = slot.hash & (slots_.size() - 1);
+    while (slots_[at].index != kNone) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = slot;
   }
 
   void grow() {
-    const std::vector<std::uint32_t> old = std::move(slots_);
-    slots_.assign(old.size() * 2, kNone);
-    for (const std::uint32_t index : old) {
-      if (index != kNone) slots_[slot_of(name_of_(index))] = index;
+    const std::vector<Slot> old = std::move(slots_);
+    slots_.assign(old.size() * 2, Slot{});
+    for (const Slot& slot : old) {
+      if (slot.index != kNone) put(slot);
     }
   }
 
   NameOf name_of_;
-  std::vector<std::uint32_t> slots_;  // a power of two, at most half full
+  std::vector<Slot> slots_;  // a power of two, at most half full
   std::size_t size_ = 0;
 };
 

@@ -8,43 +8,14 @@
 
 #include "dump/byte_reader.h"
 #include "dump/pickle_globals.h"
+#include "dump/pickle_stack.h"
 #include "dump/printable.h"
 
 namespace msprobe::dump {
 namespace {
 
-enum class Kind : std::uint8_t {
-  kMark,
-  kNone,
-  kBool,
-  kInteger,
-  kReal,
-  kText,
-  kTuple,    // items [number, number + count) of the pool
-  kList,     // number of the container
-  kDict,     // number of the container
-  kGlobal,   // number of the global
-  kStorage,  // number of the storage
-  kTensor,   // number of the tensor
-};
-
-constexpr std::array<std::string_view, 12> kKindNames{
-    "nothing", "None",   "a bool",       "an integer", "a number",  "a string",
-    "a tuple", "a list", "a dictionary", "a name",     "a storage", "a tensor"};
-
-struct Item {
-  Kind kind = Kind::kNone;
-  std::int64_t number = 0;  // the value, or the index of what it refers to
-  std::string_view text = {};
-  std::size_t count = 0;  // of a tuple
-};
-
-// Of a dictionary only what the metadata of a tensor can say is kept, of a list nothing.
-struct Container {
-  bool conjugated = false;
-  bool negated = false;
-  bool other = false;
-};
+using Kind = PickleItem::Kind;
+using Items = PickleStack::Items;
 
 struct Storage {
   std::optional<DType> dtype;  // empty: bytes without a type
@@ -52,69 +23,37 @@ struct Storage {
   std::uint64_t size_bytes = 0;
 };
 
-// The memo of an honest tensor has some twenty entries.
-constexpr std::size_t kMaxMemo = 1 << 16;
 constexpr std::size_t kMaxRank = 64;
 
-// The stack machine of the pickle protocol. Items are plain data; the calls of a pickle are only
-// compared with the few shapes that rebuild a tensor. Every operation returns false when the pickle
-// is malformed or refused; error() then tells.
+// Runs the opcodes. The calls of a pickle are only compared with the few shapes that rebuild a
+// tensor. Every operation returns false when the pickle is malformed or refused.
 class Machine {
  public:
   Machine(std::span<const std::byte> pickle, std::string_view name, std::size_t offset)
-      : reader_(pickle), name_(name), offset_(offset) {
-    stack_.reserve(32);
-    pool_.reserve(64);
-    memo_.reserve(32);
-  }
+      : reader_(pickle), name_(name), offset_(offset) {}
 
   Result<PickledTensor> run();
 
   ByteReader& reader() { return reader_; }
+  PickleStack& stack() { return stack_; }
   bool stop() { return stopped_ = true; }
-  bool pop() {
-    Item item;
-    return take(item);
-  }
-  bool push(Item item) {
-    stack_.push_back(item);
-    return true;
-  }
-  bool push_integer(std::int64_t value) { return push({Kind::kInteger, value}); }
+  bool check_protocol(std::uint8_t protocol);
+  bool push_integer(std::int64_t value) { return stack_.push({Kind::kInteger, value}); }
   bool push_long(std::span<const std::byte> bytes);
   bool push_text(std::uint64_t size);
-  bool push_container(Kind kind);
-  bool push_tuple(std::size_t count);
-  bool push_tuple_from_mark();
   bool push_global(std::string_view module, std::string_view name);
   bool push_stack_global();
-  bool check_protocol(std::uint8_t protocol);
-  bool append();
-  bool append_from_mark();
-  bool set_item();
-  bool set_items_from_mark();
-  bool put(std::size_t key);
-  bool put_next() { return put(memo_.size()); }
-  bool get(std::size_t key);
   bool persistent_id();
   bool reduce();
   bool refuse(ErrorKind kind, std::string_view text);
-  bool refuse_opcode(std::string_view what);
+  bool refuse_to(std::string_view what);
 
  private:
-  using Arguments = std::span<const Item>;
-
-  bool take(Item& out);
-  bool take_mark(std::size_t& count);
-  void add_to(const Item& dict, const Item& key, const Item& value);
-  Arguments items_of(const Item& tuple) const {
-    return std::span(pool_).subspan(static_cast<std::size_t>(tuple.number), tuple.count);
-  }
-  bool call(const PickleGlobal& global, Arguments arguments);
-  bool rebuild_tensor(const PickleGlobal& global, Arguments arguments);
-  bool rebuild_from_type(Arguments arguments);
-  bool read_extents(const Item& tuple, std::vector<std::int64_t>& out) const;
-  bool read_metadata(const Item& metadata, PickledTensor& tensor);
+  bool call(const PickleGlobal& global, Items arguments);
+  bool rebuild_tensor(const PickleGlobal& global, Items arguments);
+  bool rebuild_from_type(Items arguments);
+  bool read_extents(const PickleItem& tuple, std::vector<std::int64_t>& out) const;
+  bool read_metadata(const PickleItem& metadata, PickledTensor& tensor);
   Result<PickledTensor> result();
   Error make_error(ErrorKind kind, std::string_view text) const;
 
@@ -124,10 +63,7 @@ class Machine {
   std::size_t op_at_ = 0;
   bool stopped_ = false;
   std::optional<Error> error_;
-  std::vector<Item> stack_;
-  std::vector<Item> pool_;  // the items of all tuples
-  std::vector<std::optional<Item>> memo_;
-  std::vector<Container> containers_;
+  PickleStack stack_;
   std::vector<PickleGlobal> globals_;
   std::vector<Storage> storages_;
   std::vector<PickledTensor> tensors_;
@@ -143,36 +79,37 @@ constexpr OpRow kOpRows[] = {
     {0x80, [](Machine& m) { return m.check_protocol(m.reader().number<std::uint8_t>()); }},
     {0x95, [](Machine& m) { return m.reader().take(8).size() == 8; }},  // FRAME
     {'.', [](Machine& m) { return m.stop(); }},
-    {'(', [](Machine& m) { return m.push({Kind::kMark}); }},
-    {'0', [](Machine& m) { return m.pop(); }},
-    {'N', [](Machine& m) { return m.push({Kind::kNone}); }},
-    {0x88, [](Machine& m) { return m.push({Kind::kBool, 1}); }},
-    {0x89, [](Machine& m) { return m.push({Kind::kBool, 0}); }},
+    {'(', [](Machine& m) { return m.stack().push({Kind::kMark}); }},
+    {'0', [](Machine& m) { return m.stack().pop(); }},
+    {'N', [](Machine& m) { return m.stack().push({Kind::kNone}); }},
+    {0x88, [](Machine& m) { return m.stack().push({Kind::kBool, 1}); }},
+    {0x89, [](Machine& m) { return m.stack().push({Kind::kBool, 0}); }},
     {'K', [](Machine& m) { return m.push_integer(m.reader().number<std::uint8_t>()); }},
     {'M', [](Machine& m) { return m.push_integer(m.reader().number<std::uint16_t>()); }},
     {'J', [](Machine& m) { return m.push_integer(m.reader().number<std::int32_t>()); }},
     {0x8a,  // LONG1
      [](Machine& m) { return m.push_long(m.reader().take(m.reader().number<std::uint8_t>())); }},
-    {'G', [](Machine& m) { return m.reader().take(8).size() == 8 && m.push({Kind::kReal}); }},
+    {'G',
+     [](Machine& m) { return m.reader().take(8).size() == 8 && m.stack().push({Kind::kReal}); }},
     {'X', [](Machine& m) { return m.push_text(m.reader().number<std::uint32_t>()); }},
     {0x8c, [](Machine& m) { return m.push_text(m.reader().number<std::uint8_t>()); }},
     {0x8d, [](Machine& m) { return m.push_text(m.reader().number<std::uint64_t>()); }},
-    {')', [](Machine& m) { return m.push_tuple(0); }},
-    {0x85, [](Machine& m) { return m.push_tuple(1); }},
-    {0x86, [](Machine& m) { return m.push_tuple(2); }},
-    {0x87, [](Machine& m) { return m.push_tuple(3); }},
-    {'t', [](Machine& m) { return m.push_tuple_from_mark(); }},
-    {']', [](Machine& m) { return m.push_container(Kind::kList); }},
-    {'}', [](Machine& m) { return m.push_container(Kind::kDict); }},
-    {'a', [](Machine& m) { return m.append(); }},
-    {'e', [](Machine& m) { return m.append_from_mark(); }},
-    {'s', [](Machine& m) { return m.set_item(); }},
-    {'u', [](Machine& m) { return m.set_items_from_mark(); }},
-    {'q', [](Machine& m) { return m.put(m.reader().number<std::uint8_t>()); }},
-    {'r', [](Machine& m) { return m.put(m.reader().number<std::uint32_t>()); }},
-    {0x94, [](Machine& m) { return m.put_next(); }},
-    {'h', [](Machine& m) { return m.get(m.reader().number<std::uint8_t>()); }},
-    {'j', [](Machine& m) { return m.get(m.reader().number<std::uint32_t>()); }},
+    {')', [](Machine& m) { return m.stack().push_tuple(0); }},
+    {0x85, [](Machine& m) { return m.stack().push_tuple(1); }},
+    {0x86, [](Machine& m) { return m.stack().push_tuple(2); }},
+    {0x87, [](Machine& m) { return m.stack().push_tuple(3); }},
+    {'t', [](Machine& m) { return m.stack().push_tuple_from_mark(); }},
+    {']', [](Machine& m) { return m.stack().push_list(); }},
+    {'}', [](Machine& m) { return m.stack().push_dict(); }},
+    {'a', [](Machine& m) { return m.stack().append(); }},
+    {'e', [](Machine& m) { return m.stack().append_from_mark(); }},
+    {'s', [](Machine& m) { return m.stack().set_item(); }},
+    {'u', [](Machine& m) { return m.stack().set_items_from_mark(); }},
+    {'q', [](Machine& m) { return m.stack().put(m.reader().number<std::uint8_t>()); }},
+    {'r', [](Machine& m) { return m.stack().put(m.reader().number<std::uint32_t>()); }},
+    {0x94, [](Machine& m) { return m.stack().put(m.stack().memo_size()); }},
+    {'h', [](Machine& m) { return m.stack().get(m.reader().number<std::uint8_t>()); }},
+    {'j', [](Machine& m) { return m.stack().get(m.reader().number<std::uint32_t>()); }},
     {'c',
      [](Machine& m) {
        const std::string_view module = m.reader().line();
@@ -181,15 +118,15 @@ constexpr OpRow kOpRows[] = {
     {0x93, [](Machine& m) { return m.push_stack_global(); }},
     {'Q', [](Machine& m) { return m.persistent_id(); }},
     {'R', [](Machine& m) { return m.reduce(); }},
-    {'b', [](Machine& m) { return m.refuse_opcode("set the state of an object (BUILD)"); }},
-    {'i', [](Machine& m) { return m.refuse_opcode("make an object (INST)"); }},
-    {'o', [](Machine& m) { return m.refuse_opcode("make an object (OBJ)"); }},
-    {0x81, [](Machine& m) { return m.refuse_opcode("make an object (NEWOBJ)"); }},
-    {0x92, [](Machine& m) { return m.refuse_opcode("make an object (NEWOBJ_EX)"); }},
-    {0x82, [](Machine& m) { return m.refuse_opcode("use an extension (EXT1)"); }},
-    {0x83, [](Machine& m) { return m.refuse_opcode("use an extension (EXT2)"); }},
-    {0x84, [](Machine& m) { return m.refuse_opcode("use an extension (EXT4)"); }},
-    {'P', [](Machine& m) { return m.refuse_opcode("load a persistent object by name (PERSID)"); }},
+    {'b', [](Machine& m) { return m.refuse_to("set the state of an object (BUILD)"); }},
+    {'i', [](Machine& m) { return m.refuse_to("make an object (INST)"); }},
+    {'o', [](Machine& m) { return m.refuse_to("make an object (OBJ)"); }},
+    {0x81, [](Machine& m) { return m.refuse_to("make an object (NEWOBJ)"); }},
+    {0x92, [](Machine& m) { return m.refuse_to("make an object (NEWOBJ_EX)"); }},
+    {0x82, [](Machine& m) { return m.refuse_to("use an extension (EXT1)"); }},
+    {0x83, [](Machine& m) { return m.refuse_to("use an extension (EXT2)"); }},
+    {0x84, [](Machine& m) { return m.refuse_to("use an extension (EXT4)"); }},
+    {'P', [](Machine& m) { return m.refuse_to("load a persistent object by name (PERSID)"); }},
 };
 
 using OpTable = std::array<bool (*)(Machine&), 256>;
@@ -205,7 +142,7 @@ Result<PickledTensor> Machine::run() {
     op_at_ = reader_.at();
     const auto op = reader_.number<std::uint8_t>();
     if (!reader_.failed() && kOps[op] == nullptr) {
-      refuse_opcode(fmt::format("use the opcode 0x{:02x}", op));
+      refuse_to(fmt::format("use the opcode 0x{:02x}", op));
     }
     const bool done = !reader_.failed() && !error_ && kOps[op](*this);
     if (error_) return Failure(*error_);
@@ -216,13 +153,13 @@ Result<PickledTensor> Machine::run() {
 }
 
 Result<PickledTensor> Machine::result() {
-  if (stack_.size() == 1 && stack_.back().kind == Kind::kTensor) {
-    return std::move(tensors_[static_cast<std::size_t>(stack_.back().number)]);
+  const bool one = stack_.size() == 1;
+  PickleItem last{Kind::kMark};
+  if (stack_.take(last) && one && last.kind == Kind::kTensor) {
+    return std::move(tensors_[last.index()]);
   }
-  const Kind found = stack_.empty() ? Kind::kMark : stack_.back().kind;
-  return Failure(
-      make_error(ErrorKind::kFormat, fmt::format("the file holds {}, wanted one tensor",
-                                                 kKindNames[static_cast<std::size_t>(found)])));
+  return Failure(make_error(ErrorKind::kFormat, fmt::format("the file holds {}, wanted one tensor",
+                                                            kind_name(last.kind))));
 }
 
 Error Machine::make_error(ErrorKind kind, std::string_view text) const {
@@ -234,27 +171,13 @@ bool Machine::refuse(ErrorKind kind, std::string_view text) {
   return false;
 }
 
-bool Machine::refuse_opcode(std::string_view what) {
+bool Machine::refuse_to(std::string_view what) {
   return refuse(ErrorKind::kHostile, fmt::format("pickle wants to {}", what));
 }
 
 bool Machine::check_protocol(std::uint8_t protocol) {
   return (protocol >= 2 && protocol <= 5) ||
          refuse(ErrorKind::kUnsupported, fmt::format("pickle protocol {}", protocol));
-}
-
-bool Machine::take(Item& out) {
-  if (stack_.empty() || stack_.back().kind == Kind::kMark) return false;
-  out = stack_.back();
-  stack_.pop_back();
-  return true;
-}
-
-// How many items stand above the topmost mark.
-bool Machine::take_mark(std::size_t& count) {
-  count = 0;
-  while (count < stack_.size() && stack_[stack_.size() - 1 - count].kind != Kind::kMark) ++count;
-  return count < stack_.size();
 }
 
 bool Machine::push_long(std::span<const std::byte> bytes) {
@@ -270,120 +193,39 @@ bool Machine::push_long(std::span<const std::byte> bytes) {
 
 bool Machine::push_text(std::uint64_t size) {
   const std::string_view text = reader_.text(size);
-  return !reader_.failed() && push({Kind::kText, 0, text});
-}
-
-bool Machine::push_container(Kind kind) {
-  containers_.emplace_back();
-  return push({kind, static_cast<std::int64_t>(containers_.size() - 1)});
-}
-
-bool Machine::push_tuple(std::size_t count) {
-  if (stack_.size() < count) return false;
-  const auto items = std::span(stack_).last(count);
-  for (const Item& item : items) {
-    if (item.kind == Kind::kMark) return false;
-  }
-  const Item tuple{Kind::kTuple, static_cast<std::int64_t>(pool_.size()), {}, count};
-  pool_.insert(pool_.end(), items.begin(), items.end());
-  stack_.resize(stack_.size() - count);
-  return push(tuple);
-}
-
-bool Machine::push_tuple_from_mark() {
-  std::size_t count = 0;
-  if (!take_mark(count) || !push_tuple(count)) return false;
-  stack_[stack_.size() - 2] = stack_.back();  // in the place of the mark
-  stack_.pop_back();
-  return true;
-}
-
-// Of the elements of a list nothing is kept.
-bool Machine::append() { return pop() && !stack_.empty() && stack_.back().kind == Kind::kList; }
-
-bool Machine::append_from_mark() {
-  std::size_t count = 0;
-  if (!take_mark(count) || stack_.size() < count + 2) return false;
-  stack_.resize(stack_.size() - count - 1);
-  return stack_.back().kind == Kind::kList;
-}
-
-void Machine::add_to(const Item& dict, const Item& key, const Item& value) {
-  Container& container = containers_[static_cast<std::size_t>(dict.number)];
-  const bool flag = key.kind == Kind::kText && value.kind == Kind::kBool;
-  if (flag && key.text == "conj") {
-    container.conjugated = value.number != 0;
-  } else if (flag && key.text == "neg") {
-    container.negated = value.number != 0;
-  } else {
-    container.other = true;
-  }
-}
-
-bool Machine::set_item() {
-  Item value;
-  Item key;
-  if (!take(value) || !take(key) || stack_.empty() || stack_.back().kind != Kind::kDict) {
-    return false;
-  }
-  add_to(stack_.back(), key, value);
-  return true;
-}
-
-bool Machine::set_items_from_mark() {
-  std::size_t count = 0;
-  if (!take_mark(count) || count % 2 != 0 || stack_.size() < count + 2) return false;
-  const std::size_t mark = stack_.size() - count - 1;
-  if (stack_[mark - 1].kind != Kind::kDict) return false;
-  for (std::size_t i = mark + 1; i < stack_.size(); i += 2) {
-    add_to(stack_[mark - 1], stack_[i], stack_[i + 1]);
-  }
-  stack_.resize(mark);
-  return true;
-}
-
-bool Machine::put(std::size_t key) {
-  if (key >= kMaxMemo) return refuse(ErrorKind::kHostile, "pickle remembers too many objects");
-  if (stack_.empty() || stack_.back().kind == Kind::kMark) return false;
-  if (key >= memo_.size()) memo_.resize(key + 1);
-  memo_[key] = stack_.back();
-  return true;
-}
-
-bool Machine::get(std::size_t key) {
-  return key < memo_.size() && memo_[key].has_value() && push(*memo_[key]);
+  return !reader_.failed() && stack_.push({Kind::kText, 0, text});
 }
 
 bool Machine::push_global(std::string_view module, std::string_view name) {
   if (reader_.failed()) return false;
   const std::optional<PickleGlobal> global = find_pickle_global(module, name);
   if (!global)
-    return refuse_opcode(fmt::format("call {}.{}", printable(module, 80), printable(name, 80)));
+    return refuse_to(fmt::format("call {}.{}", printable(module, 80), printable(name, 80)));
   if (global->role == PickleRole::kUnsupported) {
     return refuse(ErrorKind::kUnsupported, fmt::format("the file holds {}", global->what));
   }
   globals_.push_back(*global);
-  return push({Kind::kGlobal, static_cast<std::int64_t>(globals_.size() - 1)});
+  return stack_.push({Kind::kGlobal, static_cast<std::int64_t>(globals_.size() - 1)});
 }
 
 bool Machine::push_stack_global() {
-  Item name;
-  Item module;
-  return take(name) && take(module) && name.kind == Kind::kText && module.kind == Kind::kText &&
-         push_global(module.text, name.text);
+  PickleItem name;
+  PickleItem module;
+  return stack_.take(name) && stack_.take(module) && name.kind == Kind::kText &&
+         module.kind == Kind::kText && push_global(module.text, name.text);
 }
 
 // ('storage', type, key, location, number of elements): the bytes of a tensor.
 bool Machine::persistent_id() {
-  Item id;
-  if (!take(id)) return false;
-  const Arguments parts = id.kind == Kind::kTuple ? items_of(id) : Arguments();
+  PickleItem id;
+  if (!stack_.take(id)) return false;
+  const Items parts = id.kind == Kind::kTuple ? stack_.items_of(id) : Items();
   if (parts.size() != 5 || parts[0].kind != Kind::kText || parts[0].text != "storage" ||
       parts[1].kind != Kind::kGlobal || parts[2].kind != Kind::kText ||
       parts[3].kind != Kind::kText || parts[4].kind != Kind::kInteger || parts[4].number < 0) {
     return refuse(ErrorKind::kHostile, "pickle wants a persistent object that is not a storage");
   }
-  const PickleGlobal& type = globals_[static_cast<std::size_t>(parts[1].number)];
+  const PickleGlobal& type = globals_[parts[1].index()];
   if (type.role != PickleRole::kStorageType) {
     return refuse(ErrorKind::kHostile, "pickle wants a storage of something that is no storage");
   }
@@ -392,20 +234,20 @@ bool Machine::persistent_id() {
   const auto count = static_cast<std::uint64_t>(parts[4].number);
   if (__builtin_mul_overflow(count, element, &storage.size_bytes)) return false;
   storages_.push_back(storage);
-  return push({Kind::kStorage, static_cast<std::int64_t>(storages_.size() - 1)});
+  return stack_.push({Kind::kStorage, static_cast<std::int64_t>(storages_.size() - 1)});
 }
 
 bool Machine::reduce() {
-  Item tuple;
-  Item callee;
-  if (!take(tuple) || !take(callee)) return false;
+  PickleItem tuple;
+  PickleItem callee;
+  if (!stack_.take(tuple) || !stack_.take(callee)) return false;
   if (tuple.kind != Kind::kTuple || callee.kind != Kind::kGlobal) {
-    return refuse_opcode(fmt::format("call {}", kKindNames[static_cast<std::size_t>(callee.kind)]));
+    return refuse_to(fmt::format("call {}", kind_name(callee.kind)));
   }
-  return call(globals_[static_cast<std::size_t>(callee.number)], items_of(tuple));
+  return call(globals_[callee.index()], stack_.items_of(tuple));
 }
 
-bool Machine::call(const PickleGlobal& global, Arguments arguments) {
+bool Machine::call(const PickleGlobal& global, Items arguments) {
   switch (global.role) {
     case PickleRole::kRebuildTensor:
     case PickleRole::kRebuildTensorV2:
@@ -414,56 +256,58 @@ bool Machine::call(const PickleGlobal& global, Arguments arguments) {
       return rebuild_tensor(global, arguments);
     case PickleRole::kRebuildParameter:
       return (arguments.size() == 3 || arguments.size() == 4) &&
-             arguments[0].kind == Kind::kTensor && push(arguments[0]);
+             arguments[0].kind == Kind::kTensor && stack_.push(arguments[0]);
     case PickleRole::kRebuildFromType:
       return rebuild_from_type(arguments);
     case PickleRole::kOrderedDict:
-      return arguments.empty() && push_container(Kind::kDict);
+      return arguments.empty() && stack_.push_dict();
     case PickleRole::kSize:
-      return arguments.size() == 1 && arguments[0].kind == Kind::kTuple && push(arguments[0]);
+      return arguments.size() == 1 && arguments[0].kind == Kind::kTuple &&
+             stack_.push(arguments[0]);
     case PickleRole::kDevice:
-      return push({Kind::kNone});
+      return stack_.push({Kind::kNone});
     case PickleRole::kNpuFormat:
-      return arguments.size() == 1 && arguments[0].kind == Kind::kInteger && push(arguments[0]);
+      return arguments.size() == 1 && arguments[0].kind == Kind::kInteger &&
+             stack_.push(arguments[0]);
     default:
-      return refuse_opcode("call a type");
+      return refuse_to("call a type");
   }
 }
 
 // (rebuild function, type of the result, its arguments, attributes): a tensor with attributes.
-bool Machine::rebuild_from_type(Arguments arguments) {
+bool Machine::rebuild_from_type(Items arguments) {
   if (arguments.size() != 4 || arguments[0].kind != Kind::kGlobal ||
       arguments[1].kind != Kind::kGlobal || arguments[2].kind != Kind::kTuple) {
     return false;
   }
-  const PickleGlobal& callee = globals_[static_cast<std::size_t>(arguments[0].number)];
-  const PickleGlobal& type = globals_[static_cast<std::size_t>(arguments[1].number)];
+  const PickleGlobal& callee = globals_[arguments[0].index()];
+  const PickleGlobal& type = globals_[arguments[1].index()];
   if (callee.role == PickleRole::kRebuildFromType || type.role != PickleRole::kTensorType) {
-    return refuse_opcode("rebuild an object that is no tensor");
+    return refuse_to("rebuild an object that is no tensor");
   }
-  return call(callee, items_of(arguments[2]));
+  return call(callee, stack_.items_of(arguments[2]));
 }
 
-bool Machine::read_extents(const Item& tuple, std::vector<std::int64_t>& out) const {
+bool Machine::read_extents(const PickleItem& tuple, std::vector<std::int64_t>& out) const {
   if (tuple.kind != Kind::kTuple || tuple.count > kMaxRank) return false;
-  for (const Item& item : items_of(tuple)) {
+  for (const PickleItem& item : stack_.items_of(tuple)) {
     if (item.kind != Kind::kInteger) return false;
     out.push_back(item.number);
   }
   return true;
 }
 
-bool Machine::read_metadata(const Item& metadata, PickledTensor& tensor) {
+bool Machine::read_metadata(const PickleItem& metadata, PickledTensor& tensor) {
   if (metadata.kind == Kind::kNone) return true;
   if (metadata.kind != Kind::kDict) return false;
-  const Container& flags = containers_[static_cast<std::size_t>(metadata.number)];
+  const PickleStack::Dict& flags = stack_.dict_of(metadata);
   if (flags.other) return refuse(ErrorKind::kUnsupported, "metadata other than conj and neg");
   tensor.conjugated = flags.conjugated;
   tensor.negated = flags.negated;
   return true;
 }
 
-bool Machine::rebuild_tensor(const PickleGlobal& global, Arguments arguments) {
+bool Machine::rebuild_tensor(const PickleGlobal& global, Items arguments) {
   const bool first = global.role == PickleRole::kRebuildTensor;
   const bool third = global.role == PickleRole::kRebuildTensorV3;
   const bool npu = global.role == PickleRole::kRebuildTensorNpu;
@@ -473,7 +317,7 @@ bool Machine::rebuild_tensor(const PickleGlobal& global, Arguments arguments) {
       arguments[1].kind != Kind::kInteger) {
     return false;
   }
-  const Storage& storage = storages_[static_cast<std::size_t>(arguments[0].number)];
+  const Storage& storage = storages_[arguments[0].index()];
   PickledTensor tensor;
   tensor.dtype = storage.dtype.value_or(DType::kUInt8);
   tensor.storage_key = storage.key;
@@ -485,7 +329,7 @@ bool Machine::rebuild_tensor(const PickleGlobal& global, Arguments arguments) {
   }
   if (third) {
     if (arguments[6].kind != Kind::kGlobal) return false;
-    const PickleGlobal& type = globals_[static_cast<std::size_t>(arguments[6].number)];
+    const PickleGlobal& type = globals_[arguments[6].index()];
     if (type.role != PickleRole::kDType) return false;
     if (!type.dtype) return refuse(ErrorKind::kUnsupported, fmt::format("dtype {}", type.what));
     tensor.dtype = *type.dtype;
@@ -494,7 +338,7 @@ bool Machine::rebuild_tensor(const PickleGlobal& global, Arguments arguments) {
     return false;
   }
   tensors_.push_back(std::move(tensor));
-  return push({Kind::kTensor, static_cast<std::int64_t>(tensors_.size() - 1)});
+  return stack_.push({Kind::kTensor, static_cast<std::int64_t>(tensors_.size() - 1)});
 }
 
 }  // namespace

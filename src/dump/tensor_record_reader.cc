@@ -13,14 +13,14 @@ namespace {
 
 using Kind = JsonScalar::Kind;
 
-bool read_statistic(JsonReader& reader, JsonValue json, Statistic& out, int depth) {
-  const char first = JsonReader::token(json).front();
+bool read_statistic(JsonReader& json, Statistic& out) {
+  const char first = json.first();
   if (first == '"' || first == '[' || first == '{') {
     out.kind = Statistic::Kind::kOther;
-    return reader.skip(json, depth);
+    return json.skip();
   }
   JsonScalar scalar;
-  if (!reader.read_scalar(json, scalar)) return false;
+  if (!json.read_scalar(scalar)) return false;
   if (scalar.kind == Kind::kNull) {
     out.kind = Statistic::Kind::kNull;
   } else if (scalar.kind == Kind::kReal || scalar.kind == Kind::kBigInteger) {
@@ -31,39 +31,39 @@ bool read_statistic(JsonReader& reader, JsonValue json, Statistic& out, int dept
   return true;
 }
 
-bool read_shape(JsonReader& reader, JsonValue json, Shape& out) {
-  if (JsonReader::token(json) != "[") return reader.fail_wanted("a list of extents", json);
-  return reader.each_element(json, [&](JsonValue element) {
-    const JsonScalar extent = read_json_scalar(JsonReader::token(element));
-    if (extent.kind != Kind::kInteger || extent.integer < 0) {
-      return reader.fail_wanted("an extent of at least 0", element);
-    }
+bool read_shape(JsonReader& json, Shape& out) {
+  if (json.first() != '[') return json.fail_wanted("a list of extents");
+  out.reserve(4);
+  return json.each_element([&] {
+    JsonScalar extent;
+    const bool read = json.read_scalar(extent, "an extent of at least 0", [](const auto& scalar) {
+      return scalar.kind == Kind::kInteger && scalar.integer >= 0;
+    });
     out.push_back(extent.integer);
-    return true;
+    return read;
   });
 }
 
-bool read_flag(JsonReader& reader, JsonValue json, bool& out) {
-  const JsonScalar scalar = read_json_scalar(JsonReader::token(json));
-  if (scalar.kind != Kind::kBool && scalar.kind != Kind::kNull) {
-    return reader.fail_wanted("true or false", json);
-  }
-  out = scalar.kind == Kind::kBool && scalar.integer != 0;
-  return true;
+bool read_flag(JsonReader& json, bool& out) {
+  JsonScalar flag;
+  const bool read = json.read_scalar(flag, "true or false", [](const auto& scalar) {
+    return scalar.kind == Kind::kBool || scalar.kind == Kind::kNull;
+  });
+  out = flag.kind == Kind::kBool && flag.integer != 0;
+  return read;
 }
 
-bool read_name(JsonReader& reader, JsonValue json, std::string& out) {
-  return JsonReader::token(json) == "null" || reader.read_text(json, out);
+bool read_name(JsonReader& json, std::string& out) {
+  return json.token() == "null" ? json.skip() : json.read_text(out);
 }
 
 // A checksum is a string, but the one of a single value can be that value itself.
-bool read_checksum(JsonReader& reader, JsonValue json, std::string& out) {
-  const std::string_view token = JsonReader::token(json);
-  if (token == "null") return true;
-  if (token.starts_with('"')) return reader.read_text(json, out);
+bool read_checksum(JsonReader& json, std::string& out) {
+  const std::string_view token = json.token();
+  if (token.starts_with('"')) return json.read_text(out);
   JsonScalar scalar;
-  if (!reader.read_scalar(json, scalar)) return false;
-  out = token;
+  if (!json.read_scalar(scalar)) return false;
+  if (scalar.kind != Kind::kNull) out = token;
   return true;
 }
 
@@ -76,86 +76,88 @@ struct Draft {
 
 struct Member {
   std::string_view key;
-  bool (*read)(JsonReader& reader, JsonValue json, Draft& draft, int depth);
+  bool (*read)(JsonReader& json, Draft& draft);
 };
 
-bool ignore(JsonReader& reader, JsonValue json, Draft&, int depth) {
-  return reader.skip(json, depth);
-}
-
 template <Statistic TensorRecord::* kMember>
-bool statistic(JsonReader& reader, JsonValue json, Draft& draft, int depth) {
-  return read_statistic(reader, json, draft.record.*kMember, depth);
+bool statistic(JsonReader& json, Draft& draft) {
+  return read_statistic(json, draft.record.*kMember);
 }
 
-// In the order the recorder writes them, so that a search that goes on where the last one ended
-// finds the next key at once.
+template <std::string TensorRecord::* kMember>
+bool name(JsonReader& json, Draft& draft) {
+  return read_name(json, draft.record.*kMember);
+}
+
+// In the order the recorder writes them: the next row is the key to expect. The rare ones are last.
 constexpr std::array kMembers{
-    Member{"type", &ignore},
-    Member{"dtype", [](JsonReader& r, JsonValue json, Draft& d,
-                       int) { return read_name(r, json, d.record.dtype_text); }},
+    Member{"type", [](JsonReader& json, Draft&) { return json.skip(); }},
+    Member{"dtype", &name<&TensorRecord::dtype_text>},
     Member{"shape",
-           [](JsonReader& r, JsonValue json, Draft& d, int) {
-             d.has_shape = true;
-             return read_shape(r, json, d.record.shape);
+           [](JsonReader& json, Draft& draft) {
+             draft.has_shape = true;
+             return read_shape(json, draft.record.shape);
            }},
     Member{"Max", &statistic<&TensorRecord::max>},
-    Member{"Max_except_inf_nan", &statistic<&TensorRecord::max_finite>},
     Member{"Min", &statistic<&TensorRecord::min>},
-    Member{"Min_except_inf_nan", &statistic<&TensorRecord::min_finite>},
     Member{"Mean", &statistic<&TensorRecord::mean>},
     Member{"Norm", &statistic<&TensorRecord::norm>},
-    Member{"requires_grad", [](JsonReader& r, JsonValue json, Draft& d,
-                               int) { return read_flag(r, json, d.record.requires_grad); }},
-    Member{"data_name", [](JsonReader& r, JsonValue json, Draft& d,
-                           int) { return read_name(r, json, d.record.data_name); }},
-    Member{"datapath", [](JsonReader& r, JsonValue json, Draft& d,
-                          int) { return read_name(r, json, d.datapath); }},
-    Member{"md5", [](JsonReader& r, JsonValue json, Draft& d,
-                     int) { return read_checksum(r, json, d.record.md5); }},
+    Member{
+        "requires_grad",
+        [](JsonReader& json, Draft& draft) { return read_flag(json, draft.record.requires_grad); }},
+    Member{"data_name", &name<&TensorRecord::data_name>},
+    Member{"md5",
+           [](JsonReader& json, Draft& draft) { return read_checksum(json, draft.record.md5); }},
+    Member{"datapath",
+           [](JsonReader& json, Draft& draft) { return read_name(json, draft.datapath); }},
+    Member{"Max_except_inf_nan", &statistic<&TensorRecord::max_finite>},
+    Member{"Min_except_inf_nan", &statistic<&TensorRecord::min_finite>},
 };
 
 const std::size_t kUnknown = kMembers.size();
 
-std::size_t find_member(std::string_view key, std::size_t expected) {
-  for (std::size_t step = 0; step < kMembers.size(); ++step) {
-    const std::size_t index = (expected + step) % kMembers.size();
+std::size_t find_member(std::string_view key) {
+  for (std::size_t index = 0; index < kMembers.size(); ++index) {
     if (kMembers[index].key == key) return index;
   }
   return kUnknown;
 }
 
-bool finish(JsonReader& reader, Draft& draft) {
-  TensorRecord& record = draft.record;
-  if (!draft.datapath.empty()) record.data_name = std::move(draft.datapath);
-  record.dtype = parse_dtype(record.dtype_text);
-  // The oldest recordings of real data name the file and nothing else.
-  if (record.data_name.empty() && record.dtype_text.empty()) {
-    return reader.fail("a tensor without dtype and without file");
-  }
-  if (record.data_name.empty() && !draft.has_shape) {
-    return reader.fail("a tensor without shape and without file");
-  }
-  const auto bytes = byte_count(record.shape, record.dtype.value_or(DType::kComplex128));
-  return bytes || reader.fail(bytes.error().message);
-}
-
 }  // namespace
 
-bool read_tensor_record(JsonReader& reader, JsonObject& object, TensorRecord& out, int depth) {
+bool TensorRecordReader::read(TensorRecord& out) {
   Draft draft{out, {}};
   std::uint32_t seen = 0;
-  std::size_t expected = 0;
-  const bool done = reader.each_field(object, [&](std::string_view key, JsonValue json) {
-    const std::size_t index = find_member(key, expected);
-    if (index == kUnknown) return reader.skip(json, depth + 1) || reader.fail_in(key);
-    if ((seen >> index & 1U) != 0) return reader.fail(fmt::format("{} stands there twice", key));
+  std::size_t next = 0;  // the member to expect
+  const auto expected = [&] { return kMembers[next].key; };
+  const auto on_field = [&](std::string_view key) {
+    const std::size_t index = key.data() == kMembers[next].key.data() ? next : find_member(key);
+    if (index == kUnknown) return json_.skip();
+    if ((seen >> index & 1U) != 0) return json_.fail("stands there twice");
     seen |= 1U << index;
-    expected = index + 1;
-    return kMembers[index].read(reader, json, draft, depth + 1) ||
-           reader.fail_in(kMembers[index].key);
-  });
-  return done && finish(reader, draft);
+    next = (index + 1) % kMembers.size();
+    return kMembers[index].read(json_, draft);
+  };
+  if (!json_.each_field(on_field, expected)) return false;
+  if (!draft.datapath.empty()) out.data_name = std::move(draft.datapath);
+  return finish(out, draft.has_shape);
+}
+
+bool TensorRecordReader::finish(TensorRecord& record, bool has_shape) {
+  if (record.dtype_text != last_dtype_text_) {
+    last_dtype_text_ = record.dtype_text;
+    last_dtype_ = parse_dtype(record.dtype_text);
+  }
+  record.dtype = last_dtype_;
+  // The oldest recordings of real data name the file and nothing else.
+  if (record.data_name.empty() && record.dtype_text.empty()) {
+    return json_.fail("a tensor without dtype and without file");
+  }
+  if (record.data_name.empty() && !has_shape) {
+    return json_.fail("a tensor without shape and without file");
+  }
+  const auto bytes = byte_count(record.shape, record.dtype.value_or(DType::kComplex128));
+  return bytes || json_.fail(bytes.error().message);
 }
 
 }  // namespace msprobe::dump

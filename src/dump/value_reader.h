@@ -1,33 +1,34 @@
 // Turns the JSON of recorded arguments into Values: every encoding a dump can hold.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "dump/call_record.h"
 #include "dump/json_reader.h"
+#include "dump/tensor_record_reader.h"
 
 namespace msprobe::dump {
 
 class ValueReader {
  public:
-  explicit ValueReader(JsonReader& json) : json_(json) {}
+  explicit ValueReader(JsonReader& json) : json_(json), tensors_(json) {}
 
   // A JSON list of encoded values; null counts as an empty one.
-  [[nodiscard]] bool read_list(JsonValue json, List& out);
+  [[nodiscard]] bool read_list(List& out);
   // A JSON object of encoded values: keyword arguments. Null counts as an empty one.
-  [[nodiscard]] bool read_dict(JsonValue json, Dict& out);
+  [[nodiscard]] bool read_dict(Dict& out);
 
  private:
-  bool read_value(JsonValue json, Value& out, int depth);
-  bool read_elements(JsonValue json, List& out, int depth);
-  bool read_members(JsonObject& object, Dict& out, int depth);
-  bool read_object(JsonValue json, Value& out, int depth);
-  bool read_plain(JsonValue json, Value& out);
-  bool find_type(JsonObject& object, std::string& type, bool& found);
-  bool read_typed(JsonObject& object, const std::string& type, Value& out, int depth);
-  bool read_untyped(JsonObject& object, Value& out, int depth);
+  bool read_value(Value& out);
+  bool read_elements(List& out);
+  bool read_members(Dict& out);
+  bool read_object(Value& out);
+  bool read_plain(Value& out);
+  bool read_payload(Value& out, bool& found);
+  bool read_untyped(Value& out);
 
   JsonReader& json_;
+  TensorRecordReader tensors_;
 };
 
 }  // namespace msprobe::dump
