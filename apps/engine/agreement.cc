@@ -68,7 +68,7 @@ Agreement compare_tensors(const at::Tensor& bench, const at::Tensor& device) {
             fmt::format("shape ({}) against recorded ({})", fmt::join(bench.sizes(), ", "),
                         fmt::join(device.sizes(), ", "))};
   }
-  const double ulp = max_ulp(bench.detach(), device.detach());
+  const double ulp = max_ulp(libtorch::plain(bench), libtorch::plain(device));
   return {true, ulp, ulp == 0 ? "" : fmt::format("{:.3g} ulp", ulp)};
 }
 

@@ -48,14 +48,6 @@ std::string value_text(const PyValue& value) {
   return std::string(class_name(value));
 }
 
-// Plain data of a dtype we know, in row-major order on the CPU.
-at::Tensor plain(const at::Tensor& tensor) {
-  at::Tensor plain = tensor.detach();
-  if (plain.is_sparse() || plain.layout() != at::kStrided) plain = plain.to_dense();
-  if (plain.is_quantized()) plain = plain.dequantize();
-  return plain.cpu().resolve_conj().resolve_neg().contiguous();
-}
-
 Shape shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
 std::uint64_t zeros_of(const at::Tensor& tensor) {
@@ -65,8 +57,8 @@ std::uint64_t zeros_of(const at::Tensor& tensor) {
 
 void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
                      const at::Tensor& device_tensor, bool dropout, const RunOptions& options) {
-  const at::Tensor bench = plain(bench_tensor);
-  const at::Tensor device = plain(device_tensor);
+  const at::Tensor bench = libtorch::plain(bench_tensor);
+  const at::Tensor device = libtorch::plain(device_tensor);
   leaf.bench_dtype = libtorch::text(bench.scalar_type());
   leaf.device_dtype = libtorch::text(device.scalar_type());
   leaf.bench_shape = shape_of(bench);

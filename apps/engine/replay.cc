@@ -8,6 +8,7 @@
 #include "agreement.h"
 #include "core/json_writer.h"
 #include "dump/dump_json.h"
+#include "execute/caught.h"
 
 namespace msprobe::engine {
 namespace {
@@ -90,7 +91,10 @@ std::pair<Verdict, Verdict> replay_call(const dump::CallSlice& slice,
   }
   const bool judged = options.execute.recorded && !options.execute.raise;
   const auto verdict = [&](const std::vector<LeafPair>& pairs) {
-    return judged ? judge(pairs) : Verdict{"ran", ""};
+    if (!judged) return Verdict{"ran", ""};
+    const OrSkip<Verdict> found =
+        execute::caught(SkipReason::kDeviceFailed, [&] { return judge(pairs); });
+    return found ? *found : Verdict{"skip", found.error().text};
   };
   Verdict backward;
   if (outcome->backward_skip) {

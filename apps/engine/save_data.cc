@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include "execute/tree.h"
+#include "libtorch/dtypes.h"
 
 namespace msprobe::engine {
 namespace {
@@ -14,8 +15,7 @@ using arguments::PyValue;
 using execute::LeafPair;
 
 Result<void> save_tensor(const std::filesystem::path& path, const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.detach().cpu().contiguous();
-  const std::vector<char> bytes = torch::jit::pickle_save(plain);
+  const std::vector<char> bytes = torch::jit::pickle_save(libtorch::plain(tensor));
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!file.flush()) {

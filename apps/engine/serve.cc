@@ -4,6 +4,7 @@
 
 #include "check/wire.h"
 #include "dump/dump_json.h"
+#include "execute/caught.h"
 #include "libtorch/device.h"
 #include "libtorch/version.h"
 #include "measure_outcome.h"
@@ -40,6 +41,15 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   return {};
 }
 
+// Outputs of a layout or type that cannot be read are as good as none.
+MeasuredCall measured(const CallRequest& request, const Run& run,
+                      const execute::CallOutcome& outcome) {
+  const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
+    return measure_outcome(request.full_name, outcome, run.options);
+  });
+  return call ? *call : skipped_call(request.full_name, call.error());
+}
+
 MeasuredCall check_call(const CallRequest& request, const Run& run) {
   const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
   const Result<dump::CallRecord> record = dump::parse_call(slice, run.options.dump_name);
@@ -52,7 +62,7 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
     const Result<void> saved = save_data(request.save_directory, request.full_name, *outcome);
     if (!saved) outcome->note += saved.error().message;
   }
-  return measure_outcome(request.full_name, *outcome, run.options);
+  return measured(request, run, *outcome);
 }
 
 Result<void> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {

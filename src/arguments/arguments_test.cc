@@ -196,5 +196,18 @@ TEST(BuildArguments, AdjustsWhatSomeApisNeed) {  // spec 2.7
   EXPECT_EQ(conv->call.args[0].as<at::Tensor>()->item<float>(), 0.3333740234375F);
 }
 
+TEST(BuildArguments, SparseAttentionReadsItsTriangle) {  // spec 2.7
+  const auto mask = [](std::int64_t mode) {
+    const auto built = build_arguments(
+        call_of("NPU.npu_fusion_attention.0", {},
+                {{"atten_mask", {record(DType::kBool, {4, 4}, integer(0), integer(1))}},
+                 {"sparse_mode", {mode}}}),
+        "npu_fusion_attention", {});
+    return *built->call.kwargs[0].second.as<at::Tensor>();
+  };
+  EXPECT_EQ(mask(0).numel(), 16);
+  EXPECT_EQ(mask(3).sum().item<std::int64_t>(), 2048 * 2047 / 2);
+}
+
 }  // namespace
 }  // namespace msprobe::arguments

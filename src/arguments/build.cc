@@ -22,17 +22,27 @@ struct Adjustment {
   std::string_view api;  // bare name
   std::optional<DType> from, to;
   bool hf32 = false;
+  bool causal_mask = false;  // sparse modes 2 to 4 read a fixed triangle, whatever was recorded
 };
 constexpr Adjustment kAdjustments[] = {
     {"conv1d", {}, {}, true},
     {"conv2d", {}, {}, true},
     {"cross_entropy", DType::kInt32, DType::kInt64},
     {"histc", DType::kInt64, DType::kFloat32},
+    {"npu_fusion_attention", {}, {}, false, true},
 };
 
 Adjustment adjustment_of(std::string_view bare_name) {
   const auto found = std::ranges::find(kAdjustments, bare_name, &Adjustment::api);
   return found == std::end(kAdjustments) ? Adjustment{} : *found;
+}
+
+bool is_compressed_mask(const dump::Value& mask, const dump::Dict& kwargs) {
+  const auto* tensor = mask.as<TensorRecord>();
+  if (tensor == nullptr || !tensor->data_name.empty()) return false;
+  const auto mode = std::ranges::find(kwargs, "sparse_mode", &dump::Dict::value_type::first);
+  const auto* number = mode == kwargs.end() ? nullptr : mode->second.as<std::int64_t>();
+  return number != nullptr && *number >= 2 && *number <= 4;
 }
 
 SkipReason reason_of(const Error& error) {
@@ -122,6 +132,10 @@ class Builder {
     for (const auto& [key, item] : values) {
       // A generator's state is not recorded; the default one is seeded before each run.
       if (key == "generator") continue;
+      if (adjustment_.causal_mask && key == "atten_mask" && is_compressed_mask(item, values)) {
+        dict.emplace_back(key, PyValue{at::ones({2048, 2048}, at::kBool).triu(1)});
+        continue;
+      }
       OrSkip<PyValue> built = value(item, fmt::format("{}.{}", path, key));
       if (!built) return std::unexpected(built.error());
       dict.emplace_back(key, *std::move(built));

@@ -161,13 +161,16 @@ class Attention {
       mask_ = shared ? mask_->unsqueeze(0) : mask_->view({batch_, heads_, -1, source});
     }
     const std::int64_t depth = width_ / heads_;
+    const PyValue mask = mask_ ? PyValue{*mask_} : PyValue{dump::None{}};
+    const PyValue attended = call_aten("scaled_dot_product_attention",
+                                       {{{states_.q.view({batch_, heads_, target_, depth})},
+                                         {states_.k.view({batch_, heads_, source, depth})},
+                                         {states_.v.view({batch_, heads_, source, depth})},
+                                         mask,
+                                         {dropout()},
+                                         {causal_}}});
     const at::Tensor output =
-        at::scaled_dot_product_attention(states_.q.view({batch_, heads_, target_, depth}),
-                                         states_.k.view({batch_, heads_, source, depth}),
-                                         states_.v.view({batch_, heads_, source, depth}), mask_,
-                                         dropout(), causal_)
-            .permute({2, 0, 1, 3})
-            .reshape({batch_ * target_, width_});
+        attended.as<at::Tensor>()->permute({2, 0, 1, 3}).reshape({batch_ * target_, width_});
     return {PyList{{joined(output)}, {dump::None{}}}};
   }
 

@@ -98,7 +98,7 @@ class Execution {
   }
 
   RunOptions run_options(bool on_device) const {
-    RunOptions run{options_.arguments.seed, with_grad_, {}, at::kCPU};
+    RunOptions run{options_.arguments.seed, {}, at::kCPU};
     if (on_device) {
       run.autocast = precision_.autocast;
       run.device = options_.device;

@@ -47,7 +47,6 @@ ParameterKind kind_of(const c10::TypePtr& type) {
     case TypeKind::SymFloatType:
       return ParameterKind::kFloat;
     case TypeKind::BoolType:
-    case TypeKind::SymBoolType:
       return ParameterKind::kBool;
     case TypeKind::StringType:
       return ParameterKind::kText;
@@ -63,12 +62,16 @@ ParameterKind kind_of(const c10::TypePtr& type) {
       return ParameterKind::kGenerator;
     case TypeKind::ListType:
       return list_kind(type->castRaw<c10::ListType>()->getElementType());
-    default:
-      return ParameterKind::kOther;
+    default:  // SymBool came later than the others
+      return type->str() == "SymBool" ? ParameterKind::kBool : ParameterKind::kOther;
   }
 }
 
-Parameter parameter_of(const c10::Argument& argument) {
+// Python's bindings cannot read the default of `reduction`, "at::Reduction::Mean", and take 0
+// (none).
+constexpr std::string_view kMisreadDefault = "reduction";
+
+Parameter parameter_of(const c10::Argument& argument, Style style) {
   Parameter parameter;
   parameter.name = argument.name();
   c10::TypePtr type = argument.real_type();
@@ -81,6 +84,9 @@ Parameter parameter_of(const c10::Argument& argument) {
   parameter.is_out = argument.is_out();
   parameter.list_size = static_cast<std::size_t>(argument.N().value_or(0));
   parameter.default_value = argument.default_value();
+  if (style != Style::kOperator && parameter.name == kMisreadDefault && parameter.default_value) {
+    parameter.default_value = c10::IValue(0);
+  }
   return parameter;
 }
 
@@ -221,7 +227,7 @@ c10::optional<Overload> overload_of(const c10::OperatorHandle& op, Style style) 
   bool has_self = false;
   for (const c10::Argument& argument : op.schema().arguments()) {
     const std::size_t i = overload.parameters.size();
-    const Parameter& parameter = overload.parameters.emplace_back(parameter_of(argument));
+    const Parameter& parameter = overload.parameters.emplace_back(parameter_of(argument, style));
     overload.defaults.push_back(parameter.default_value.value_or(c10::IValue()));
     if (parameter.is_out) {
       overload.outs.push_back(i);
@@ -272,7 +278,14 @@ OverloadSet find_overloads(std::string_view name, Style style, std::string_view 
     if (auto found = overload_of(*op, style)) set.overloads.push_back(*std::move(found));
   }
   sort_as_python(set.overloads);
-  if (style != Style::kOperator) append_deprecated(set);
+  if (style != Style::kOperator) {
+    append_deprecated(set);
+  } else {
+    // torch.ops tries them as they are registered: the one without a name first.
+    std::ranges::stable_partition(set.overloads, [](const Overload& candidate) {
+      return candidate.op.schema().overload_name().empty();
+    });
+  }
   return set;
 }
 

@@ -117,7 +117,8 @@ at::ScalarType Precision::raised(at::ScalarType type) const {
     case at::kComplexFloat:
       return target == at::kDouble ? at::kComplexDouble : type;
     default:
-      return at::isFloat8Type(type) ? at::kFloat : type;
+      const auto dtype = libtorch::dtype_of(type);
+      return dtype && is_float8(*dtype) ? at::kFloat : type;
   }
 }
 

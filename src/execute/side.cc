@@ -1,9 +1,8 @@
 #include "execute/side.h"
 
-#include <new>
-
 #include <fmt/format.h>
 
+#include "execute/caught.h"
 #include "execute/tree.h"
 #include "libtorch/autocast.h"
 
@@ -50,30 +49,6 @@ void seed_generator(at::Device device, std::uint64_t seed) {
   generator.set_current_seed(seed);
 }
 
-bool is_out_of_memory(const c10::Error& error) {
-  const std::string_view text = error.what_without_backtrace();
-  return text.find("can't allocate memory") != std::string_view::npos ||
-         text.find("not enough memory") != std::string_view::npos ||
-         text.find("out of memory") != std::string_view::npos;
-}
-
-// LibTorch throws; here it becomes a reason and a text.
-template <class Run>
-auto caught(SkipReason reason, const Run& run) -> OrSkip<decltype(run())> {
-  try {
-    return run();
-  } catch (const BindError& error) {
-    return skip(SkipReason::kBind, error.what());
-  } catch (const std::bad_alloc&) {
-    return skip(SkipReason::kOutOfMemory, "out of memory");
-  } catch (const c10::Error& error) {
-    return skip(is_out_of_memory(error) ? SkipReason::kOutOfMemory : reason,
-                error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return skip(reason, error.what());
-  }
-}
-
 // The gradients that arrive are listed per output, or per tensor where outputs are nested.
 std::vector<at::Tensor> leaves_for(const PyValue& output, std::size_t arriving) {
   std::vector<at::Tensor> leaves;
@@ -114,7 +89,6 @@ Side device_side(const PyCall& call, at::Device device, bool with_grad) {
 OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& options,
                             SkipReason reason) {
   return caught(reason, [&] {
-    const at::AutoGradMode grad_mode(options.with_grad);
     std::optional<libtorch::AutocastScope> autocast;
     if (options.autocast) autocast.emplace(options.device.type(), *options.autocast);
     seed_generator(at::kCPU, options.seed);

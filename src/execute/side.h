@@ -28,7 +28,6 @@ Side device_side(const PyCall& call, at::Device device, bool with_grad);
 
 struct RunOptions {
   std::uint64_t seed = 0;
-  bool with_grad = false;
   c10::optional<at::ScalarType> autocast;
   at::Device device = at::kCPU;
 };

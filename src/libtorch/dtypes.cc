@@ -66,6 +66,14 @@ at::Tensor copy_of(const Tensor& tensor) {
   return copy;
 }
 
+at::Tensor plain(const at::Tensor& tensor) {
+  at::Tensor plain = tensor.detach();
+  if (plain._is_zerotensor()) return at::zeros(plain.sizes(), plain.options().device(at::kCPU));
+  if (plain.layout() != at::kStrided) plain = plain.to_dense();
+  if (plain.is_quantized()) plain = plain.dequantize();
+  return plain.cpu().resolve_conj().resolve_neg().contiguous();
+}
+
 TensorView view_of(const at::Tensor& tensor) {
   const auto* bytes = static_cast<const std::byte*>(tensor.data_ptr());
   return {*dtype_of(tensor.scalar_type()),

@@ -19,6 +19,9 @@ std::string text(at::ScalarType type);
 // A copy in LibTorch's own memory. REQUIRES: scalar_type(tensor.dtype).
 at::Tensor copy_of(const Tensor& tensor);
 
+// The elements alone: detached, dense, on the CPU, in row-major order. Throws what LibTorch throws.
+at::Tensor plain(const at::Tensor& tensor);
+
 // REQUIRES: on the CPU, contiguous, strided, of a dtype we know; outlives the view.
 TensorView view_of(const at::Tensor& tensor);
 
