@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "execute/api.h"
+#include "execute/caught.h"
 #include "execute/precision.h"
 #include "execute/recorded_gradients.h"
 #include "execute/side.h"
@@ -75,8 +76,12 @@ class Execution {
       : record_(record), name_(name), api_(api), options_(options) {}
 
   OrSkip<CallOutcome> run() {
-    OrSkip<Arguments> arguments =
-        arguments::build_arguments(record_, name_.bare_name, options_.arguments);
+    // A record can ask for more memory than there is.
+    OrSkip<OrSkip<Arguments>> built = caught(SkipReason::kBenchFailed, [&] {
+      return arguments::build_arguments(record_, name_.bare_name, options_.arguments);
+    });
+    if (!built) return std::unexpected(built.error());
+    OrSkip<Arguments>& arguments = *built;
     if (!arguments) return std::unexpected(arguments.error());
     outcome_.arguments = *std::move(arguments);
     precision_ = precision_of(outcome_.arguments.call, record_, name_.bare_name);
