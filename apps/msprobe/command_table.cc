@@ -18,6 +18,10 @@ constexpr Command kCommands[] = {
      "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --profile reference --titles zh\n"
      "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --standards my.yaml --json\n",
      &declare_api_precision_compare},
+    {"merge_checks", "Join the shards of one check (--shard K/N) to the result of one machine.",
+     "  msprobe acc_check -api_info dump.json --shard 2/5 -o shard2\n"
+     "  msprobe merge_checks shard1 shard2 shard3 shard4 shard5 -o out\n",
+     &declare_merge_checks},
     {"metrics", "Every metric of one pair of tensors, and the verdict an API's standard gives it.",
      "  msprobe metrics bench.npy device.npy\n"
      "  msprobe metrics bench.npy device.npy --device-dtype bfloat16 --api matmul\n"

@@ -22,6 +22,10 @@ void declare_verdict_options(CLI::App& command, VerdictOptions& options) {
       ->check(CLI::IsMember({"documented", "reference"}));
   command.add_option("--standards", options.standards_file,
                      "YAML with your own standards per API, dtype or device (docs/standards.md)");
+  declare_fail_on(command, options);
+}
+
+void declare_fail_on(CLI::App& command, VerdictOptions& options) {
   command
       .add_option("--fail-on", options.fail_on,
                   "which verdicts make the exit status 1: error (default) or warning")

@@ -30,6 +30,9 @@ struct VerdictOptions {
 // Declares --profile, --standards and --fail-on.
 void declare_verdict_options(CLI::App& command, VerdictOptions& options);
 
+// Declares --fail-on alone.
+void declare_fail_on(CLI::App& command, VerdictOptions& options);
+
 // How the CSVs are written.
 struct OutputOptions {
   report::Titles titles = report::Titles::kEnglish;

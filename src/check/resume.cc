@@ -205,6 +205,21 @@ Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expect
   return salvager.end(show);
 }
 
+Result<void> read_result_rows(const fs::path& path, std::string_view text, std::string_view header,
+                              const std::function<void(const judge::ResultRow&)>& show) {
+  const Result<std::size_t> start = check_header(text, header, path);
+  if (!start) return propagate(start);
+  WholeRows rows(text, *start, path);
+  while (rows.next()) {
+    const Result<judge::ResultRow> row = read_result_row(rows, path);
+    if (!row) return propagate(row);
+    show(*row);
+  }
+  if (rows.end() == text.size()) return {};
+  return fail(ErrorKind::kFormat,
+              fmt::format("{}: line {}: a torn row", path.string(), rows.line()));
+}
+
 Result<CsvPaths> paths_to_resume(const fs::path& result_csv) {
   const auto checked = check_input_file(result_csv, {.suffix = ".csv", .writable = true});
   if (!checked) return propagate(checked);

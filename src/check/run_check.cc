@@ -62,7 +62,8 @@ Result<Recorded> read_dump(const CheckOptions& options) {
   Result<Plan> plan = plan_calls(*dump, {.white_list = options.config.white_list,
                                          .black_list = options.config.black_list,
                                          .only = options.only,
-                                         .drop_repeats = options.drop_repeats});
+                                         .drop_repeats = options.drop_repeats,
+                                         .shard = options.shard});
   if (!plan) return propagate(plan);
   if (options.drop_repeats) {
     options.say(Level::kInfo,
@@ -109,7 +110,7 @@ Result<Journal> open_journal(const CheckOptions& options, const Recorded& record
   const JournalOptions journal{
       {report::csv_header(report::result_columns(), options.titles),
        report::csv_header(report::detail_columns(options.profile), options.titles)},
-      facts_of(options, recorded.dump, engine),
+      facts_of(options, recorded.dump, recorded.plan, engine),
       options.pair_per_device ? options.devices : std::vector<std::string>{}};
   if (!options.resume) return Journal::create(options.out_directory, options.timestamp, journal);
   const ExpectedRows expected{
@@ -159,6 +160,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.coverage.recorded = plan.recorded;
   outcome.coverage.repeats = plan.repeats;
   outcome.coverage.not_selected = plan.not_selected;
+  outcome.coverage.other_shards = plan.other_shards;
 
   Result<std::optional<ReadyEngine>> engine = first_engine(options, std::move(*started));
   if (!engine) return propagate(engine);

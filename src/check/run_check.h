@@ -13,6 +13,7 @@
 #include "check/coverage.h"
 #include "check/csv_pair.h"
 #include "check/dispatch.h"
+#include "check/shard.h"
 #include "core/log.h"
 #include "core/result.h"
 #include "judge/detail_row.h"
@@ -28,6 +29,7 @@ struct CheckOptions {
   Config config;
   std::vector<std::string> only;
   bool drop_repeats = false;
+  Shard shard;
   bool save_error_data = false;
   bool jit_compile = false;
 
