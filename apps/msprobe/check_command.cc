@@ -144,6 +144,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.rerun_command = rerun_command(arguments);
   options.workers = arguments.workers;
   options.pair_per_device = arguments.pair_per_device;
+  options.hosts = arguments.hosts;
   options.device_library = arguments.device_library;
   options.seed = arguments.seed;
   options.threads = arguments.threads;

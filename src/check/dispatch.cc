@@ -154,7 +154,7 @@ Result<void> Dispatcher::fill_places() {
 }
 
 Result<void> Dispatcher::start(Place& place) {
-  Result<EngineProcess> process = EngineProcess::start(place.worker->command);
+  Result<EngineProcess> process = place.worker->start();
   if (!process) return propagate(process);
   place.process = std::make_unique<EngineProcess>(std::move(*process));
   place.state = EngineState::kStarting;

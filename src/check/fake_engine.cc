@@ -36,12 +36,18 @@ measure::MeasuredLeaf value_leaf(std::string bench, std::string device) {
   return leaf;
 }
 
+// As a kernel does it, not as a sanitizer reports it.
+void crash() {
+  ::signal(SIGSEGV, SIG_DFL);
+  ::raise(SIGSEGV);
+}
+
 void misbehave(const std::string& what, const fs::path& mark) {
   if (what == "crash_once" && !fs::exists(mark)) {
     std::ofstream(mark) << "crashed";
-    ::raise(SIGSEGV);
+    crash();
   }
-  if (what == "crash") ::raise(SIGSEGV);
+  if (what == "crash") crash();
   if (what == "kill") ::raise(SIGKILL);
   if (what == "exit") std::_Exit(3);
   if (what == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
@@ -73,6 +79,7 @@ int serve(const fs::path& directory, const std::string& device) {
     (void)write_all(STDOUT_FILENO, encode(Fatal{"no device none:0; there are: cpu"}));
     return 1;
   }
+  std::ofstream(directory / "pid") << ::getpid();
   (void)write_all(STDOUT_FILENO,
                   encode(Hello{.torch_version = "fake", .device = device, .devices = {device}}));
   FrameReader reader;
