@@ -29,7 +29,7 @@ constexpr milliseconds kTick(100);  // progress, memory
 constexpr milliseconds kFlushEvery(50);
 constexpr double kElementsPerLimit = 1e8;  // as many elements again, as much time again
 // An engine holds further calls ready while those it has cost less than this together.
-constexpr double kPipelinedCost = 2e6;
+constexpr double kPipelinedCost = 1e7;
 constexpr std::size_t kPipelinedCalls = 16;
 // A call that brings an engine down is tried once more, in a fresh one, before it is blamed.
 // SIGKILL comes from outside (an operator, the kernel short of memory), so it counts less.

@@ -57,10 +57,19 @@ void misbehave(const std::string& what, const fs::path& mark) {
   if (what == "swell") kept.emplace_back(std::size_t{200} << 20, 'x');
 }
 
+// "sleep" takes a nanosecond for each element of its first shape.
+void sleep_for_shape(std::string_view json) {
+  const std::size_t shape = json.find("\"shape\": [");
+  if (shape == std::string_view::npos) return;
+  const long long nanoseconds = std::atoll(json.data() + json.find('[', shape) + 1);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+}
+
 CallResponse answer(const CallRequest& request, const fs::path& directory) {
   const auto name = parse_api_name(request.full_name);
   const std::string what(name ? name->bare_name : "");
   misbehave(what, directory / request.full_name);
+  if (what == "sleep") sleep_for_shape(request.forward_json);
   std::ofstream(directory / "calls.log", std::ios::app)
       << fmt::format("{} {} {}\n", request.full_name, ::getpid(), request.save_directory);
   CallResponse response;
