@@ -6,6 +6,7 @@
 #define MSPROBE_MEASURE_HALF_GROUP_INL_H_
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -37,6 +38,7 @@ struct HalfLimits {
   explicit HalfLimits(const Pair& pair)
       : eps(set_float(pair.format.eps)),
         smallest_normal(set_float(pair.format.device.smallest_normal)),
+        highest(set_float(std::min(pair.format.device.overflow, 0x1p60))),
         overflow(hn::Set(Floats(), float_above(pair.format.device.overflow))),
         infinite_from(set_float(pair.format.infinite_from)),
         rounding(half_rounding(pair)),
@@ -67,6 +69,7 @@ struct HalfLimits {
 
   Float eps;
   Float smallest_normal;
+  Float highest;  // from here on, |B| is not finite as the device's dtype, or U is out of range
   Float overflow;
   Float infinite_from;
   Float rounding;
@@ -93,11 +96,13 @@ struct HalfGroup {
     const Float relative = hn::Div(error, hn::Add(magnitude, limits.eps));
     const Float power = hn::Max(power_of_two_below(magnitude), limits.smallest_normal);
     const Float infinity = hn::Inf(Floats());
-    const FloatMask finite =
-        hn::And(hn::Lt(hn::Abs(device), infinity), hn::Lt(magnitude, limits.overflow));
+    FloatMask finite =
+        hn::And(hn::Lt(hn::Abs(device), infinity), hn::Lt(magnitude, limits.highest));
     Float cast = Traits::kRounds ? round_bench(bench, power, limits.rounding) : bench;
     Float units = ulp_error(error, power, limits.ulp_scale);
     if (HWY_UNLIKELY(!hn::AllTrue(Floats(), finite))) {
+      open_if(hn::And(hn::Ge(magnitude, limits.highest), hn::Lt(magnitude, limits.overflow)));
+      finite = hn::And(hn::Lt(hn::Abs(device), infinity), hn::Lt(magnitude, limits.overflow));
       add_not_finite(limits, device, bench, finite);
       cast =
           hn::IfThenElse(hn::Ge(magnitude, limits.overflow), hn::CopySign(infinity, bench), cast);
