@@ -77,7 +77,8 @@ class CleanHalves {
     const std::uint64_t level = signs_.second();
     const std::uint64_t above = count - level - below;
     tally.balance = static_cast<std::int64_t>(above) - static_cast<std::int64_t>(below);
-    tally.different = count - (Traits::kRounds ? equal_.first() : level);
+    const auto equal = static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(Words(), equal_)));
+    tally.different = count - (Traits::kRounds ? equal : level);
     return tally;
   }
 
@@ -119,8 +120,7 @@ class CleanHalves {
       const Float shift = hn::Mul(power, rounding_);
       const Word off = bits(hn::Sub(device, hn::Sub(hn::Add(bench, shift), shift)));
       signs_.add(Words(), hn::Gt(zero, off), hn::Eq(off, zero));
-      const auto equal = hn::Eq(bits(device), bits(bench));
-      equal_.add(Words(), equal, equal);
+      equal_ = hn::Sub(equal_, hn::VecFromMask(Words(), hn::Eq(bits(device), bits(bench))));
     } else {
       const Word off = bits(difference);
       signs_.add(Words(), hn::Gt(zero, off), hn::Eq(off, zero));
@@ -142,9 +142,9 @@ class CleanHalves {
   FloatSum ulp_sum_;
   Float error_max_ = hn::Zero(Floats());
   Float ulp_max_ = hn::Zero(Floats());
-  TwoCounters<Floats> within_;  // R below 0.001 and 0.0001
-  TwoCounters<Floats> signs_;   // D below B', D equal to B'
-  TwoCounters<Floats> equal_;   // D equal to B, where B is rounded
+  TwoCounters<Floats> within_;      // R below 0.001 and 0.0001
+  TwoCounters<Floats> signs_;       // D below B', D equal to B'
+  Word equal_ = hn::Zero(Words());  // D equal to B, where B is rounded
 };
 
 }  // namespace msprobe::measure::HWY_NAMESPACE
