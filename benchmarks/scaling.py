@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How well many engines share a skewed list of calls: efficiency at 8 workers, and at 4 MPI ranks with 2 engines each.
 
-usage: scaling.py BUILD_DIR [--calls 3000] [--seconds 40] [--repeats 5]
+usage: scaling.py BUILD_DIR [--calls 10000] [--seconds 40] [--repeats 5]
 
 The calls sleep (in the fake engine of the unit tests, a process like any engine), so the figures tell of the queue, not of the
-machine's cores. A call's sleep is drawn from a log-normal distribution and stands in its shape (a nanosecond an element), where the queue sees it as cost.
+machine's cores. A call's sleep is drawn from a log-normal distribution, four times as long in the last quarter of the list, and
+stands in its shape (a nanosecond an element), where the queue sees it as cost.
 efficiency = sum of all sleeps / (engines * (seconds - start-up)); start-up is the time of the same run with one call that does
 not sleep. Beside it: a static split in equal numbers of calls, for which the slowest part decides (computed from the list).
 """
@@ -13,7 +14,7 @@ import argparse, json, os, random, statistics, subprocess, sys, tempfile, time
 
 def skewed(calls, seconds):
     numbers = random.Random(1)
-    weights = [numbers.lognormvariate(0, 1.5) for _ in range(calls)]
+    weights = [numbers.lognormvariate(0, 1.5) * (4 if 4 * i >= 3 * calls else 1) for i in range(calls)]
     total = sum(weights)
     return [int(weight / total * seconds * 1e9) for weight in weights]
 
@@ -38,7 +39,7 @@ def seconds_of(command, dump, scratch):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--calls", type=int, default=3000)
+    parser.add_argument("--calls", type=int, default=10000)
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
