@@ -149,6 +149,14 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   return call;
 }
 
+void add_findings(strict::Findings findings, measure::MeasuredCall& call) {
+  const auto add = [](std::vector<StrictFinding>& found, std::vector<MeasuredLeaf>& leaves) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].strict = std::move(found[i]);
+  };
+  add(findings.forward, call.forward);
+  add(findings.backward, call.backward);
+}
+
 measure::MeasuredCall skipped_call(const std::string& full_name, Skip why) {
   measure::MeasuredCall call;
   call.full_name = full_name;

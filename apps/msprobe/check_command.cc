@@ -103,6 +103,10 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   if (arguments.api_info.empty()) {
     return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
   }
+  if (arguments.verdict.fail_on == "strict" &&
+      arguments.verdict.profile == judge::Profile::kReference) {
+    return fail(ErrorKind::kUsage, "--fail-on strict: profile reference has no strict status");
+  }
   const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
   if (!dump) return propagate(dump);
   options.dump = *dump;
@@ -162,6 +166,11 @@ std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) 
   json.key("recorded").value(coverage.recorded).key("checked").value(coverage.checked());
   json.key("passed").value(coverage.passed).key("warned").value(coverage.warned);
   json.key("failed").value(coverage.failed).key("lost").value(coverage.lost);
+  if (coverage.has_strict()) {
+    json.key("strict").begin_object();
+    json.key("passed").value(coverage.strict_passed).key("warned").value(coverage.strict_warned);
+    json.key("failed").value(coverage.strict_failed).end_object();
+  }
   json.key("skipped").begin_object();
   for (const auto& [reason, calls] : coverage.skipped) json.key(reason).value(calls);
   json.end_object();
@@ -174,9 +183,14 @@ std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) 
   return json.text();
 }
 
-ExitStatus status_of(const check::CheckOutcome& outcome, bool fail_on_warning) {
+check::FailOn fail_on(const VerdictOptions& verdict) {
+  if (verdict.fail_on == "strict") return check::FailOn::kStrict;
+  return verdict.fail_on_warning() ? check::FailOn::kWarning : check::FailOn::kError;
+}
+
+ExitStatus status_of(const check::CheckOutcome& outcome, check::FailOn fail_on) {
   if (outcome.interrupted) return kCannot;
-  switch (check::status_of(outcome.coverage, fail_on_warning)) {
+  switch (check::status_of(outcome.coverage, fail_on)) {
     case check::CheckStatus::kPassed:
       return kPassed;
     case check::CheckStatus::kFailed:
@@ -247,7 +261,7 @@ void declare_check_options(CLI::App& command, CheckArguments& arguments) {
   command.add_option("--device-lib", arguments.device_library,
                      "library of an out-of-tree backend, loaded by the engine");
   command.add_flag("--json", arguments.json, "print the summary as JSON");
-  declare_verdict_options(command, arguments.verdict);
+  declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
 }
 
@@ -270,7 +284,7 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
 
 ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
                         bool json) {
-  const ExitStatus status = status_of(outcome, verdict.fail_on_warning());
+  const ExitStatus status = status_of(outcome, fail_on(verdict));
   say_end(outcome, status);
   fmt::print("{}\n", json ? json_summary(outcome, status) : check::coverage_line(outcome.coverage));
   return status;

@@ -45,7 +45,7 @@ Run declare_merge_checks(CLI::App& command) {
       ->required();
   command.add_option("-o,--out_path", arguments->out, "directory for the two CSVs")
       ->capture_default_str();
-  declare_fail_on(command, arguments->verdict);
+  declare_fail_on(command, arguments->verdict, true);
   command.add_flag("--json", arguments->json, "print the summary as JSON");
   return [arguments] { return run(*arguments); };
 }

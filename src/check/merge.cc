@@ -166,15 +166,9 @@ Result<void> append_part(const Part& part, const CsvHeaders& headers, Journal& j
   const Result<FileBytes> details = load_file(part.paths.details);
   if (!details) return propagate(details);
   const Result<void> rows =
-      read_result_rows(part.paths.result, result->text(), headers.result,
-                       [&](const judge::ResultRow& row) { coverage.add(row); });
+      read_finished({part.paths, result->text(), details->text(), headers, true},
+                    [&](const judge::ResultRow& row) { coverage.add(row); });
   if (!rows) return rows;
-  if (!details->text().starts_with(headers.details)) {
-    return fail(ErrorKind::kUsage,
-                fmt::format("{}: its columns are not those of this msprobe; merge with the one "
-                            "that made it",
-                            part.paths.details.string()));
-  }
   journal.add(details->text().substr(headers.details.size()),
               result->text().substr(headers.result.size()), 0);
   return journal.flush();

@@ -123,6 +123,7 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
     run.data_directory = (options.dump.parent_path() / "dump_tensor_data").string();
   }
   run.seed = options.seed;
+  run.strict = options.profile == judge::Profile::kDocumented;
   run.arithmetic = options.profile == judge::Profile::kDocumented ? measure::Arithmetic::kDocumented
                                                                   : measure::Arithmetic::kReference;
   for (std::size_t i = 0; i < run.thresholds.size(); ++i) {

@@ -36,11 +36,15 @@ Side side_of(const PyCall& call, bool with_grad, const Change& change) {
   return side;
 }
 
-at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision) {
+at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision,
+                       const TensorChange& change) {
   at::Tensor copy = tensor.detach();
   const at::ScalarType type = copy.scalar_type();
   if (precision.round_inputs && type == at::kFloat) copy = copy.to(*precision.autocast);
-  return copy.to(precision.raised(type), /*non_blocking=*/false, /*copy=*/true);
+  const at::ScalarType recorded = copy.scalar_type();
+  copy = copy.to(precision.raised(type), /*non_blocking=*/false, /*copy=*/true);
+  const bool floats = at::isFloatingType(recorded) || at::isComplexType(recorded);
+  return change && floats ? change(copy, recorded) : copy;
 }
 
 void seed_generator(at::Device device, std::uint64_t seed) {
@@ -70,9 +74,11 @@ at::Tensor as_weight(const at::Tensor& gradient, const at::Tensor& output) {
 
 }  // namespace
 
-Side bench_side(const PyCall& call, const Precision& precision, bool with_grad) {
+Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
+                const TensorChange& change) {
   return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
-    if (const auto* tensor = leaf.as<at::Tensor>()) return {raised_copy(*tensor, precision)};
+    if (const auto* tensor = leaf.as<at::Tensor>())
+      return {raised_copy(*tensor, precision, change)};
     if (const auto* dtype = leaf.as<at::ScalarType>()) return {precision.raised(*dtype)};
     return leaf;
   });

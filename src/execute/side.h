@@ -1,6 +1,7 @@
 // One side of a call: its own copy of the arguments, run forward and backward.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,8 +22,12 @@ struct Side {
   std::vector<Input> inputs;  // every tensor: positional ones depth first, then keyword ones
 };
 
-// Copies in raised precision, rounded first where autocast would round.
-Side bench_side(const PyCall& call, const Precision& precision, bool with_grad);
+// What becomes of a floating tensor in raised precision; `recorded`: the dtype it was rounded to.
+using TensorChange = std::function<at::Tensor(const at::Tensor& raised, at::ScalarType recorded)>;
+
+// Copies in raised precision, rounded first where autocast would round, changed where asked for.
+Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
+                const TensorChange& change = {});
 // As recorded, on `device`. On the CPU the tensors are those of `call` itself, not copies.
 Side device_side(const PyCall& call, at::Device device, bool with_grad);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/skip.h"
+#include "core/strict.h"
 #include "core/tensor.h"
 #include "measure/metrics.h"
 
@@ -49,6 +50,7 @@ struct MeasuredLeaf {
   std::string device_text;
   bool of_keyword = false;  // the gradient of a keyword argument
   std::optional<DropoutFacts> dropout;
+  std::optional<StrictFinding> strict;  // where it was asked for
 };
 
 struct MeasuredCall {
