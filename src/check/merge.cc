@@ -94,7 +94,9 @@ Result<std::vector<Part>> read_parts(const std::vector<fs::path>& directories) {
       parts.push_back(std::move(*part));
     }
   }
-  std::ranges::stable_sort(parts, {}, [](const Part& part) { return part.shard.number; });
+  std::ranges::sort(parts, {}, [](const Part& part) {
+    return std::pair(part.shard.number, part.run_path.native());
+  });
   return parts;
 }
 
