@@ -30,6 +30,7 @@ CallResponse sample_response() {
   response.call.forward = {leaf, MeasuredLeaf{}};
   response.call.backward_skip = {SkipReason::kOutArgument, "out"};
   response.call.note = "note";
+  response.call.backward_note = "backward";
   return response;
 }
 
@@ -66,6 +67,7 @@ TEST(Wire, ResponseComesBackAsItWas) {
   EXPECT_FALSE(back->call.forward[1].strict);
   EXPECT_EQ(back->call.backward_skip->text, "out");
   EXPECT_EQ(back->call.note, "note");
+  EXPECT_EQ(back->call.backward_note, "backward");
 }
 
 TEST(Wire, OtherMessagesComeBackAsTheyWere) {
