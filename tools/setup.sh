@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the project needs, by package name, where it is missing.
 #
-#   tools/setup.sh          what the program needs to be built and run
-#   tools/setup.sh --dev    also what the tests, the sanitizers, the fuzzers and the linters need
+#   tools/setup.sh               what the program needs to be built and run
+#   tools/setup.sh --dev         also what the tests, the sanitizers, the fuzzers and the linters need
+#   tools/setup.sh --torch113    also what the tests need on Debian's LibTorch 1.13, without a PyTorch of Python
 #
 # Needs root or sudo for Debian's packages; without them it says what is missing and ends with status 2.
 # PyTorch: the one of the user's python3 is used where there is one; else a virtual environment .venv with
@@ -12,11 +13,14 @@ cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev
                 libsimdjson-dev libhwy-dev zlib1g-dev python3 python3-venv)
-dev_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace)
+dev_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace)
 torch_version=2.13.0
 
 packages=("${build_packages[@]}")
-[ "${1:-}" = "--dev" ] && packages+=("${dev_packages[@]}")
+case "${1:-}" in
+  --dev) packages+=("${dev_packages[@]}") ;;
+  --torch113) packages+=(libgtest-dev libgmock-dev libtorch-dev); MSPROBE_NO_TORCH=1 ;;
+esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 

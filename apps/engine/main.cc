@@ -9,6 +9,7 @@
 #include "check/wire.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
+#include "libtorch/mend.h"
 #include "replay.h"
 #include "serve.h"
 
@@ -94,5 +95,6 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   at::set_num_threads(options.threads);
   libtorch::make_errors_short();
+  libtorch::mend_kernels();
   return options.replay.empty() ? serve(options) : replay(options);
 }

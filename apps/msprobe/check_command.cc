@@ -138,6 +138,9 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   }
   options.only = arguments.only;
   options.drop_repeats = arguments.filter_api;
+  const Result<check::Shard> shard = check::parse_shard(arguments.shard);
+  if (!shard) return propagate(shard);
+  options.shard = *shard;
   options.save_error_data = arguments.save_error_data;
   options.jit_compile = arguments.jit_compile;
   options.profile = arguments.verdict.profile;
@@ -145,6 +148,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.rerun_command = rerun_command(arguments);
   options.workers = arguments.workers;
   options.pair_per_device = arguments.pair_per_device;
+  options.hosts = arguments.hosts;
   options.device_library = arguments.device_library;
   options.seed = arguments.seed;
   options.threads = arguments.threads;
@@ -171,6 +175,7 @@ std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) 
   for (const auto& [reason, calls] : coverage.skipped) json.key(reason).value(calls);
   json.end_object();
   json.key("repeats").value(coverage.repeats).key("not_selected").value(coverage.not_selected);
+  json.key("other_shards").value(coverage.other_shards);
   json.key("device").value(outcome.device).key("interrupted").value(outcome.interrupted);
   json.key("result_csv").value(outcome.paths.result.string());
   json.key("details_csv").value(outcome.paths.details.string());
@@ -238,6 +243,8 @@ void declare_check_options(CLI::App& command, CheckArguments& arguments) {
                      "config.yaml (else $MSPROBE_CONFIG, else the installed one)");
   command.add_option("--only", arguments.only, "check this call alone; may be repeated")
       ->take_all();
+  command.add_option("--shard", arguments.shard,
+                     "K/N: check only part K of N of about equal cost; merge_checks joins them");
   command.add_option("--seed", arguments.seed, "seed of generated inputs")->capture_default_str();
   command.add_option("--threads", arguments.threads, "threads inside an operator")
       ->check(CLI::Range(1, 1024))
@@ -272,10 +279,14 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   const Result<check::CheckOutcome> outcome = check::run_check(*options);
   bar.clear();
   if (!outcome) return refuse(outcome.error());
-  const ExitStatus status = status_of(*outcome, fail_on(arguments.verdict));
-  say_end(*outcome, status);
-  fmt::print("{}\n", arguments.json ? json_summary(*outcome, status)
-                                    : check::coverage_line(outcome->coverage));
+  return show_outcome(*outcome, arguments.verdict, arguments.json);
+}
+
+ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
+                        bool json) {
+  const ExitStatus status = status_of(outcome, fail_on(verdict));
+  say_end(outcome, status);
+  fmt::print("{}\n", json ? json_summary(outcome, status) : check::coverage_line(outcome.coverage));
   return status;
 }
 

@@ -22,6 +22,10 @@ void declare_verdict_options(CLI::App& command, VerdictOptions& options, bool ha
       ->check(CLI::IsMember({"documented", "reference"}));
   command.add_option("--standards", options.standards_file,
                      "YAML with your own standards per API, dtype or device (docs/standards.md)");
+  declare_fail_on(command, options, has_strict);
+}
+
+void declare_fail_on(CLI::App& command, VerdictOptions& options, bool has_strict) {
   std::vector<std::string> fail_on{"error", "warning"};
   if (has_strict) fail_on.emplace_back("strict");
   command

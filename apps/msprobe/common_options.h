@@ -30,6 +30,9 @@ struct VerdictOptions {
 // Declares --profile, --standards and --fail-on; `has_strict`: where there is a strict status.
 void declare_verdict_options(CLI::App& command, VerdictOptions& options, bool has_strict = false);
 
+// Declares --fail-on alone.
+void declare_fail_on(CLI::App& command, VerdictOptions& options, bool has_strict);
+
 // How the CSVs are written.
 struct OutputOptions {
   report::Titles titles = report::Titles::kEnglish;

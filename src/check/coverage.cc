@@ -55,6 +55,9 @@ std::string coverage_line(const Coverage& coverage) {
   if (coverage.not_selected > 0) {
     line += fmt::format("; not selected by --only {}", coverage.not_selected);
   }
+  if (coverage.other_shards > 0) {
+    line += fmt::format("; left to other shards {}", coverage.other_shards);
+  }
   if (coverage.has_strict()) {
     line += fmt::format("; strict: passed {}, warned {}, failed {}", coverage.strict_passed,
                         coverage.strict_warned, coverage.strict_failed);

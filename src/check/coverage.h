@@ -18,6 +18,7 @@ struct Coverage {
   std::size_t failed = 0;
   std::size_t repeats = 0;                               // left out by -f
   std::size_t not_selected = 0;                          // left out by --only
+  std::size_t other_shards = 0;                          // left to them by --shard
   std::map<std::string_view, std::size_t> skipped = {};  // by reason
   // By the worst strict status of each call; all 0 where it was not asked for.
   std::size_t strict_passed = 0;

@@ -222,6 +222,27 @@ Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expect
   return salvager.end(show);
 }
 
+Result<void> read_finished(const InterruptedPair& pair,
+                           const std::function<void(const judge::ResultRow&)>& show) {
+  const auto result_start = check_header(pair.result, pair.headers.result, pair.paths.result);
+  if (!result_start) return propagate(result_start);
+  const auto details_start = check_header(pair.details, pair.headers.details, pair.paths.details);
+  if (!details_start) return propagate(details_start);
+  WholeRows result(pair.result, *result_start, pair.paths.result);
+  WholeRows details(pair.details, *details_start, pair.paths.details);
+  const auto strict_cell = strict_place(pair.headers.details);
+  details.next();
+  while (result.next()) {
+    Result<judge::ResultRow> row = read_result_row(result, pair.paths.result);
+    if (!row) return propagate(row);
+    take_details(details, strict_cell, *row, true);
+    show(*row);
+  }
+  if (result.end() == pair.result.size() && details.end() == pair.details.size()) return {};
+  return fail(ErrorKind::kFormat, fmt::format("{}: line {}: not a row that a check writes",
+                                              pair.paths.result.string(), result.line()));
+}
+
 Result<CsvPaths> paths_to_resume(const fs::path& result_csv) {
   const auto checked = check_input_file(result_csv, {.suffix = ".csv", .writable = true});
   if (!checked) return propagate(checked);

@@ -1,9 +1,8 @@
 // tensor[key] and tensor[key] = value.
 #include <algorithm>
 
-#include <ATen/TensorIndexing.h>
-
 #include "execute/api.h"
+#include "libtorch/indexing.h"
 
 namespace msprobe::execute {
 namespace {
@@ -38,19 +37,17 @@ at::Tensor tensor_of(const PyList& list) {
   return flat.truth && !flat.values.empty() ? tensor.to(at::kBool) : tensor;
 }
 
-c10::optional<c10::SymInt> sym(const std::optional<std::int64_t>& value) {
-  return value ? c10::optional<c10::SymInt>(*value) : c10::nullopt;
-}
-
 TensorIndex index_of(const PyValue& key, const at::Tensor& self) {
   if (key.is_none()) return TensorIndex(at::indexing::None);
   if (key.as<dump::Ellipsis>() != nullptr) return TensorIndex(at::indexing::Ellipsis);
   if (const auto* flag = key.as<bool>()) return TensorIndex(*flag);
   if (const auto* integer = key.as<std::int64_t>()) return TensorIndex(*integer);
   if (const auto* slice = key.as<dump::Slice>()) {
-    return TensorIndex(at::indexing::Slice(sym(slice->start), sym(slice->stop), sym(slice->step)));
+    return TensorIndex(libtorch::slice(slice->start, slice->stop, slice->step));
   }
-  if (const auto* tensor = key.as<at::Tensor>()) return TensorIndex(tensor->to(self.device()));
+  if (const auto* tensor = key.as<at::Tensor>()) {
+    return TensorIndex(libtorch::index_tensor(*tensor).to(self.device()));
+  }
   if (const auto* list = key.as<PyList>()) return TensorIndex(tensor_of(*list).to(self.device()));
   throw BindError("only integers, slices, ellipsis, None, lists and tensors index a tensor");
 }

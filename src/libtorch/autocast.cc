@@ -1,14 +1,15 @@
 #include "libtorch/autocast.h"
 
 #include <ATen/autocast_mode.h>
-#include <torch/version.h>
+
+#include "libtorch/since.h"
 
 namespace msprobe::libtorch {
 namespace {
 
 bool is_half(at::ScalarType dtype) { return dtype == at::kHalf || dtype == at::kBFloat16; }
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+#if MSPROBE_TORCH_SINCE(2, 4)
 
 bool is_enabled(at::DeviceType device) { return at::autocast::is_autocast_enabled(device); }
 void enable(at::DeviceType device, bool on) { at::autocast::set_autocast_enabled(device, on); }

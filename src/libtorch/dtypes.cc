@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <torch/version.h>
+#include "libtorch/since.h"
 
 namespace msprobe::libtorch {
 namespace {
@@ -26,12 +26,12 @@ constexpr Row kRows[] = {
     {DType::kComplex32, at::kComplexHalf},
     {DType::kComplex64, at::kComplexFloat},
     {DType::kComplex128, at::kComplexDouble},
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+#if MSPROBE_TORCH_SINCE(2, 3)
     {DType::kUInt16, at::kUInt16},
     {DType::kUInt32, at::kUInt32},
     {DType::kUInt64, at::kUInt64},
 #endif
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
+#if MSPROBE_TORCH_SINCE(2, 1)
     {DType::kFloat8E4M3, at::kFloat8_e4m3fn},
     {DType::kFloat8E5M2, at::kFloat8_e5m2},
 #endif

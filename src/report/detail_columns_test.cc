@@ -110,11 +110,11 @@ TEST(TableReader, SaysWhyARowCannotBeTrusted) {
   ASSERT_TRUE(table);
   DetailRow row;
   ASSERT_TRUE(*table->next(row));
-  EXPECT_EQ(table->problem(), "f.csv: line 2: Cosine similarity: 'abc' is not a number");
+  EXPECT_EQ(table->problem(), "line 2: Cosine similarity: 'abc' is not a number");
   ASSERT_TRUE(*table->next(row));
-  EXPECT_EQ(table->problem(), "f.csv: line 3: 5 cells, the titles have 4");
+  EXPECT_EQ(table->problem(), "line 3: 5 cells, the titles have 4");
   ASSERT_TRUE(*table->next(row));
-  EXPECT_EQ(table->problem(), "f.csv: line 4: 2 cells, the titles have 4");
+  EXPECT_EQ(table->problem(), "line 4: 2 cells, the titles have 4");
   ASSERT_TRUE(*table->next(row));
   EXPECT_THAT(table->problem(), HasSubstr("Status: 'fine' is none of pass"));
   ASSERT_TRUE(*table->next(row));

@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "libtorch/errors.h"
+#include "libtorch/indexing.h"
+#include "libtorch/mend.h"
+
+namespace msprobe::libtorch {
+namespace {
+
+TEST(MendKernels, DotProductsOfComplexVectors) {
+  make_errors_short();
+  mend_kernels();
+  const at::Tensor steps = at::arange(1, 6);
+  for (const at::ScalarType dtype : {at::kComplexFloat, at::kComplexDouble}) {
+    const at::Tensor a = steps.to(dtype) * c10::complex<double>(1, 2);
+    const at::Tensor b = (steps + 1).to(dtype) * c10::complex<double>(3, -1);
+    EXPECT_TRUE(at::dot(a, b).equal((a * b).sum()));
+    EXPECT_TRUE(at::vdot(a, b).equal((a.conj() * b).sum()));
+    EXPECT_TRUE(at::matmul(a, b).equal((a * b).sum()));
+  }
+  const at::Tensor real = steps.to(at::kDouble);
+  EXPECT_EQ(at::dot(real, real).item<double>(), 55);
+  EXPECT_EQ(at::vdot(real, real).item<double>(), 55);
+}
+
+TEST(Slice, BoundsMayBeLeftOut) {
+  at::Tensor x = at::arange(10);
+  EXPECT_TRUE(x.index({slice(1, 9, 2)}).equal(x.slice(0, 1, 9, 2)));
+  EXPECT_TRUE(x.index({slice({}, 4, {})}).equal(x.slice(0, 0, 4)));
+  EXPECT_THROW(slice(1, 9, 0), c10::Error);
+}
+
+TEST(IndexTensor, OfEveryTypeThatNewVersionsTake) {
+  const at::Tensor x = at::arange(10);
+  const at::Tensor rows = at::tensor({3, 0}, at::kLong);
+  for (const at::ScalarType dtype : {at::kInt, at::kLong}) {
+    EXPECT_TRUE(x.index({index_tensor(rows.to(dtype))}).equal(x.index({rows})));
+  }
+  EXPECT_TRUE(x.index({index_tensor(x > 3)}).equal(x.masked_select(x > 3)));
+}
+
+}  // namespace
+}  // namespace msprobe::libtorch

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# The other end of the versions: builds the engine on Debian's LibTorch 1.13, without any PyTorch of Python, and passes its
+# tests and the bundled examples on it; a nightly job. The newest version is the one tools/test.sh takes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools/setup.sh --torch113
+cmake --preset torch113
+cmake --build --preset torch113 --target msprobe msprobe-engine aten_test arguments_test execute_test npu_test
+ctest --preset torch113 -R '^(aten|arguments|execute|npu|case|hostile)\.'
