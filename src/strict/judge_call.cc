@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -13,10 +12,12 @@
 #include "strict/bound.h"
 #include "strict/cause.h"
 #include "strict/conditioning.h"
+#include "strict/doubts.h"
 #include "strict/native_error.h"
 #include "strict/op_traits.h"
 #include "strict/random.h"
 #include "strict/unique.h"
+#include "strict/value.h"
 #include "strict/wording.h"
 
 namespace msprobe::strict {
@@ -82,21 +83,6 @@ LeafTensors bench_tensors(const CallOutcome& outcome) {
   return tensors;
 }
 
-StrictFinding judge_value(const LeafPair& leaf) {
-  if (leaf.bench.data.index() != leaf.device.data.index()) return error("values of other types");
-  const auto differs = [&]<class T>(const T* bench) {
-    return bench != nullptr && !(*bench == *leaf.device.as<T>());
-  };
-  const auto* real = leaf.bench.as<double>();
-  const bool both_nan =
-      real != nullptr && std::isnan(*real) && std::isnan(*leaf.device.as<double>());
-  const bool same =
-      both_nan ||
-      !(differs(leaf.bench.as<bool>()) || differs(real) || differs(leaf.bench.as<std::int64_t>()) ||
-        differs(leaf.bench.as<std::complex<double>>()) || differs(leaf.bench.as<std::string>()));
-  return same ? pass("equal values") : error("another value");
-}
-
 StrictFinding within(const Scan& found, const std::string& how) {
   if (found.differ == 0) return pass("equal to the rounded benchmark");
   return pass(fmt::format("{} of {} elements differ, by at most {} of the bound{}", found.differ,
@@ -146,17 +132,6 @@ class CallJudge {
   }
 
  private:
-  // Why equality would prove little.
-  static std::string doubts(const at::Tensor& device) {
-    if (device.numel() == 0) return "proves little: it is empty; ";
-    if (device.numel() == 1) return "";
-    const auto* bytes = static_cast<const char*>(device.data_ptr());
-    const std::size_t one = device.element_size();
-    if (std::memcmp(bytes, bytes + one, device.nbytes() - one) != 0) return "";
-    const bool zero = std::all_of(bytes, bytes + one, [](char byte) { return byte == 0; });
-    return zero ? "proves little: it is all zero; " : "proves little: all elements are equal; ";
-  }
-
   // What was recorded as the gradient of cross_entropy is that of its last node, the negative log
   // likelihood; the gradient of the logits follows from it.
   StrictFinding judge_last_node(const Pair& pair, const StrictFinding& otherwise) {

@@ -133,6 +133,16 @@ TEST(JudgeCall, RandomResultsAreComparedByProperty) {
   EXPECT_EQ(run.forward().status, StrictStatus::kError) << "infinite";
 }
 
+// Most elements are then kept in every draw of the benchmark.
+TEST(JudgeCall, ARareDropIsNoOutlier) {
+  RunCall run(
+      call("Functional.dropout.0", {{tensor({64, 64})}}, {{"p", {0.1}}, {"training", {true}}}));
+  const at::Tensor input = *run.outcome.arguments.call.args[0].as<at::Tensor>();
+  const at::Tensor kept = at::rand(input.sizes()) >= 0.1;
+  run.set_device(at::where(kept, input / 0.9F, at::zeros_like(input)));
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+}
+
 TEST(JudgeCall, RandomNumbersAreComparedByDistribution) {
   RunCall run(call("Torch.normal.0", {{tensor({2000}, DType::kFloat32, false, 0, 9)},
                                       {tensor({2000}, DType::kFloat32, false, 1, 2)}}));

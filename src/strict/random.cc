@@ -17,6 +17,9 @@ constexpr int kDraws = 12;
 constexpr std::uint64_t kFirstSeed = 0x5eed;
 // Student's t with 11 degrees of freedom exceeds this once in 10^7.
 constexpr double kDeviations = 12;
+// Draws within so many eps of each other are equal.
+constexpr double kAlike = 16;
+constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
 
 StrictFinding wrong(std::string reason) {
   return {StrictStatus::kError, "random: " + std::move(reason), ""};
@@ -54,7 +57,7 @@ std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at
   const std::int64_t numel = device.numel();
   const at::Tensor all = draws.flatten().nan_to_num(0, 0, 0);
   const at::Tensor sample =
-      all.slice(0, 0, std::nullopt, std::max<std::int64_t>(1, all.numel() >> 16));
+      all.slice(0, 0, c10::nullopt, std::max<std::int64_t>(1, all.numel() >> 16));
   const double center = sample.median().item<double>();
   const double width = std::max((sample - center).abs().mean().item<double>(), 1e-300);
   const auto standard = [&](const at::Tensor& values) { return (values - center) / width; };
@@ -66,8 +69,10 @@ std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at
     const at::Tensor mean = (sum - left_out) / (kDraws - 1);
     const at::Tensor variance =
         ((squares - left_out.square()) / (kDraws - 1) - mean.square()).clamp_min(0);
-    const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-12 * mean.abs() + 1e-300);
-    return at::where(variance > 0, z, at::zeros_like(z));
+    // Others that are all alike differ from the device by its rounding: that is no width.
+    const at::Tensor alike = (kAlike * std::max(eps, kLeastEps) * mean).square();
+    const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-300);
+    return at::where(variance > alike, z, at::zeros_like(z));
   };
   const at::Tensor drawn = against_others(draws, draws);
   const at::Tensor seen = against_others(device, draws[0]);
