@@ -118,6 +118,14 @@ std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
   return rows;
 }
 
+// The public tool has nothing of the kind: profile documented only.
+void add_note(std::vector<DetailRow>& rows, std::string_view note, const Rules& rules) {
+  if (note.empty() || rows.empty() || rules.profile != Profile::kDocumented) return;
+  std::string& message = rows.front().message;
+  if (!message.empty() && !message.ends_with('\n')) message += '\n';
+  message += note;
+}
+
 // Rows that do not pass carry the command that runs their call alone.
 void add_rerun(std::vector<DetailRow>& rows, std::string_view full_name, const Rules& rules) {
   if (rules.profile != Profile::kDocumented || rules.rerun_command.empty()) return;
@@ -163,6 +171,8 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name, cons
     backward = {judge::reason_row(fmt::format("{}.backward.output.0", full_name), Verdict::kSkip,
                                   skip_message(*call.backward_skip))};
   }
+  add_note(judged.details, call.note, rules);
+  add_note(backward, call.backward_note, rules);
   judged.result = judge::conclude(full_name, judged.details, backward, rules.profile,
                                   call.backward_skip.has_value());
   if (has_no_details(full_name, rules.profile)) {

@@ -110,6 +110,19 @@ TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.backward.output.0 SKIP"));
 }
 
+TEST(JudgedCall, NotesStandInTheFirstRowOfTheirDirection) {
+  MeasuredCall call;
+  call.forward = {value("0", "1", "1"), value("1", "1", "1")};
+  call.backward = {floats(4, 1e-9)};
+  call.note = "keep_prob was replaced";
+  call.backward_note = "another order";
+  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  EXPECT_THAT(judged.details[0].message, EndsWith("keep_prob was replaced"));
+  EXPECT_THAT(judged.details[1].message, testing::Not(HasSubstr("keep_prob")));
+  EXPECT_THAT(judged.details[2].message, EndsWith("another order"));
+  EXPECT_EQ(judged.result.forward, Verdict::kPass);
+}
+
 TEST(JudgedCall, StructureThatDiffersIsAnError) {
   MeasuredCall call;
   call.forward = {kind("0", LeafKind::kTypesDiffer), kind("1", LeafKind::kKeysDiffer),

@@ -137,7 +137,8 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<MeasuredCall> T>
 void fields(Io& io, T& m) {
-  io(m.full_name), io(m.skip), io(m.forward), io(m.backward), io(m.backward_skip), io(m.note);
+  io(m.full_name), io(m.skip), io(m.forward), io(m.backward), io(m.backward_skip), io(m.note),
+      io(m.backward_note);
   io(m.float8_input);
 }
 

@@ -22,7 +22,7 @@
 
 namespace msprobe::check {
 
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;

@@ -29,6 +29,7 @@ CallResponse sample_response() {
   response.call.forward = {leaf, MeasuredLeaf{}};
   response.call.backward_skip = {SkipReason::kOutArgument, "out"};
   response.call.note = "note";
+  response.call.backward_note = "backward";
   return response;
 }
 
@@ -61,6 +62,7 @@ TEST(Wire, ResponseComesBackAsItWas) {
   EXPECT_EQ(leaf.dropout->probability, 0.25);
   EXPECT_EQ(back->call.backward_skip->text, "out");
   EXPECT_EQ(back->call.note, "note");
+  EXPECT_EQ(back->call.backward_note, "backward");
 }
 
 TEST(Wire, OtherMessagesComeBackAsTheyWere) {

@@ -57,7 +57,8 @@ struct MeasuredCall {
   std::vector<MeasuredLeaf> forward;
   std::vector<MeasuredLeaf> backward;  // empty: no backward pass recorded, or it was skipped
   std::optional<Skip> backward_skip;
-  std::string note;  // for a person: how recorded gradients were paired, for example
+  std::string note;           // for a person: what was changed before both sides ran
+  std::string backward_note;  // how recorded gradients were paired
   bool float8_input = false;
 };
 
