@@ -132,6 +132,7 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   call.float8_input = outcome.arguments.float8_input;
   call.backward_skip = outcome.backward_skip;
   call.note = outcome.note;
+  call.backward_note = outcome.backward_note;
   const bool dropout = full_name.find("dropout") != std::string::npos;
   const auto probability =
       dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();

@@ -38,8 +38,13 @@ OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& 
                             SkipReason reason);
 
 // One gradient per input; undefined where it has none. `arriving`: the gradients at the outputs,
-// None where an output has none.
+// None where an output has none. `keep_graph`: run_last_node may follow.
 OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
-                                             const PyList& arriving, SkipReason reason);
+                                             const PyList& arriving, SkipReason reason,
+                                             bool keep_graph = false);
+
+// What the autograd node of the first differentiable output computes by itself, in its own order.
+OrSkip<std::vector<at::Tensor>> run_last_node(const PyValue& output, const PyList& arriving,
+                                              SkipReason reason);
 
 }  // namespace msprobe::execute
