@@ -37,6 +37,8 @@ constexpr double kNativeCapUnits = 16384;
 constexpr double kNearlyLargest = 0.25;
 // From this share of the largest term on it explains, but little is proven.
 constexpr double kWeakNative = 1.0 / 16;
+// A rounding to TF32 moves an input this much farther than one to float32: 2^(23 - 10).
+constexpr double kTf32Moves = 8192;
 // Up to this many bounds an excess is a warning.
 constexpr double kWarningExcess = 4;
 
@@ -93,8 +95,9 @@ StrictFinding within(const Scan& found, const std::string& how) {
 class CallJudge {
  public:
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-            const CallOutcome& outcome)
+            const CallOutcome& outcome, const Options& allowed)
       : name_(*execute::split_name(record.full_name)),
+        tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
         outcome_(outcome),
         recorded_(options.recorded),
         rerun_(record, options),
@@ -260,6 +263,7 @@ class CallJudge {
       const bool last = runs == kRuns[std::size(kRuns) - 1];
       conditioning_->measure(runs);
       limits = spread_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
+      if (tf32_ && pair.device.scalar_type() == at::kFloat) limits.spread *= kTf32Moves;
       const bool native = last && add_native(pair, type, limits) && add_neighbours(pair, limits);
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, native);
@@ -348,6 +352,7 @@ class CallJudge {
   }
 
   execute::CallName name_;
+  bool tf32_;
   const CallOutcome& outcome_;
   bool recorded_;
   execute::Rerun rerun_;
@@ -378,8 +383,8 @@ void say_gradient_only(Findings& findings) {
 }  // namespace
 
 Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-                    const CallOutcome& outcome) {
-  CallJudge judge(record, options, outcome);
+                    const CallOutcome& outcome, const Options& allowed) {
+  CallJudge judge(record, options, outcome, allowed);
   const auto judge_all = [&](const std::vector<LeafPair>& pairs, Direction direction) {
     std::vector<StrictFinding> findings;
     findings.reserve(pairs.size());
