@@ -80,7 +80,7 @@ def transformer(r: Recorder, dtype: torch.dtype) -> None:
     scores = r("Torch.matmul", torch.matmul, q, k.transpose(-2, -1))
     scores = r("Tensor.__mul__", torch.Tensor.__mul__, scores, 1 / math.sqrt(width // heads))
     mask = torch.triu(torch.ones(length, length, dtype=torch.bool), diagonal=1)
-    scores = r("Tensor.masked_fill", torch.Tensor.masked_fill, scores, mask, -1e4)
+    scores = r("Tensor.masked_fill", torch.Tensor.masked_fill, scores, mask, -30.0)
     shares = r("Functional.softmax", F.softmax, scores, dim=-1)
     shares = r("Functional.dropout", F.dropout, shares, 0.1, True)
     y = r("Torch.matmul", torch.matmul, shares, v)
@@ -139,7 +139,7 @@ def reductions(r: Recorder, dtype: torch.dtype) -> None:
 def ends_of_range(r: Recorder, dtype: torch.dtype) -> None:
     """Results that are subnormal, and results that do not fit."""
     info = torch.finfo(dtype)
-    small, large = math.sqrt(info.tiny) / 8, math.sqrt(info.max) * 1.2
+    small, large = math.sqrt(info.tiny) * 0.9, math.sqrt(info.max) * 1.2
     between = lambda low, high: torch.empty(24, 32).uniform_(low, high).to(dtype)
     r("Torch.mul", torch.mul, between(-small, small), between(-small, small))
     r("Torch.mul", torch.mul, between(0.5 * large, large), between(-large, large))

@@ -41,6 +41,10 @@ const std::vector<Command>& table() {
        "  msprobe self_check --jobs 2\n"
        "  msprobe self_check --only wrong_tile --only tf32 --json scores.json\n",
        &declare_self_check},
+      {"shrink", "Find the smallest form of one failing call, as a dump and as a Python script.",
+       "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d npu:0 -o shrunk\n"
+       "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d sim --sim-config sim.yaml\n",
+       &declare_shrink},
   };
   return kCommands;
 }

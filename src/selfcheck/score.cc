@@ -57,10 +57,10 @@ std::set<std::string> changed_leaves(const Pass& pass, const Evidence& evidence,
   std::set<std::string> changed;
   const auto right = exact.log.results.find(pass);
   const auto given = evidence.log.results.find(pass);
-  if (right == exact.log.results.end() || given == evidence.log.results.end()) return changed;
+  if (right == exact.log.results.end()) return changed;
   for (const auto& [leaf, digest] : right->second) {
-    const auto found = given->second.find(leaf);
-    if (found == given->second.end() || found->second != digest) changed.insert(leaf);
+    const bool missing = given == evidence.log.results.end() || !given->second.contains(leaf);
+    if (missing || given->second.at(leaf) != digest) changed.insert(leaf);
   }
   return changed;
 }

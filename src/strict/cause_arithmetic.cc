@@ -22,6 +22,8 @@ constexpr double kLargestRatio = 4;
 // At least one element in fifty is beyond the bound then.
 constexpr double kNoiseBeyond = 25;
 constexpr double kMaxProducts = 1 << 27;
+// A block of terms that a kernel may leave out.
+constexpr std::int64_t kMostLost = 64;
 
 at::Tensor flat(const at::Tensor& tensor) {
   const at::Tensor plain = libtorch::plain(tensor);
@@ -51,6 +53,42 @@ struct InputRounding {
 constexpr InputRounding kInputRoundings[] = {
     {10, "TF32 inputs"}, {11, "HF32 inputs"}, {7, "bfloat16 inputs"}};
 
+// What the benchmark gives from inputs that are changed so; undefined where it does not run.
+at::Tensor bench_with(const Failure& failure, execute::Rerun& rerun,
+                      const execute::TensorChange& change) {
+  execute::Variation variation = failure.how;
+  variation.change = change;
+  const auto leaves = rerun.run(variation);
+  if (!leaves) return {};
+  const LeafTensors tensors = tensors_of(*leaves);
+  const auto leaf = tensors.find({failure.direction, failure.path});
+  const bool fits = leaf != tensors.end() && leaf->second.sizes() == failure.device.sizes();
+  return fits ? leaf->second : at::Tensor();
+}
+
+std::string flushed_inputs(const Failure& failure, execute::Rerun& rerun) {
+  bool any = false;
+  const at::Tensor bench =
+      bench_with(failure, rerun, [&](const at::Tensor& raised, at::ScalarType recorded) {
+        const auto type = float_type(recorded);
+        if (!type || raised.is_complex()) return raised;
+        const at::Tensor small = raised.abs().lt(type->least_normal).logical_and(raised.ne(0));
+        any = any || small.any().item<bool>();
+        return raised.masked_fill(small, 0);
+      });
+  if (!any || !bench.defined()) return "";
+  // Results that are flushed too, or rounded, are right.
+  const at::Tensor error = flat(failure.device) - flat(failure.bench);
+  const at::Tensor mask = flat(beyond_mask(failure.device, failure.bench, failure.limits)).ne(0);
+  const double whole = rms(error.masked_select(mask));
+  const double left = rms((flat(failure.device) - flat(bench)).masked_select(mask));
+  if (!(left < kLeft * whole)) return "";
+  return fmt::format(
+      "flushed subnormals: with subnormal inputs taken as zero the benchmark leaves {:.1g} of the "
+      "error",
+      left / whole);
+}
+
 std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   if (failure.type.eps != std::ldexp(1.0, -23)) return "";
   const at::Tensor device = flat(failure.device);
@@ -58,18 +96,14 @@ std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   double least = kLeft * whole;
   std::string found;
   for (const InputRounding& rounding : kInputRoundings) {
-    execute::Variation variation = failure.how;
-    variation.change = [&](const at::Tensor& raised, at::ScalarType recorded) {
-      const auto type = float_type(recorded);
-      const bool wider = type && type->eps < std::ldexp(1.0, -rounding.bits);
-      return wider ? kept_bits(raised, rounding.bits) : raised;
-    };
-    const auto leaves = rerun.run(variation);
-    if (!leaves) continue;
-    const LeafTensors tensors = tensors_of(*leaves);
-    const auto leaf = tensors.find({failure.direction, failure.path});
-    if (leaf == tensors.end() || leaf->second.sizes() != failure.device.sizes()) continue;
-    const double left = rms(device - flat(leaf->second));
+    const at::Tensor bench =
+        bench_with(failure, rerun, [&](const at::Tensor& raised, at::ScalarType recorded) {
+          const auto type = float_type(recorded);
+          const bool wider = type && type->eps < std::ldexp(1.0, -rounding.bits);
+          return wider ? kept_bits(raised, rounding.bits) : raised;
+        });
+    if (!bench.defined()) continue;
+    const double left = rms(device - flat(bench));
     if (left >= least) continue;
     least = left;
     found = fmt::format("{}: with inputs kept to {} bits the benchmark leaves {:.1g} of the error",
@@ -97,6 +131,46 @@ bool is_matmul(std::string_view name) {
 
 at::Tensor wide(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
 
+// input + mat1 @ mat2, where nothing is scaled.
+bool is_sum_and_product(std::string_view name, const PyCall& call) {
+  return (name == "addmm" || name == "baddbmm") && call.args.size() == 3 && call.kwargs.empty();
+}
+
+std::vector<std::int64_t> pair_at(const PyCall& call, std::size_t place, std::string_view name,
+                                  std::int64_t otherwise) {
+  const arguments::PyValue* value = place < call.args.size() ? &call.args[place] : nullptr;
+  for (const auto& [key, given] : call.kwargs) {
+    if (key == name) value = &given;
+  }
+  if (value == nullptr) return {otherwise, otherwise};
+  if (const auto* one = value->as<std::int64_t>()) return {*one, *one};
+  const auto* list = value->as<PyList>();
+  std::vector<std::int64_t> pair;
+  for (const auto& item : list == nullptr ? PyList{} : *list) {
+    if (const auto* one = item.as<std::int64_t>()) pair.push_back(*one);
+  }
+  return pair.size() == 1 ? std::vector<std::int64_t>{pair[0], pair[0]} : pair;
+}
+
+// A convolution of images without groups is the weights times what they see.
+std::optional<Product> convolution_product(const PyCall& call) {
+  const at::Tensor* input = tensor_at(call, 0, "input");
+  const at::Tensor* weight = tensor_at(call, 1, "weight");
+  if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
+      weight->size(1) != input->size(1)) {
+    return std::nullopt;
+  }
+  const auto stride = pair_at(call, 3, "stride", 1);
+  const auto padding = pair_at(call, 4, "padding", 0);
+  const auto dilation = pair_at(call, 5, "dilation", 1);
+  if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2) return std::nullopt;
+  const at::Tensor seen =
+      at::im2col(wide(*input), weight->sizes().slice(2), dilation, padding, stride);
+  const at::Tensor* bias = tensor_at(call, 2, "bias");
+  return Product{wide(*weight).flatten(1), seen,
+                 bias == nullptr ? at::Tensor() : wide(*bias).unsqueeze(1)};
+}
+
 std::optional<Product> forward_product(std::string_view name, const PyCall& call) {
   const at::Tensor* first = tensor_at(call, 0, "input");
   const at::Tensor* second = tensor_at(call, 1, name == "linear" ? "weight" : "other");
@@ -104,6 +178,12 @@ std::optional<Product> forward_product(std::string_view name, const PyCall& call
   if (name == "sum" && call.args.size() + call.kwargs.size() == 1) {
     const at::Tensor row = wide(*first).reshape({1, -1});
     return Product{row, at::ones({row.size(1), 1}, at::kDouble), {}};
+  }
+  if (name == "conv2d") return convolution_product(call);
+  if (is_sum_and_product(name, call)) {
+    const at::Tensor* third = tensor_at(call, 2, "mat2");
+    if (second == nullptr || third == nullptr) return std::nullopt;
+    return Product{wide(*second), wide(*third), wide(*first)};
   }
   if (second == nullptr || first->dim() < 2 || second->dim() < 2) return std::nullopt;
   if (is_matmul(name)) return Product{wide(*first), wide(*second), {}};
@@ -114,13 +194,17 @@ std::optional<Product> forward_product(std::string_view name, const PyCall& call
 
 std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
                                         const PyList& arriving, std::string_view path) {
+  if (name == "conv2d") return std::nullopt;
+  const bool shifted = is_sum_and_product(name, call);
+  const std::string_view left_path = shifted ? "1" : "0";
+  const std::string_view right_path = shifted ? "2" : "1";
   const auto* weight = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
   const auto forward = forward_product(name, call);
   if (weight == nullptr || !forward || name == "sum") return std::nullopt;
   const at::Tensor gradient = wide(*weight);
   const bool linear = name == "linear";
-  if (path == "0") return Product{gradient, forward->right.mT(), {}};
-  if (path != "1") return std::nullopt;
+  if (path == left_path) return Product{gradient, forward->right.mT(), {}};
+  if (path != right_path) return std::nullopt;
   const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };
   if (linear) return Product{rows(gradient).t(), rows(forward->left), {}};
   return Product{forward->left.mT(), gradient, {}};
@@ -143,17 +227,41 @@ double beyond_share(const Failure& failure) {
       .item<double>();
 }
 
-std::string low_sums(const Failure& failure, execute::Rerun& rerun) {
+std::optional<Product> product_of(const Failure& failure, execute::Rerun& rerun) {
   const auto call = rerun.arguments();
   const auto arriving = rerun.arriving();
-  if (!call || !arriving || failure.device.is_complex()) return "";
-  const auto product = failure.direction == Direction::kForward
-                           ? forward_product(failure.bare_name, **call)
-                           : gradient_product(failure.bare_name, **call, **arriving, failure.path);
-  if (!product) return "";
+  if (!call || !arriving || failure.device.is_complex()) return std::nullopt;
+  auto product = failure.direction == Direction::kForward
+                     ? forward_product(failure.bare_name, **call)
+                     : gradient_product(failure.bare_name, **call, **arriving, failure.path);
+  if (!product) return std::nullopt;
   const double products =
       static_cast<double>(product->left.size(-1)) * static_cast<double>(failure.device.numel());
-  if (products > kMaxProducts) return "";
+  return products > kMaxProducts ? std::nullopt : product;
+}
+
+// The product without the last of its terms.
+std::string lost_terms(const Failure& failure, const Product& product) {
+  const at::Tensor device = flat(failure.device);
+  const double whole = rms(device - flat(failure.bench));
+  const std::int64_t terms = product.left.size(-1);
+  double least = kLeft * whole;
+  std::string found;
+  for (std::int64_t lost = 1; lost < terms && lost <= kMostLost; ++lost) {
+    at::Tensor sum = at::matmul(product.left.narrow(-1, 0, terms - lost),
+                                product.right.narrow(-2, 0, terms - lost));
+    if (product.added.defined()) sum = sum + product.added;
+    if (sum.numel() != device.numel()) return "";
+    const double left = rms(device - flat(sum));
+    if (left >= least) continue;
+    least = left;
+    found = fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
+                        lost, terms, left / whole);
+  }
+  return found;
+}
+
+std::string low_sums(const Failure& failure, const std::optional<Product>& product) {
   const at::Tensor device = flat(failure.device);
   const at::Tensor bench = flat(failure.bench);
   const at::Tensor error = device - bench;
@@ -186,8 +294,12 @@ std::string low_sums(const Failure& failure, execute::Rerun& rerun) {
 }  // namespace
 
 std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun) {
+  if (std::string cause = flushed_inputs(failure, rerun); !cause.empty()) return cause;
   if (std::string cause = rounded_inputs(failure, rerun); !cause.empty()) return cause;
-  return low_sums(failure, rerun);
+  const std::optional<Product> product = product_of(failure, rerun);
+  if (!product) return "";
+  if (std::string cause = lost_terms(failure, *product); !cause.empty()) return cause;
+  return low_sums(failure, product);
 }
 
 }  // namespace msprobe::strict

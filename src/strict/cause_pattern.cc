@@ -15,6 +15,10 @@ constexpr double kNearlyAll = 0.99;
 // A shift leaves something else at one edge.
 constexpr double kMostly = 0.8;
 constexpr double kRoom = 8;  // eps
+// So many elements in one place are there by no chance.
+constexpr std::int64_t kFew = 4;
+// Correlation of data that is not the benchmark's.
+constexpr double kUnlike = 0.5;
 
 // Both sides in float64, flat; complex numbers as pairs.
 at::Tensor flat(const at::Tensor& tensor) {
@@ -23,16 +27,17 @@ at::Tensor flat(const at::Tensor& tensor) {
       .flatten();
 }
 
-// Share of elements in which the device gave `wanted`.
-double share_of(const at::Tensor& device, const at::Tensor& wanted, double eps) {
-  const at::Tensor d = flat(device);
-  const at::Tensor w = flat(wanted);
-  const double room = eps * w.abs().nan_to_num(0, 0, 0).max().item<double>();
-  return (d - w).abs().le(kRoom * eps * w.abs() + room).to(at::kDouble).mean().item<double>();
-}
-
+// Share of elements in which the device gave `wanted`: within the bound, or nearly equal to what it
+// is in the device's dtype.
 double share_of(const Failure& failure, const at::Tensor& wanted) {
-  return share_of(failure.device, wanted, failure.type.eps);
+  const double eps = failure.type.eps;
+  const at::Tensor d = flat(failure.device);
+  const at::Tensor w = flat(wanted.to(failure.device.scalar_type()));
+  const double room = eps * w.abs().nan_to_num(0, 0, 0).max().item<double>();
+  const at::Tensor near = (d - w).abs().le(kRoom * eps * w.abs() + room).logical_or(d.eq(w));
+  if (failure.device.is_complex()) return near.to(at::kDouble).mean().item<double>();
+  const at::Tensor within = beyond_mask(failure.device, wanted, failure.limits).logical_not();
+  return near.logical_or(within.flatten()).to(at::kDouble).mean().item<double>();
 }
 
 // The hypothesis must say clearly more than the benchmark itself does.
@@ -49,6 +54,9 @@ std::string not_finite(const Failure& failure) {
   if (count == 0) return "";
   const auto nans = device.isnan().logical_and(odd).sum().item<std::int64_t>();
   std::string where = region_cause(failure);
+  // Infinities that belong elsewhere in this result have been moved, not made.
+  const at::Tensor rounded = failure.bench.to(failure.device.scalar_type());
+  if (nans == 0 && flat(rounded).isinf().any().item<bool>() && !where.empty()) return where;
   return fmt::format("NaN or Inf spread: {} NaN, {} Inf{}{}", nans, count - nans,
                      where.empty() ? "" : "; ", where);
 }
@@ -69,9 +77,10 @@ std::string lost(const Failure& failure) {
   const at::Tensor flat_mask = mask.flatten();
   const auto first = flat_mask.to(at::kByte).argmax().item<std::int64_t>();
   const std::int64_t numel = flat_mask.numel();
+  // Where the benchmark has zeros of its own, these are right.
   const auto all_zero_and_bad = [](const at::Tensor& zeros, const at::Tensor& bad) {
-    return bad.numel() > 0 && zeros.all().item<bool>() &&
-           bad.to(at::kDouble).mean().item<double>() >= 0.5;
+    const auto count = bad.sum().item<std::int64_t>();
+    return zeros.all().item<bool>() && (count >= kFew || 2 * count >= bad.numel()) && count > 0;
   };
   if (first > 0 && numel - first > 1 &&
       all_zero_and_bad(zero.flatten().narrow(0, first, numel - first),
@@ -135,6 +144,32 @@ std::string scaled(const Failure& failure) {
   return fmt::format("wrong scale: {:.6g} times the benchmark", scale);
 }
 
+std::string added(const Failure& failure) {
+  if (failure.device.is_complex()) return "";
+  const at::Tensor bench = failure.bench.to(at::kDouble);
+  const at::Tensor difference = flat(failure.device) - bench.flatten();
+  const double offset = difference.masked_select(difference.isfinite()).median().item<double>();
+  const double top = bench.abs().nan_to_num(0, 0, 0).max().item<double>();
+  if (!std::isfinite(offset) || std::abs(offset) <= kRoom * failure.type.eps * top) return "";
+  if (!explains(failure, bench + offset, kMostly)) return "";
+  return fmt::format("wrong offset: {:.6g} is added to the benchmark", offset);
+}
+
+std::string masked(const Failure& failure) {
+  const at::Tensor mask = beyond_mask(failure.device, failure.bench, failure.limits);
+  const at::Tensor zero = failure.device.eq(0);
+  const at::Tensor right = failure.bench.eq(0);
+  const auto count = [](const at::Tensor& t) { return t.sum().item<std::int64_t>(); };
+  const std::int64_t lost = count(mask.logical_and(zero));
+  const std::int64_t woken = count(mask.logical_and(right));
+  const std::int64_t all = count(mask);
+  if (lost == 0 || woken == 0 || all < kFew) return "";
+  if (static_cast<double>(lost + woken) < kNearlyAll * static_cast<double>(all)) return "";
+  return fmt::format(
+      "wrong mask: {} elements are zero that should not be, {} are not that should be", lost,
+      woken);
+}
+
 std::string shifted(const Failure& failure) {
   const at::Tensor& bench = failure.bench;
   constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, -3, 4, -4, 8, -8, 16, -16, 32, -32};
@@ -178,10 +213,28 @@ std::string transposed(const Failure& failure) {
 std::string pattern_cause(const Failure& failure) {
   using Hypothesis = std::string (*)(const Failure&);
   for (const Hypothesis hypothesis :
-       {&not_finite, &swapped, &lost, &clipped, &scaled, &shifted, &transposed}) {
+       {&swapped, &clipped, &lost, &scaled, &added, &shifted, &transposed, &not_finite, &masked}) {
     if (std::string cause = hypothesis(failure); !cause.empty()) return cause;
   }
   return "";
+}
+
+// Values that have nothing to do with the benchmark's, or some that are wrong here and there.
+std::string rest_cause(const Failure& failure) {
+  const at::Tensor mask = beyond_mask(failure.device, failure.bench, failure.limits);
+  const auto bad = mask.sum().item<std::int64_t>();
+  if (mask.numel() < 2 * kFew || bad < kFew) return "";
+  if (2 * bad < mask.numel()) {
+    return fmt::format("bad elements: {} of {}, here and there", bad, mask.numel());
+  }
+  const at::Tensor device = flat(failure.device);
+  const at::Tensor bench = flat(failure.bench);
+  const at::Tensor finite = device.isfinite().logical_and(bench.isfinite());
+  const at::Tensor pair = at::stack({device.masked_select(finite), bench.masked_select(finite)});
+  if (pair.size(1) < 2 * kFew) return "";
+  const double alike = at::corrcoef(pair)[0][1].item<double>();
+  if (!(std::abs(alike) < kUnlike)) return "";
+  return fmt::format("unrelated data: its correlation with the benchmark is {:.2g}", alike);
 }
 
 }  // namespace msprobe::strict

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "execute/caught.h"
+#include "execute/tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
@@ -43,7 +45,9 @@ constexpr double kTf32Moves = 8192;
 constexpr double kWarningExcess = 4;
 
 StrictFinding pass(std::string reason) { return {StrictStatus::kPass, std::move(reason), ""}; }
-StrictFinding error(std::string reason) { return {StrictStatus::kError, std::move(reason), ""}; }
+StrictFinding error(std::string reason, std::string cause = "") {
+  return {StrictStatus::kError, std::move(reason), std::move(cause)};
+}
 
 // Two tensors of one leaf, plain.
 struct Pair {
@@ -85,6 +89,24 @@ LeafTensors bench_tensors(const CallOutcome& outcome) {
   return tensors;
 }
 
+// Of an output that stands at `path` in what was recorded; nothing where none is there.
+std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& record,
+                                                   std::string_view path) {
+  const dump::List* list = &record.forward.output;
+  while (true) {
+    const std::size_t dot = path.find('.');
+    const std::size_t place = std::strtoul(std::string(path.substr(0, dot)).c_str(), nullptr, 10);
+    if (place >= list->size()) return std::nullopt;
+    const dump::Value& value = (*list)[place];
+    if (const auto* tensor = value.as<dump::TensorRecord>()) {
+      return tensor->dtype ? libtorch::scalar_type(*tensor->dtype) : std::nullopt;
+    }
+    list = value.as<dump::List>();
+    if (list == nullptr || dot == std::string_view::npos) return std::nullopt;
+    path.remove_prefix(dot + 1);
+  }
+}
+
 StrictFinding within(const Scan& found, const std::string& how) {
   if (found.differ == 0) return pass("equal to the rounded benchmark");
   return pass(fmt::format("{} of {} elements differ, by at most {} of the bound{}", found.differ,
@@ -96,7 +118,8 @@ class CallJudge {
  public:
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
             const CallOutcome& outcome, const Options& allowed)
-      : name_(*execute::split_name(record.full_name)),
+      : record_(record),
+        name_(*execute::split_name(record.full_name)),
         tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
         outcome_(outcome),
         recorded_(options.recorded),
@@ -114,8 +137,9 @@ class CallJudge {
   }
 
   StrictFinding judge(const LeafPair& leaf, Direction direction) {
-    if (leaf.state == LeafPair::State::kDeviceMissing)
-      return error("the device gave fewer outputs");
+    if (leaf.state == LeafPair::State::kDeviceMissing) {
+      return error("the device gave fewer outputs", "missing output");
+    }
     if (leaf.state == LeafPair::State::kKeysDiffer) return error("dictionaries with other keys");
     // Recorded gradients list what is positional.
     if (leaf.of_keyword && leaf.device.is_none()) {
@@ -124,6 +148,9 @@ class CallJudge {
     if (leaf.bench.is_none()) return {StrictStatus::kSkip, "the benchmark gives None", ""};
     const auto bench = bench_.find({direction, leaf.path});
     const auto* device = leaf.device.as<at::Tensor>();
+    if (bench != bench_.end() && leaf.device.is_none()) {
+      return error("the device gave None, the benchmark a tensor", "missing output");
+    }
     if (bench == bench_.end() || device == nullptr) return judge_value(leaf);
     const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
     StrictFinding finding = judge_tensor(pair);
@@ -159,13 +186,44 @@ class CallJudge {
 
   StrictFinding judge_tensor(const Pair& pair) {
     if (pair.bench.sizes() != pair.device.sizes()) {
-      return error(fmt::format("shape ({}), the benchmark's is ({})",
-                               fmt::join(pair.device.sizes(), ", "),
-                               fmt::join(pair.bench.sizes(), ", ")));
+      return error(
+          fmt::format("shape ({}), the benchmark's is ({})", fmt::join(pair.device.sizes(), ", "),
+                      fmt::join(pair.bench.sizes(), ", ")),
+          fmt::format("wrong shape: {} elements for {}", pair.device.numel(), pair.bench.numel()));
+    }
+    if (const auto wanted = other_type(pair)) {
+      return error(fmt::format("dtype {}, recorded is {}",
+                               libtorch::text(pair.device.scalar_type()), libtorch::text(*wanted)),
+                   "wrong dtype");
     }
     if (pair.device.numel() == 0) return pass("nothing to compare");
     const auto type = float_type(pair.device.scalar_type());
     return type ? judge_floats(pair, *type) : judge_integers(pair);
+  }
+
+  // The dtype that was recorded (of a gradient: that of its input), where neither the device nor
+  // the CPU in this PyTorch gives another one.
+  std::optional<at::ScalarType> other_type(const Pair& pair) {
+    const auto recorded = pair.direction == Direction::kForward
+                              ? recorded_output_type(record_, pair.leaf.path)
+                              : input_type(pair.leaf.path);
+    const at::ScalarType given = pair.device.scalar_type();
+    if (!recorded || *recorded == given || outcome_.arguments.float8_input) return std::nullopt;
+    const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
+    if (native == nullptr || native->scalar_type() == given) return std::nullopt;
+    return recorded;
+  }
+
+  // Gradients are numbered as the tensors among the arguments are.
+  std::optional<at::ScalarType> input_type(const std::string& path) {
+    const auto call = rerun_.arguments();
+    if (!call) return std::nullopt;
+    std::vector<at::ScalarType> types;
+    const auto look = [&](const at::Tensor& tensor) { types.push_back(tensor.scalar_type()); };
+    for (const auto& value : (*call)->args) execute::for_each_tensor(value, look);
+    for (const auto& [name, value] : (*call)->kwargs) execute::for_each_tensor(value, look);
+    const std::size_t place = std::strtoul(path.c_str(), nullptr, 10);
+    return place < types.size() ? std::optional(types[place]) : std::nullopt;
   }
 
   // An element may differ where a rounding of the inputs changes it.
@@ -211,8 +269,8 @@ class CallJudge {
     for (std::size_t i = 0; i < outcome_.forward.size(); ++i) {
       const auto* bench = outcome_.forward[i].bench.as<at::Tensor>();
       const auto* device = outcome_.forward[i].device.as<at::Tensor>();
-      outputs.bench.push_back(bench == nullptr ? at::Tensor() : *bench);
-      outputs.device.push_back(device == nullptr ? at::Tensor() : *device);
+      outputs.bench.push_back(bench == nullptr ? at::Tensor() : libtorch::plain(*bench));
+      outputs.device.push_back(device == nullptr ? at::Tensor() : libtorch::plain(*device));
       if (&outcome_.forward[i] == &pair.leaf) place = i;
     }
     return judge_unique(name_.bare_name, **call, outputs, place);
@@ -312,14 +370,16 @@ class CallJudge {
     return true;
   }
 
-  // Infinite where the CPU overflows too and the result is near the end of the number range.
+  // Infinite or NaN where the CPU is not finite and the result is near the end of the number range.
   static at::Tensor native_errors(const at::Tensor& native, const Pair& pair,
                                   const FloatType& type) {
     const at::Tensor bench = real_parts(pair.bench);
     const at::Tensor overflows =
         native.isfinite().logical_not().logical_and(bench.abs().ge(type.largest * kNearlyLargest));
     const at::Tensor errors = (native - bench).abs().nan_to_num(0, 0, 0);
-    return errors.masked_fill(overflows, std::numeric_limits<double>::infinity());
+    return errors.masked_fill(overflows, std::numeric_limits<double>::infinity())
+        .masked_fill(overflows.logical_and(native.isnan()),
+                     std::numeric_limits<double>::quiet_NaN());
   }
 
   // Where the device's result is not finite and the CPU's in the same dtype is not either, the
@@ -351,6 +411,7 @@ class CallJudge {
             likely_cause(failure, rerun_)};
   }
 
+  const dump::CallRecord& record_;
   execute::CallName name_;
   bool tf32_;
   const CallOutcome& outcome_;
