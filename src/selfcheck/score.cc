@@ -81,7 +81,8 @@ class Scoring {
  private:
   void add_pass(const Pass& pass) {
     const auto said = evidence_.details.find(pass);
-    if (said == evidence_.details.end()) return;
+    const bool lost = score_.scenario.cause == CauseClass::kLostCall;
+    if (lost || said == evidence_.details.end()) return;
     const std::set<std::string> changed = changed_leaves(pass, evidence_, exact_);
     add_unchanged(pass, said->second, changed);
     if (changed.empty()) return;

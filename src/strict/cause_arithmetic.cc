@@ -7,12 +7,11 @@
 
 #include "libtorch/dtypes.h"
 #include "strict/cause.h"
+#include "strict/op_traits.h"
+#include "strict/product.h"
 
 namespace msprobe::strict {
 namespace {
-
-using arguments::PyCall;
-using arguments::PyList;
 
 // A computed hypothesis fits when it leaves less than this share of the error.
 constexpr double kLeft = 0.3;
@@ -22,6 +21,12 @@ constexpr double kLargestRatio = 4;
 // At least one element in fifty is beyond the bound then.
 constexpr double kNoiseBeyond = 25;
 constexpr double kMaxProducts = 1 << 27;
+// Noise is not biased, does not follow the result, and lies between these shares of it.
+constexpr double kBias = 0.3;
+constexpr double kLeastNoise = 1.0 / 16384;
+constexpr double kMostNoise = 1.0 / 16;
+constexpr std::int64_t kNoiseElements = 64;
+constexpr double kNoisePeak = 8;
 // A block of terms that a kernel may leave out.
 constexpr std::int64_t kMostLost = 64;
 
@@ -112,104 +117,6 @@ std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   return found;
 }
 
-// A result that is left @ right + added.
-struct Product {
-  at::Tensor left, right, added;
-};
-
-const at::Tensor* tensor_at(const PyCall& call, std::size_t place, std::string_view name) {
-  for (const auto& [key, value] : call.kwargs) {
-    if (key == name) return value.as<at::Tensor>();
-  }
-  return place < call.args.size() ? call.args[place].as<at::Tensor>() : nullptr;
-}
-
-bool is_matmul(std::string_view name) {
-  constexpr std::string_view kNames[] = {"matmul", "mm", "bmm", "__matmul__", "linalg.matmul"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
-}
-
-at::Tensor wide(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
-
-// input + mat1 @ mat2, where nothing is scaled.
-bool is_sum_and_product(std::string_view name, const PyCall& call) {
-  return (name == "addmm" || name == "baddbmm") && call.args.size() == 3 && call.kwargs.empty();
-}
-
-std::vector<std::int64_t> pair_at(const PyCall& call, std::size_t place, std::string_view name,
-                                  std::int64_t otherwise) {
-  const arguments::PyValue* value = place < call.args.size() ? &call.args[place] : nullptr;
-  for (const auto& [key, given] : call.kwargs) {
-    if (key == name) value = &given;
-  }
-  if (value == nullptr) return {otherwise, otherwise};
-  if (const auto* one = value->as<std::int64_t>()) return {*one, *one};
-  const auto* list = value->as<PyList>();
-  std::vector<std::int64_t> pair;
-  for (const auto& item : list == nullptr ? PyList{} : *list) {
-    if (const auto* one = item.as<std::int64_t>()) pair.push_back(*one);
-  }
-  return pair.size() == 1 ? std::vector<std::int64_t>{pair[0], pair[0]} : pair;
-}
-
-// A convolution of images without groups is the weights times what they see.
-std::optional<Product> convolution_product(const PyCall& call) {
-  const at::Tensor* input = tensor_at(call, 0, "input");
-  const at::Tensor* weight = tensor_at(call, 1, "weight");
-  if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
-      weight->size(1) != input->size(1)) {
-    return std::nullopt;
-  }
-  const auto stride = pair_at(call, 3, "stride", 1);
-  const auto padding = pair_at(call, 4, "padding", 0);
-  const auto dilation = pair_at(call, 5, "dilation", 1);
-  if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2) return std::nullopt;
-  const at::Tensor seen =
-      at::im2col(wide(*input), weight->sizes().slice(2), dilation, padding, stride);
-  const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{wide(*weight).flatten(1), seen,
-                 bias == nullptr ? at::Tensor() : wide(*bias).unsqueeze(1)};
-}
-
-std::optional<Product> forward_product(std::string_view name, const PyCall& call) {
-  const at::Tensor* first = tensor_at(call, 0, "input");
-  const at::Tensor* second = tensor_at(call, 1, name == "linear" ? "weight" : "other");
-  if (first == nullptr) return std::nullopt;
-  if (name == "sum" && call.args.size() + call.kwargs.size() == 1) {
-    const at::Tensor row = wide(*first).reshape({1, -1});
-    return Product{row, at::ones({row.size(1), 1}, at::kDouble), {}};
-  }
-  if (name == "conv2d") return convolution_product(call);
-  if (is_sum_and_product(name, call)) {
-    const at::Tensor* third = tensor_at(call, 2, "mat2");
-    if (second == nullptr || third == nullptr) return std::nullopt;
-    return Product{wide(*second), wide(*third), wide(*first)};
-  }
-  if (second == nullptr || first->dim() < 2 || second->dim() < 2) return std::nullopt;
-  if (is_matmul(name)) return Product{wide(*first), wide(*second), {}};
-  if (name != "linear") return std::nullopt;
-  const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{wide(*first), wide(*second).t(), bias == nullptr ? at::Tensor() : wide(*bias)};
-}
-
-std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
-                                        const PyList& arriving, std::string_view path) {
-  if (name == "conv2d") return std::nullopt;
-  const bool shifted = is_sum_and_product(name, call);
-  const std::string_view left_path = shifted ? "1" : "0";
-  const std::string_view right_path = shifted ? "2" : "1";
-  const auto* weight = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
-  const auto forward = forward_product(name, call);
-  if (weight == nullptr || !forward || name == "sum") return std::nullopt;
-  const at::Tensor gradient = wide(*weight);
-  const bool linear = name == "linear";
-  if (path == left_path) return Product{gradient, forward->right.mT(), {}};
-  if (path != right_path) return std::nullopt;
-  const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };
-  if (linear) return Product{rows(gradient).t(), rows(forward->left), {}};
-  return Product{forward->left.mT(), gradient, {}};
-}
-
 // One term after another, the sum rounded to `type` every time.
 at::Tensor summed_in(const Product& product, at::ScalarType type) {
   at::Tensor sum;
@@ -242,17 +149,18 @@ std::optional<Product> product_of(const Failure& failure, execute::Rerun& rerun)
 
 // The product without the last of its terms.
 std::string lost_terms(const Failure& failure, const Product& product) {
-  const at::Tensor device = flat(failure.device);
-  const double whole = rms(device - flat(failure.bench));
+  const at::Tensor error = flat(failure.bench) - flat(failure.device);
+  const double whole = rms(error);
   const std::int64_t terms = product.left.size(-1);
   double least = kLeft * whole;
+  at::Tensor lost_sum;
   std::string found;
   for (std::int64_t lost = 1; lost < terms && lost <= kMostLost; ++lost) {
-    at::Tensor sum = at::matmul(product.left.narrow(-1, 0, terms - lost),
-                                product.right.narrow(-2, 0, terms - lost));
-    if (product.added.defined()) sum = sum + product.added;
-    if (sum.numel() != device.numel()) return "";
-    const double left = rms(device - flat(sum));
+    const at::Tensor term =
+        product.left.narrow(-1, terms - lost, 1) * product.right.narrow(-2, terms - lost, 1);
+    lost_sum = lost_sum.defined() ? lost_sum + term : term;
+    if (lost_sum.numel() != error.numel()) return "";
+    const double left = rms(error - flat(lost_sum));
     if (left >= least) continue;
     least = left;
     found = fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
@@ -261,7 +169,7 @@ std::string lost_terms(const Failure& failure, const Product& product) {
   return found;
 }
 
-std::string low_sums(const Failure& failure, const std::optional<Product>& product) {
+std::string low_sums(const Failure& failure, const Product& product) {
   const at::Tensor device = flat(failure.device);
   const at::Tensor bench = flat(failure.bench);
   const at::Tensor error = device - bench;
@@ -273,7 +181,7 @@ std::string low_sums(const Failure& failure, const std::optional<Product>& produ
   std::string found;
   double nearest = INFINITY;
   for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
-    const at::Tensor sum = flat(summed_in(*product, type));
+    const at::Tensor sum = flat(summed_in(product, type));
     if (sum.numel() != device.numel()) return "";
     const double left = rms(device - sum);
     const double ratio = whole / rms(sum - bench);
@@ -291,15 +199,36 @@ std::string low_sums(const Failure& failure, const std::optional<Product>& produ
   return found;
 }
 
+// Of products that are not computed here: an error like noise, everywhere and of the size that
+// sums in 16 bits leave.
+std::string noisy_sums(const Failure& failure) {
+  if (!is_product(failure.bare_name) || failure.device.is_complex()) return "";
+  const at::Tensor bench = flat(failure.bench);
+  const at::Tensor error = flat(failure.device) - bench;
+  const double noise = rms(error);
+  const double size = rms(bench);
+  if (error.numel() < kNoiseElements || !std::isfinite(noise) || noise == 0) return "";
+  if (noise < kLeastNoise * size || noise > kMostNoise * size) return "";
+  const double mean = error.mean().item<double>();
+  const double share = error.abs().gt(noise / 16).to(at::kDouble).mean().item<double>();
+  const double alike = (error * bench).mean().item<double>() / (noise * size);
+  const double top = error.abs().max().item<double>();
+  if (std::abs(mean) > kBias * noise || share < 0.5 || std::abs(alike) > kBias) return "";
+  if (top > kNoisePeak * noise) return "";  // that is an element, not noise
+  return fmt::format("low-precision accumulation: noise of {:.1g} of the result everywhere",
+                     noise / size);
+}
+
 }  // namespace
 
 std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun) {
   if (std::string cause = flushed_inputs(failure, rerun); !cause.empty()) return cause;
   if (std::string cause = rounded_inputs(failure, rerun); !cause.empty()) return cause;
   const std::optional<Product> product = product_of(failure, rerun);
-  if (!product) return "";
+  if (!product) return noisy_sums(failure);
   if (std::string cause = lost_terms(failure, *product); !cause.empty()) return cause;
-  return low_sums(failure, product);
+  if (std::string cause = low_sums(failure, *product); !cause.empty()) return cause;
+  return noisy_sums(failure);
 }
 
 }  // namespace msprobe::strict

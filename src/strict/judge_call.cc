@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "execute/caught.h"
-#include "execute/tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
@@ -18,6 +16,7 @@
 #include "strict/native_error.h"
 #include "strict/op_traits.h"
 #include "strict/random.h"
+#include "strict/result_type.h"
 #include "strict/unique.h"
 #include "strict/value.h"
 #include "strict/wording.h"
@@ -87,24 +86,6 @@ LeafTensors bench_tensors(const CallOutcome& outcome) {
   add(outcome.forward, Direction::kForward);
   add(outcome.backward, Direction::kBackward);
   return tensors;
-}
-
-// Of an output that stands at `path` in what was recorded; nothing where none is there.
-std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& record,
-                                                   std::string_view path) {
-  const dump::List* list = &record.forward.output;
-  while (true) {
-    const std::size_t dot = path.find('.');
-    const std::size_t place = std::strtoul(std::string(path.substr(0, dot)).c_str(), nullptr, 10);
-    if (place >= list->size()) return std::nullopt;
-    const dump::Value& value = (*list)[place];
-    if (const auto* tensor = value.as<dump::TensorRecord>()) {
-      return tensor->dtype ? libtorch::scalar_type(*tensor->dtype) : std::nullopt;
-    }
-    list = value.as<dump::List>();
-    if (list == nullptr || dot == std::string_view::npos) return std::nullopt;
-    path.remove_prefix(dot + 1);
-  }
 }
 
 StrictFinding within(const Scan& found, const std::string& how) {
@@ -206,7 +187,7 @@ class CallJudge {
   std::optional<at::ScalarType> other_type(const Pair& pair) {
     const auto recorded = pair.direction == Direction::kForward
                               ? recorded_output_type(record_, pair.leaf.path)
-                              : input_type(pair.leaf.path);
+                              : gradient_type(pair.leaf.path);
     const at::ScalarType given = pair.device.scalar_type();
     if (!recorded || *recorded == given || outcome_.arguments.float8_input) return std::nullopt;
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
@@ -214,16 +195,9 @@ class CallJudge {
     return recorded;
   }
 
-  // Gradients are numbered as the tensors among the arguments are.
-  std::optional<at::ScalarType> input_type(const std::string& path) {
+  std::optional<at::ScalarType> gradient_type(const std::string& path) {
     const auto call = rerun_.arguments();
-    if (!call) return std::nullopt;
-    std::vector<at::ScalarType> types;
-    const auto look = [&](const at::Tensor& tensor) { types.push_back(tensor.scalar_type()); };
-    for (const auto& value : (*call)->args) execute::for_each_tensor(value, look);
-    for (const auto& [name, value] : (*call)->kwargs) execute::for_each_tensor(value, look);
-    const std::size_t place = std::strtoul(path.c_str(), nullptr, 10);
-    return place < types.size() ? std::optional(types[place]) : std::nullopt;
+    return call ? input_type(**call, path) : std::nullopt;
   }
 
   // An element may differ where a rounding of the inputs changes it.
@@ -321,7 +295,9 @@ class CallJudge {
       const bool last = runs == kRuns[std::size(kRuns) - 1];
       conditioning_->measure(runs);
       limits = spread_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
-      if (tf32_ && pair.device.scalar_type() == at::kFloat) limits.spread *= kTf32Moves;
+      if (tf32_ && pair.device.scalar_type() == at::kFloat) {
+        limits.spread += 2 * kIntermediates * kTf32Moves;
+      }
       const bool native = last && add_native(pair, type, limits) && add_neighbours(pair, limits);
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, native);
