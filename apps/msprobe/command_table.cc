@@ -37,6 +37,14 @@ const std::vector<Command>& table() {
        "  msprobe multi_acc_check -api_info dump/step0/rank0/dump.json -n 32 -d 0 1 2 3\n"
        "  msprobe multi_acc_check -api_info dump.json -n 4 -d cpu\n",
        &declare_multi_acc_check},
+      {"self_check", "Check the verdicts against a simulated device whose faults are known.",
+       "  msprobe self_check --jobs 2\n"
+       "  msprobe self_check --only wrong_tile --only tf32 --json scores.json\n",
+       &declare_self_check},
+      {"shrink", "Find the smallest form of one failing call, as a dump and as a Python script.",
+       "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d npu:0 -o shrunk\n"
+       "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d sim --sim-config sim.yaml\n",
+       &declare_shrink},
   };
   return kCommands;
 }
