@@ -1,4 +1,5 @@
-// CRC-32 with the polynomial of zlib: what the md5 field of a dump holds, and every member of a zip.
+// CRC-32 with the polynomial of zlib: what the md5 field of a dump holds, and every member of a
+// zip.
 #pragma once
 
 #include <cstddef>

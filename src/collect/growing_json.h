@@ -12,7 +12,8 @@ namespace msprobe::collect {
 
 class GrowingJson {
  public:
-  // `head` ends with the bracket of the object that grows, `tail` starts with the one that closes it.
+  // `head` ends with the bracket of the object that grows, `tail` starts with the one that closes
+  // it.
   static Result<GrowingJson> create(const std::string& path, std::string head, std::string tail);
   GrowingJson(GrowingJson&& other) noexcept;
   GrowingJson& operator=(GrowingJson&& other) noexcept;

@@ -34,7 +34,8 @@ std::string python_repr(double value) {
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   std::array<char, 32> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 std::chars_format::scientific).ptr;
+                                 std::chars_format::scientific)
+                       .ptr;
   const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const std::size_t e = text.find('e');
   int exponent = 0;
@@ -42,8 +43,9 @@ std::string python_repr(double value) {
   std::from_chars(number, end, exponent);
   // Python's repr() takes the exponent form outside of 1e-4 .. 1e16.
   if (exponent < -4 || exponent >= 16) return std::string(text);
-  const auto fixed = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                   std::chars_format::fixed).ptr;
+  const auto fixed =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed)
+          .ptr;
   std::string out(buffer.data(), fixed);
   if (out.find('.') == std::string::npos) out += ".0";
   return out;
@@ -83,11 +85,16 @@ void JsonText::string(const std::vector<std::uint32_t>& code_points) {
 
 void JsonText::statistic(const Statistic& statistic) {
   switch (statistic.kind) {
-    case Statistic::Kind::kNull: return null();
-    case Statistic::Kind::kBool: return boolean(statistic.integer != 0);
-    case Statistic::Kind::kSigned: return integer(statistic.integer);
-    case Statistic::Kind::kUnsigned: return natural(static_cast<std::uint64_t>(statistic.integer));
-    case Statistic::Kind::kReal: return real(statistic.real);
+    case Statistic::Kind::kNull:
+      return null();
+    case Statistic::Kind::kBool:
+      return boolean(statistic.integer != 0);
+    case Statistic::Kind::kSigned:
+      return integer(statistic.integer);
+    case Statistic::Kind::kUnsigned:
+      return natural(static_cast<std::uint64_t>(statistic.integer));
+    case Statistic::Kind::kReal:
+      return real(statistic.real);
   }
 }
 
@@ -129,14 +136,29 @@ void JsonText::line_break() {
 
 void JsonText::code_point(std::uint32_t point) {
   switch (point) {
-    case '"': text_ += "\\\""; return;
-    case '\\': text_ += "\\\\"; return;
-    case '\n': text_ += "\\n"; return;
-    case '\r': text_ += "\\r"; return;
-    case '\t': text_ += "\\t"; return;
-    case '\b': text_ += "\\b"; return;
-    case '\f': text_ += "\\f"; return;
-    default: break;
+    case '"':
+      text_ += "\\\"";
+      return;
+    case '\\':
+      text_ += "\\\\";
+      return;
+    case '\n':
+      text_ += "\\n";
+      return;
+    case '\r':
+      text_ += "\\r";
+      return;
+    case '\t':
+      text_ += "\\t";
+      return;
+    case '\b':
+      text_ += "\\b";
+      return;
+    case '\f':
+      text_ += "\\f";
+      return;
+    default:
+      break;
   }
   if (point >= 0x20 && point < 0x7f) {
     text_ += static_cast<char>(point);

@@ -1,16 +1,15 @@
 #include "collect/pt_file.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "collect/crc32.h"
 
@@ -20,19 +19,32 @@ namespace {
 // The legacy storage class of a dtype; newer dtypes have none and are told by name.
 std::string_view storage_class(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return "FloatStorage";
-    case DType::kFloat16: return "HalfStorage";
-    case DType::kBFloat16: return "BFloat16Storage";
-    case DType::kFloat64: return "DoubleStorage";
-    case DType::kInt64: return "LongStorage";
-    case DType::kInt32: return "IntStorage";
-    case DType::kInt16: return "ShortStorage";
-    case DType::kInt8: return "CharStorage";
-    case DType::kUInt8: return "ByteStorage";
-    case DType::kBool: return "BoolStorage";
-    case DType::kComplex64: return "ComplexFloatStorage";
-    case DType::kComplex128: return "ComplexDoubleStorage";
-    default: return {};
+    case DType::kFloat32:
+      return "FloatStorage";
+    case DType::kFloat16:
+      return "HalfStorage";
+    case DType::kBFloat16:
+      return "BFloat16Storage";
+    case DType::kFloat64:
+      return "DoubleStorage";
+    case DType::kInt64:
+      return "LongStorage";
+    case DType::kInt32:
+      return "IntStorage";
+    case DType::kInt16:
+      return "ShortStorage";
+    case DType::kInt8:
+      return "CharStorage";
+    case DType::kUInt8:
+      return "ByteStorage";
+    case DType::kBool:
+      return "BoolStorage";
+    case DType::kComplex64:
+      return "ComplexFloatStorage";
+    case DType::kComplex128:
+      return "ComplexDoubleStorage";
+    default:
+      return {};
   }
 }
 
@@ -138,7 +150,8 @@ std::string local_header(const Member& member) {
 
 std::string central_entry(const Member& member) {
   Bytes zip64;
-  if (needs_zip64(member)) zip64.u16(1).u16(24).u64(member.size).u64(member.size).u64(member.offset);
+  if (needs_zip64(member))
+    zip64.u16(1).u16(24).u64(member.size).u64(member.size).u64(member.offset);
   Bytes out;
   out.text("PK\x01\x02").u16(0).u16(needs_zip64(member) ? 45 : 20);
   common_fields(out, member, zip64.str().size());
@@ -161,31 +174,43 @@ std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// The pieces of the archive, in order. `texts` owns what is not the tensor's.
-std::vector<std::span<const std::byte>> archive_pieces(std::string_view pickle,
-                                                       std::span<const std::byte> bytes,
-                                                       std::vector<std::string>& texts) {
-  const std::array<std::pair<std::string_view, std::span<const std::byte>>, 4> members{{
-      {"archive/data.pkl", as_bytes(pickle)},
-      {"archive/byteorder", as_bytes("little")},
-      {"archive/data/0", bytes},
-      {"archive/version", as_bytes("3\n")},
-  }};
-  texts.reserve(members.size() + 1);  // the pieces point into its strings
+struct Archive {
+  std::vector<std::string> texts;  // own what is not the tensor's
   std::vector<std::span<const std::byte>> pieces;
+  std::uint64_t data_offset = 0;
+};
+
+Archive make_archive(std::string_view pickle, std::span<const std::byte> bytes, std::uint32_t crc) {
+  struct Content {
+    std::string_view name;
+    std::span<const std::byte> bytes;
+    std::uint32_t crc;
+  };
+  const auto text = [](std::string_view name, std::string_view content) {
+    return Content{name, as_bytes(content), crc32(0, as_bytes(content))};
+  };
+  const Content contents[] = {text("archive/data.pkl", pickle),
+                              text("archive/byteorder", "little"),
+                              {"archive/data/0", bytes, crc},
+                              text("archive/version", "3\n")};
+  Archive archive;
+  archive.texts.reserve(std::size(contents) + 1);  // the pieces point into its strings
   std::string directory;
   std::uint64_t offset = 0;
-  for (const auto& [name, content] : members) {
-    const Member member{std::string(name), content.size(), crc32(0, content), offset};
-    texts.push_back(local_header(member));
+  for (const Content& content : contents) {
+    const Member member{std::string(content.name), content.bytes.size(), content.crc, offset};
+    archive.texts.push_back(local_header(member));
     directory += central_entry(member);
-    offset += texts.back().size() + content.size();
-    pieces.push_back(as_bytes(texts.back()));
-    pieces.push_back(content);
+    offset += archive.texts.back().size();
+    if (content.bytes.data() == bytes.data()) archive.data_offset = offset;
+    offset += content.bytes.size();
+    archive.pieces.push_back(as_bytes(archive.texts.back()));
+    archive.pieces.push_back(content.bytes);
   }
-  texts.push_back(directory + end_of_archive(members.size(), offset, directory.size()));
-  pieces.push_back(as_bytes(texts.back()));
-  return pieces;
+  archive.texts.push_back(directory +
+                          end_of_archive(std::size(contents), offset, directory.size()));
+  archive.pieces.push_back(as_bytes(archive.texts.back()));
+  return archive;
 }
 
 Result<void> write_pieces(int fd, const std::string& path,
@@ -210,18 +235,21 @@ Result<void> write_pieces(int fd, const std::string& path,
 
 }  // namespace
 
-Result<void> write_pt(const std::string& path, DType dtype, std::span<const std::int64_t> shape,
-                      std::span<const std::byte> bytes) {
+Result<std::uint64_t> write_pt(const std::string& path, DType dtype,
+                               std::span<const std::int64_t> shape,
+                               std::span<const std::byte> bytes, std::uint32_t crc) {
   const std::string pickle = Pickle().tensor(dtype, shape, bytes.size());
-  std::vector<std::string> texts;
-  const auto pieces = archive_pieces(pickle, bytes, texts);
+  const Archive archive = make_archive(pickle, bytes, crc);
+  // A file of an earlier run may be linked to by others: it is left, not overwritten.
+  ::unlink(path.c_str());
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (fd < 0) return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-  Result<void> result = write_pieces(fd, path, pieces);
-  if (::close(fd) != 0 && result) {
+  const Result<void> written = write_pieces(fd, path, archive.pieces);
+  if (::close(fd) != 0 && written) {
     return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
   }
-  return result;
+  if (!written) return propagate(written);
+  return archive.data_offset;
 }
 
 }  // namespace msprobe::collect

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "collect/json_text.h"
-#include "collect/pt_file.h"
 
 namespace msprobe::collect {
 namespace {
@@ -38,6 +37,7 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   stacks_.clear();
   stack_of_frames_.clear();
   dump_ = std::move(*dump);
+  tensors_ = {};
   stack_path_ = files.stack_path;
   stacks_changed_ = true;
   return {};
@@ -74,7 +74,8 @@ void Recorder::add_stack(const std::string& name, const std::string& frames) {
 
 std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size) {
   std::unique_lock lock(mutex_);
-  progress_.wait(lock, [&] { return pending_bytes_ == 0 || pending_bytes_ + size <= max_pending_bytes_; });
+  progress_.wait(
+      lock, [&] { return pending_bytes_ == 0 || pending_bytes_ + size <= max_pending_bytes_; });
   pending_bytes_ += size;
   // A buffer that was used before costs no page faults; one far too large would waste the bound.
   const auto fits = std::ranges::find_if(spare_, [&](const std::unique_ptr<Buffer>& buffer) {
@@ -121,9 +122,8 @@ std::optional<Error> Recorder::flush() {
 void Recorder::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    work_.wait_for(lock, kPause, [&] {
-      return stop_ || flushes_asked_ > flushes_done_ || !files_.empty();
-    });
+    work_.wait_for(lock, kPause,
+                   [&] { return stop_ || flushes_asked_ > flushes_done_ || !files_.empty(); });
     const std::uint64_t asked = flushes_asked_;
     const bool flushing = asked > flushes_done_;
     if (changed_ || flushing || !files_.empty()) write_round(lock, flushing);
@@ -149,7 +149,7 @@ void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks)
     files_.pop_front();
     lock.unlock();
     const Result<void> written =
-        write_pt(file.path, file.dtype, file.shape, std::span(*file.buffer).first(file.size));
+        tensors_.save(file.path, file.dtype, file.shape, std::span(*file.buffer).first(file.size));
     give_back(std::move(file.buffer), file.size);
     lock.lock();
     note(written);

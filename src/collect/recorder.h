@@ -6,15 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "collect/growing_json.h"
+#include "collect/tensor_store.h"
 #include "core/dtype.h"
 #include "core/result.h"
 
@@ -51,8 +52,8 @@ class Recorder {
   // The directory of the step's files has another name now.
   void move_step(const std::string& directory);
 
-  // The number of a new entry; `text` is `"name": value` as far as it is known. `finish` replaces the
-  // text; an empty one takes the entry back. Entries of an ended step are ignored.
+  // The number of a new entry; `text` is `"name": value` as far as it is known. `finish` replaces
+  // the text; an empty one takes the entry back. Entries of an ended step are ignored.
   std::uint64_t begin(std::string text);
   void finish(std::uint64_t entry, std::string text);
 
@@ -90,7 +91,8 @@ class Recorder {
   std::string stack_path_;
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;  // the number of entries_.front()
-  std::map<std::string, std::size_t> stack_of_frames_;
+  TensorStore tensors_;            // used by the thread, and by open_step while it rests
+  std::unordered_map<std::string, std::size_t> stack_of_frames_;
   std::vector<Stack> stacks_;
   bool stacks_changed_ = false;
   std::deque<TensorFile> files_;

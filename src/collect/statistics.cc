@@ -18,10 +18,14 @@ Statistic boolean(bool value) { return {Statistic::Kind::kBool, 0, value}; }
 
 double rounded(double value, DType dtype) {
   switch (dtype) {
-    case DType::kFloat16: return float16_to_float(double_to_float16(value));
-    case DType::kBFloat16: return bfloat16_to_float(double_to_bfloat16(value));
-    case DType::kFloat32: return static_cast<double>(static_cast<float>(value));
-    default: return value;
+    case DType::kFloat16:
+      return float16_to_float(double_to_float16(value));
+    case DType::kBFloat16:
+      return bfloat16_to_float(double_to_bfloat16(value));
+    case DType::kFloat32:
+      return static_cast<double>(static_cast<float>(value));
+    default:
+      return value;
   }
 }
 
@@ -83,9 +87,8 @@ class FiniteExtremes {
 
 Statistics of_floats(const StridedView& view) {
   FloatSums sums;
-  for_each_float_block(view, [&](const float* values, std::size_t count) {
-    sums.merge(float_sums(values, count));
-  });
+  for_each_float_block(
+      view, [&](const float* values, std::size_t count) { sums.merge(float_sums(values, count)); });
   Statistics out;
   const double nan = std::nan("");
   out.max = real(sums.has_nan ? nan : sums.max);
@@ -176,22 +179,36 @@ Statistics of_bools(const StridedView& view) {
 
 Statistics of_elements(const StridedView& view) {
   switch (view.dtype) {
-    case DType::kBool: return of_bools(view);
-    case DType::kUInt8: return of_integers<std::uint8_t>(view);
-    case DType::kUInt16: return of_integers<std::uint16_t>(view);
-    case DType::kUInt32: return of_integers<std::uint32_t>(view);
-    case DType::kUInt64: return of_integers<std::uint64_t>(view);
-    case DType::kInt8: return of_integers<std::int8_t>(view);
-    case DType::kInt16: return of_integers<std::int16_t>(view);
-    case DType::kInt32: return of_integers<std::int32_t>(view);
-    case DType::kInt64: return of_integers<std::int64_t>(view);
-    case DType::kFloat64: return of_doubles(view, false, &load<double>);
-    case DType::kComplex64: return of_complex<float>(view);
-    case DType::kComplex128: return of_complex<double>(view);
+    case DType::kBool:
+      return of_bools(view);
+    case DType::kUInt8:
+      return of_integers<std::uint8_t>(view);
+    case DType::kUInt16:
+      return of_integers<std::uint16_t>(view);
+    case DType::kUInt32:
+      return of_integers<std::uint32_t>(view);
+    case DType::kUInt64:
+      return of_integers<std::uint64_t>(view);
+    case DType::kInt8:
+      return of_integers<std::int8_t>(view);
+    case DType::kInt16:
+      return of_integers<std::int16_t>(view);
+    case DType::kInt32:
+      return of_integers<std::int32_t>(view);
+    case DType::kInt64:
+      return of_integers<std::int64_t>(view);
+    case DType::kFloat64:
+      return of_doubles(view, false, &load<double>);
+    case DType::kComplex64:
+      return of_complex<float>(view);
+    case DType::kComplex128:
+      return of_complex<double>(view);
     case DType::kFloat16:
     case DType::kBFloat16:
-    case DType::kFloat32: return of_floats(view);
-    default: return {};
+    case DType::kFloat32:
+      return of_floats(view);
+    default:
+      return {};
   }
 }
 
@@ -213,10 +230,17 @@ bool overflows(const Statistics& statistics, DType dtype) {
   if (!std::isfinite(max) || !std::isfinite(min)) return true;
   double limit = 0;
   switch (dtype) {
-    case DType::kFloat16: limit = 65504; break;
-    case DType::kBFloat16: limit = bfloat16_to_float(0x7f7f); break;
-    case DType::kFloat32: limit = static_cast<double>(std::numeric_limits<float>::max()); break;
-    default: return false;
+    case DType::kFloat16:
+      limit = 65504;
+      break;
+    case DType::kBFloat16:
+      limit = bfloat16_to_float(0x7f7f);
+      break;
+    case DType::kFloat32:
+      limit = static_cast<double>(std::numeric_limits<float>::max());
+      break;
+    default:
+      return false;
   }
   return max >= limit || min <= -limit;
 }

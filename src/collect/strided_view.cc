@@ -14,11 +14,16 @@ void copy_row(const std::byte* row, std::ptrdiff_t step, std::size_t count, std:
 void copy_row(std::size_t size, const std::byte* row, std::ptrdiff_t step, std::size_t count,
               std::byte* out) {
   switch (size) {  // a fixed size lets the compiler move one element with one instruction
-    case 1: return copy_row<1>(row, step, count, out);
-    case 2: return copy_row<2>(row, step, count, out);
-    case 4: return copy_row<4>(row, step, count, out);
-    case 8: return copy_row<8>(row, step, count, out);
-    default: return copy_row<16>(row, step, count, out);
+    case 1:
+      return copy_row<1>(row, step, count, out);
+    case 2:
+      return copy_row<2>(row, step, count, out);
+    case 4:
+      return copy_row<4>(row, step, count, out);
+    case 8:
+      return copy_row<8>(row, step, count, out);
+    default:
+      return copy_row<16>(row, step, count, out);
   }
 }
 
@@ -36,9 +41,8 @@ StridedView simplified(const StridedView& view, bool any_order) {
     if (view.shape[d] != 1) order.push_back(d);
   }
   if (any_order) {
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      return view.strides[a] > view.strides[b];
-    });
+    std::ranges::stable_sort(
+        order, [&](std::size_t a, std::size_t b) { return view.strides[a] > view.strides[b]; });
   }
   StridedView simple{view.data, view.dtype, {}, {}};
   for (const std::size_t d : order) {

@@ -95,6 +95,7 @@ class PrecisionDebugger:
     def _end(self) -> None:
         if not self._ended:
             self._ended = True
+            self._session.close()
             log.info("msprobe ends successfully.")
 
     def _open(self, number: int, rank: Optional[int]) -> None:

@@ -1,15 +1,20 @@
 """Hooks the native collector into PyTorch while something is recorded, and takes it out again.
 
 PyTorch's own way to see every call is a TorchFunctionMode. It belongs to a thread; new threads get it through threading.setprofile,
-the hook of the standard library that runs in every thread that starts. The names of operators are not told to a mode, so the operator
-methods of torch.Tensor are replaced while recording by ones that only say their name.
+the hook of the standard library that runs in every thread that starts. Older threads, and what a backward pass computes again for a
+checkpoint (newer versions of PyTorch run it without modes), get it while a module runs there, through the global hooks of modules.
+The names of operators are not told to a mode, so the operator methods of torch.Tensor are replaced while recording by ones that only
+say their name.
 """
 import atexit
+import inspect
 import os
 import sys
 import threading
+
 import torch
 from torch import overrides
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from msprobe import _collect
 from msprobe.pytorch import api_names, call_site, log, values
@@ -26,6 +31,16 @@ def _dispatch_code():
     return torch.nn.functional.max_pool2d.__code__
 
 
+class _ThreadExit:
+    """Kept in a thread's own storage: takes the mode away when the thread ends, while Python can still be called there."""
+
+    def __init__(self, leave) -> None:
+        self._leave = leave
+
+    def __del__(self) -> None:
+        self._leave()
+
+
 class Session:
     def __init__(self, settings: dict, hidden=lambda group, name: False) -> None:
         self.native = _collect.Collector()
@@ -40,6 +55,7 @@ class Session:
         self.native.set_apis(functions, operators)
         self.native.configure({"max_pending_bytes": MAX_PENDING_BYTES, **settings})
         self._replaced = {}
+        self._module_hooks = []
         self._recording = False
         self._local = threading.local()
         self._earlier_profile = getattr(threading, "_profile_hook", None)
@@ -67,7 +83,9 @@ class Session:
             own = torch.Tensor.__dict__.get(method)
             self._replaced[method] = own
             setattr(torch.Tensor, method, _collect.operator(api_names.OPERATORS[method], getattr(torch.Tensor, method)))
-        self._enter()
+        if not self._is_on():
+            self._mode.__enter__()
+        self._module_hooks = self._hook_modules()
         self.native.start()
 
     def stop(self) -> None:
@@ -76,6 +94,8 @@ class Session:
         self._recording = False
         self.native.stop()
         self._leave()
+        for hook in self._module_hooks:
+            hook.remove()
         for method, own in self._replaced.items():
             if own is None:
                 delattr(torch.Tensor, method)
@@ -83,22 +103,26 @@ class Session:
                 setattr(torch.Tensor, method, own)
         self._replaced.clear()
 
+    def close(self) -> None:
+        """Ends for good: nothing of PyTorch or of the standard library is hooked any more."""
+        self.stop()
+        self.flush()
+        threading.setprofile(self._earlier_profile)
+        atexit.unregister(self._at_exit)
+
     def flush(self) -> None:
         """Returns when everything that was recorded is in its files."""
         error = self.native.flush()
         if error:
             log.warning(f"the dump is incomplete: {error}")
 
-    def _enter(self) -> None:
-        if not getattr(self._local, "entered", False):
-            self._mode.__enter__()
-            self._local.entered = True
+    def _is_on(self) -> bool:
+        return any(mode is self._mode for mode in overrides._get_current_function_mode_stack())
 
     def _leave(self) -> None:
         """Takes the mode from this thread's stack, wherever in it it stands."""
-        if not getattr(self._local, "entered", False):
+        if not self._is_on():
             return
-        self._local.entered = False
         above = []
         while overrides._get_current_function_mode_stack():
             mode = overrides._pop_mode()
@@ -110,9 +134,31 @@ class Session:
 
     def _equip_thread(self, frame, event, argument):
         sys.setprofile(self._earlier_profile)
-        self._enter()
+        self._mode.__enter__()
+        self._local.exit = _ThreadExit(self._leave)
         if self._earlier_profile is not None:
             self._earlier_profile(frame, event, argument)
+
+    def _hook_modules(self) -> list:
+        """A module that runs where the mode is not on, and not inside a recorded call, has it on while it runs."""
+        def begin(module, _inputs):
+            if not self.native.is_inside() and not self._is_on():
+                self._mode.__enter__()
+                self._lent_to().append(module)
+
+        def end(module, _inputs, _output):
+            lent_to = self._lent_to()
+            if lent_to and lent_to[-1] is module:
+                lent_to.pop()
+                self._leave()
+
+        always = {"always_call": True} if "always_call" in inspect.signature(register_module_forward_hook).parameters else {}
+        return [register_module_forward_pre_hook(begin), register_module_forward_hook(end, **always)]
+
+    def _lent_to(self) -> list:
+        if not hasattr(self._local, "lent_to"):
+            self._local.lent_to = []
+        return self._local.lent_to
 
     def _report(self, doing: str, error: BaseException) -> None:
         """Our own mistakes never reach the training: each kind is written down once."""

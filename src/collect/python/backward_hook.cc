@@ -27,7 +27,8 @@ class Undisturbed {
  public:
   explicit Undisturbed(const Lent& lent)
       : guard_(PyRef::take(PyObject_CallNoArgs(lent.disable_torch_function.get()))) {
-    if (guard_) const PyRef entered = PyRef::take(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
+    if (guard_)
+      const PyRef entered = PyRef::take(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
     PyErr_Clear();
   }
   ~Undisturbed() {
@@ -135,7 +136,8 @@ PyObject* first_tensor(const Lent& lent, PyObject* value, int depth) {
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
                        {Py_tp_call, reinterpret_cast<void*>(&call_hook)},
                        {0, nullptr}};
-PyType_Spec spec = {"msprobe._collect.BackwardHook", sizeof(BackwardHook), 0, Py_TPFLAGS_DEFAULT, slots};
+PyType_Spec spec = {"msprobe._collect.BackwardHook", sizeof(BackwardHook), 0, Py_TPFLAGS_DEFAULT,
+                    slots};
 
 }  // namespace
 
@@ -155,7 +157,8 @@ void hook_backward(Collector& collector, PyObject* result, const std::string& na
   if (!node || node.get() == Py_None) return;
   const PyRef hook = new_hook(collector, name);
   if (!hook) return;
-  const PyRef handle = PyRef::take(PyObject_CallMethod(node.get(), "register_hook", "O", hook.get()));
+  const PyRef handle =
+      PyRef::take(PyObject_CallMethod(node.get(), "register_hook", "O", hook.get()));
 }
 
 }  // namespace msprobe::collect

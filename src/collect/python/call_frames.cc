@@ -1,8 +1,8 @@
 #include "collect/python/call_frames.h"
 
-#include <frameobject.h>
-
 #include <algorithm>
+
+#include <frameobject.h>
 
 #include "collect/json_text.h"
 #include "collect/python/collector.h"
@@ -39,7 +39,8 @@ PyRef parameter_names(PyObject* code) {
   const PyRef names = PyRef::take(PyObject_GetAttrString(code, "co_varnames"));
   const auto* plain = reinterpret_cast<PyCodeObject*>(code);
   if (!names || (plain->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) != 0) return {};
-  return PyRef::take(PyTuple_GetSlice(names.get(), 0, plain->co_argcount + plain->co_kwonlyargcount));
+  return PyRef::take(
+      PyTuple_GetSlice(names.get(), 0, plain->co_argcount + plain->co_kwonlyargcount));
 }
 
 // The value a parameter was given, as the override passes it on: by position or by name.
@@ -79,8 +80,10 @@ void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* a
   // F.max_pool2d and its like are chosen between by a function of two plain parameters.
   if (code_of(origin.caller.get()).get() == lent.dispatch_code.get()) {
     const PyRef locals = PyRef::take(PyObject_GetAttrString(origin.caller.get(), "f_locals"));
-    const PyRef given = PyRef::take(locals ? PyMapping_GetItemString(locals.get(), "args") : nullptr);
-    const PyRef named = PyRef::take(given ? PyMapping_GetItemString(locals.get(), "kwargs") : nullptr);
+    const PyRef given =
+        PyRef::take(locals ? PyMapping_GetItemString(locals.get(), "args") : nullptr);
+    const PyRef named =
+        PyRef::take(given ? PyMapping_GetItemString(locals.get(), "kwargs") : nullptr);
     if (named && PyTuple_Check(given.get()) && PyDict_Check(named.get())) {
       origin.args = given;
       origin.kwargs = PyRef::take(PyDict_Copy(named.get()));
@@ -145,8 +148,8 @@ std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& p
   inner.outer = node;
   const auto* code = reinterpret_cast<PyCodeObject*>(place.code);
   const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame));
-  const PyRef text = PyRef::take(PyObject_CallFunction(lent.frame_text.get(), "OiO",
-                                                       code->co_filename, line, code->co_name));
+  const PyRef text = PyRef::take(
+      PyObject_CallFunction(lent.frame_text.get(), "OiO", code->co_filename, line, code->co_name));
   if (text && PyUnicode_Check(text.get())) {
     const char* utf8 = PyUnicode_AsUTF8(text.get());
     if (utf8 != nullptr) inner.text = utf8;

@@ -21,8 +21,8 @@ struct CallSite {
 };
 
 struct Origin {
-  PyRef caller;     // frame of the code that called the API
-  PyRef api_frame;  // frame of the API itself where it is a Python function
+  PyRef caller;        // frame of the code that called the API
+  PyRef api_frame;     // frame of the API itself where it is a Python function
   PyRef args, kwargs;  // as the caller wrote them where they could be recovered
 };
 

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "collect/python/py_ref.h"
 #include "collect/python/call_frames.h"
+#include "collect/python/py_ref.h"
 #include "collect/recorder.h"
 #include "core/dtype.h"
 
@@ -69,7 +69,7 @@ struct Collector {
   std::unordered_map<PyObject*, Api*> api_of_function;
   std::unordered_map<std::string, Api*> api_of_operator;
   std::vector<std::unique_ptr<Api>> apis;
-  std::vector<PyRef> kept;  // the functions whose addresses are keys
+  std::vector<PyRef> kept;                         // the functions whose addresses are keys
   std::unordered_set<std::string> backward_names;  // written in this step
   CallFrames frames;
   std::unique_ptr<Recorder> recorder;
@@ -84,6 +84,9 @@ void report_and_clear(Collector& collector, const char* doing);
 
 // torch_function(func, types, args=(), kwargs=None): what a TorchFunctionMode calls.
 PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
+
+// Whether a recorded call is running on this thread: what it calls is its own business.
+bool is_inside_recorded_call();
 
 // Records the gradients of `name` when its autograd node runs.
 void hook_backward(Collector& collector, PyObject* result, const std::string& name);

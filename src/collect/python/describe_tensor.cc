@@ -1,7 +1,7 @@
 // What is written of a tensor: shape and dtype, statistics, checksum, and the name of its file.
-#include <fmt/format.h>
-
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "collect/crc32.h"
 #include "collect/python/describe.h"
@@ -111,11 +111,11 @@ bool Describer::read_plain(PyObject* object, Read& read) {
   return true;
 }
 
-// What is no plain tensor of this machine is told by the Python side, which makes a plain one of it.
+// What is no plain tensor of this machine is told by the Python side, which makes a plain one of
+// it.
 bool Describer::read_special(PyObject* object, Read& read) {
   read = Read();
-  const PyRef told =
-      PyRef::take(PyObject_CallOneArg(collector_.lent.read_special.get(), object));
+  const PyRef told = PyRef::take(PyObject_CallOneArg(collector_.lent.read_special.get(), object));
   const char *type = nullptr, *dtype = nullptr;
   PyObject *shape = nullptr, *plain = nullptr, *extra = nullptr;
   int requires_grad = 0, saveable = 0;

@@ -178,8 +178,8 @@ PyObject* set_apis(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory): a new step; counters start
-// again at 0.
+// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory): a new step; counters
+// start again at 0.
 PyObject* open_step(PyObject* self, PyObject* args) {
   StepFiles files;
   const char *path = nullptr, *head = nullptr, *tail = nullptr, *stack = nullptr, *data = nullptr;
@@ -241,6 +241,10 @@ PyObject* stop(PyObject* self, PyObject* /*unused*/) {
   Py_RETURN_NONE;
 }
 
+PyObject* is_inside(PyObject* /*self*/, PyObject* /*unused*/) {
+  return PyBool_FromLong(is_inside_recorded_call());
+}
+
 // flush() -> None, or what went wrong: everything recorded so far is in its files.
 PyObject* flush(PyObject* self, PyObject* /*unused*/) {
   Collector& collector = collector_of(self);
@@ -287,19 +291,19 @@ PyObject* bind(PyObject* self, PyObject* mode, PyObject* /*type*/) {
   return PyMethod_New(self, mode);
 }
 
-PyMethodDef methods[] = {
-    {"lend", &lend, METH_VARARGS, nullptr},
-    {"configure", &configure, METH_O, nullptr},
-    {"set_apis", &set_apis, METH_VARARGS, nullptr},
-    {"open_step", &open_step, METH_VARARGS, nullptr},
-    {"move_step", &move_step, METH_VARARGS, nullptr},
-    {"open_legacy", &open_legacy, METH_VARARGS, nullptr},
-    {"end_step", &end_step, METH_NOARGS, nullptr},
-    {"start", &start, METH_NOARGS, nullptr},
-    {"stop", &stop, METH_NOARGS, nullptr},
-    {"flush", &flush, METH_NOARGS, nullptr},
-    {"forget", &forget, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
+                         {"configure", &configure, METH_O, nullptr},
+                         {"set_apis", &set_apis, METH_VARARGS, nullptr},
+                         {"open_step", &open_step, METH_VARARGS, nullptr},
+                         {"move_step", &move_step, METH_VARARGS, nullptr},
+                         {"open_legacy", &open_legacy, METH_VARARGS, nullptr},
+                         {"end_step", &end_step, METH_NOARGS, nullptr},
+                         {"start", &start, METH_NOARGS, nullptr},
+                         {"stop", &stop, METH_NOARGS, nullptr},
+                         {"is_inside", &is_inside, METH_NOARGS, nullptr},
+                         {"flush", &flush, METH_NOARGS, nullptr},
+                         {"forget", &forget, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&create)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
@@ -319,8 +323,8 @@ PyObject* operator_function(PyObject* /*module*/, PyObject* args) {
 PyMethodDef functions[] = {{"operator", &operator_function, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_collect", nullptr, -1, functions,
-                          nullptr,               nullptr,    nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_collect", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace msprobe::collect
@@ -328,7 +332,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_collect", nullptr, -1, functi
 PyMODINIT_FUNC PyInit__collect() {
   using namespace msprobe::collect;  // NOLINT(google-build-using-namespace)
   PyRef module = PyRef::take(PyModule_Create(&definition));
-  if (!module || !ready_backward_hook(module.get()) || !ready_operator(module.get())) return nullptr;
+  if (!module || !ready_backward_hook(module.get()) || !ready_operator(module.get()))
+    return nullptr;
   const PyRef type = PyRef::take(PyType_FromSpec(&spec));
   if (!type || PyObject_SetAttrString(module.get(), "Collector", type.get()) != 0) return nullptr;
   return module.release();

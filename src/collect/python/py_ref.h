@@ -2,9 +2,9 @@
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
 #include <utility>
+
+#include <Python.h>
 
 namespace msprobe::collect {
 

@@ -8,6 +8,8 @@
 namespace msprobe::collect {
 namespace {
 
+thread_local int recorded_calls = 0;  // that are running on this thread
+
 PyObject* call(PyObject* func, PyObject* args, PyObject* kwargs) {
   return PyObject_Call(func, args, kwargs);
 }
@@ -20,16 +22,17 @@ bool wants_text(const std::string& name, const std::vector<std::string>& parts) 
   return false;
 }
 
-// Tensor.backward checks for an override first; called from here it would run the whole backward pass,
-// recomputed checkpoints included, with overrides off. What it stands for has no such check.
+// Tensor.backward checks for an override first; called from here it would run the whole backward
+// pass, recomputed checkpoints included, with overrides off. What it stands for has no such check.
 PyObject* run_backward(Collector& collector, PyObject* args, PyObject* kwargs) {
-  const PyRef entered = PyRef::take(PyObject_CallMethod(collector.lent.mode.get(), "__enter__", nullptr));
+  const PyRef entered =
+      PyRef::take(PyObject_CallMethod(collector.lent.mode.get(), "__enter__", nullptr));
   if (!entered) return nullptr;
   PyRef result = PyRef::take(PyObject_Call(collector.lent.autograd_backward.get(), args, kwargs));
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  const PyRef left = PyRef::take(PyObject_CallMethod(collector.lent.mode.get(), "__exit__", "OOO",
-                                                     Py_None, Py_None, Py_None));
+  const PyRef left = PyRef::take(
+      PyObject_CallMethod(collector.lent.mode.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
   if (type != nullptr) PyErr_Restore(type, value, traceback);
   return result.release();
 }
@@ -120,15 +123,18 @@ class RunningCall {
 };
 
 std::string entry_key(const Collector& collector, const Api& api, const std::string& call) {
-  if (collector.settings.style == Style::kDump) return api.prefix + "." + api.name + "." + call + ".forward";
-  if (collector.settings.only_overflow) return api.prefix + "_" + api.name + "_" + call + "_forward";
+  if (collector.settings.style == Style::kDump)
+    return api.prefix + "." + api.name + "." + call + ".forward";
+  if (collector.settings.only_overflow)
+    return api.prefix + "_" + api.name + "_" + call + "_forward";
   return api.prefix + "*" + api.name + "*" + call;
 }
 
 // A dropout that drops nothing adds no node of its own.
 bool drops_nothing(const Api& api, const Origin& origin) {
   if (!api.is_dropout) return false;
-  PyObject* p = PyTuple_GET_SIZE(origin.args.get()) > 1 ? PyTuple_GET_ITEM(origin.args.get(), 1) : nullptr;
+  PyObject* p =
+      PyTuple_GET_SIZE(origin.args.get()) > 1 ? PyTuple_GET_ITEM(origin.args.get(), 1) : nullptr;
   if (p == nullptr && origin.kwargs && PyDict_Check(origin.kwargs.get())) {
     p = PyDict_GetItemString(origin.kwargs.get(), "p");
   }
@@ -169,7 +175,9 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
     origin.kwargs = PyRef::share(kwargs);
   }
   const long version = version_of_first(collector.lent, args);
+  ++recorded_calls;
   PyRef result = PyRef::take(call(func, args, kwargs));
+  --recorded_calls;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   if (!result) PyErr_Fetch(&type, &value, &traceback);
   if (running) running->end(result.get());
@@ -183,6 +191,8 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
 }
 
 }  // namespace
+
+bool is_inside_recorded_call() { return recorded_calls > 0; }
 
 bool wants(Filter& filter, const std::string& name) {
   if (!filter.scope_begin.empty()) {
@@ -198,8 +208,8 @@ void report_and_clear(Collector& collector, const char* doing) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  const PyRef told = PyRef::take(PyObject_CallFunction(collector.lent.report.get(), "sO", doing,
-                                                       value ? value : Py_None));
+  const PyRef told = PyRef::take(
+      PyObject_CallFunction(collector.lent.report.get(), "sO", doing, value ? value : Py_None));
   PyErr_Clear();
   Py_XDECREF(type);
   Py_XDECREF(value);
