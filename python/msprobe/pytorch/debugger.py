@@ -9,6 +9,7 @@ import torch
 from msprobe.pytorch import log, risk
 from msprobe.pytorch.config import Config, ConfigError, check_path, load
 from msprobe.pytorch.loader import LoaderWatch
+from msprobe.pytorch.overflow_info import OverflowInfo
 from msprobe.pytorch.session import Session
 
 
@@ -40,7 +41,8 @@ class PrecisionDebugger:
                     "input": self.config.wants("input", "output"), "output": self.config.wants("output", "input")}
         filtered = bool(self.config.scope or self.config.names)
         self._session = Session(settings, risk.hidden("ALL" if filtered else self.config.risk_level))
-        self._watch = LoaderWatch(self._next_batch, dataloader) if dataloader is not None else None
+        self._watch = LoaderWatch(self._before_batch, self._after_batch, dataloader) if dataloader is not None else None
+        self._overflow = OverflowInfo(os.getcwd()) if self.config.task == "overflow_check" else None
         PrecisionDebugger._instance = self
 
     @classmethod
@@ -81,6 +83,8 @@ class PrecisionDebugger:
         self._session.stop()
         if self._directory is not None:
             self._session.flush()
+            if self._overflow is not None:
+                self._overflow.add(self._directory)
             self._session.native.end_step()
             self._directory = None
         self._loop += 1
@@ -139,10 +143,12 @@ class PrecisionDebugger:
         self._session.error_log = os.path.join(renamed, "dump_error_info.log")
         self._directory, self._rank = renamed, rank
 
-    def _next_batch(self, index: int) -> None:
+    def _before_batch(self) -> None:
         """With a data loader given, its batches start and end the steps, and the documented exception ends the training."""
+        self.stop()
+
+    def _after_batch(self, index: int) -> None:
         if index > 0:
-            self.stop()
             self.step()
         if self.config.step and self._loop + self._init_step > self.config.step[-1]:
             raise Exception(f"msprobe: exit after iteration {self.config.step[-1]}")

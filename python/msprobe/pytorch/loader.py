@@ -6,21 +6,20 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 
 class LoaderWatch:
-    """Calls on_batch(index) after every batch that is fetched from `loader` (None: from any loader) in this process, counted from 0."""
+    """Calls before() before and after(index) after every batch that is fetched from `loader` (None: from any loader) in this process;
+    batches are counted from 0."""
 
-    def __init__(self, on_batch: Callable[[int], None], loader: Optional[DataLoader] = None) -> None:
-        self._on_batch = on_batch
-        self._loader = loader
+    def __init__(self, before: Callable[[], None], after: Callable[[int], None], loader: Optional[DataLoader] = None) -> None:
         self._count = 0
         self._original = original = _BaseDataLoaderIter.__next__
-        watch = self
 
         def __next__(iterator):
-            watched = watch._loader is None or iterator._dataset is watch._loader.dataset
+            if loader is not None and iterator._dataset is not loader.dataset:
+                return original(iterator)
+            before()
             batch = original(iterator)
-            if watched:
-                index, watch._count = watch._count, watch._count + 1
-                watch._on_batch(index)
+            index, self._count = self._count, self._count + 1
+            after(index)
             return batch
 
         _BaseDataLoaderIter.__next__ = __next__

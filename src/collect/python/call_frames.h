@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -56,7 +57,7 @@ class CallFrames {
   std::size_t child(const Lent& lent, std::size_t node, const Place& place, PyObject* frame);
   void keep(PyObject* code);
 
-  std::vector<Node> nodes_{Node{}};
+  std::deque<Node> nodes_{Node{}};  // texts are referred to while nodes are added
   std::map<Place, CallSite> sites_;
   std::unordered_map<PyObject*, PyRef> code_;
 };

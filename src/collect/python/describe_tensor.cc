@@ -217,12 +217,6 @@ void Describer::write_legacy_tensor(const Read& read) {
       fmt::format("{}/{}.{}{}", directory_, name_, leaves_, collector_.settings.file_suffix);
   json_.key("type");
   json_.string(read.type);
-  const bool checks = collector_.settings.only_overflow;
-  Statistics statistics;
-  if ((checks || !saves_) && read.has_data) {
-    statistics = work_on(read.view, [&] { return statistics_of(read.view); });
-    overflow_ = overflow_ || overflows(statistics, read.view.dtype);
-  }
   if (saves_ && read.saveable && save(read, file)) {
     json_.key("datapath");
     json_.string(file);
@@ -233,6 +227,8 @@ void Describer::write_legacy_tensor(const Read& read) {
     json_.begin_array();
     for (const std::int64_t extent : read.view.shape) json_.integer(extent);
     json_.end_array();
+    Statistics statistics;
+    if (read.has_data) statistics = work_on(read.view, [&] { return statistics_of(read.view); });
     json_.key("Max");
     json_.statistic(as_integer(statistics.max));
     json_.key("Min");

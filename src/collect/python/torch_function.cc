@@ -40,18 +40,16 @@ PyObject* run_backward(Collector& collector, PyObject* args, PyObject* kwargs) {
 // An entry whose call is running: its number, and its text so far.
 class RunningCall {
  public:
-  RunningCall(Collector& collector, const Api& api, std::string name, std::string key)
+  RunningCall(Collector& collector, std::string name, std::string key)
       : collector_(collector),
-        api_(api),
         name_(std::move(name)),
         key_(std::move(key)),
         legacy_(collector.settings.style == Style::kLegacy),
         json_(legacy_ ? JsonText::Layout::kOneLine : JsonText::Layout::kIndented, 2),
         describer_(collector, key_, json_) {}
 
-  const std::string& name() const { return name_; }
-
   void begin(const Origin& origin) {
+    json_.begin_object();
     if (legacy_ || collector_.filter.input) describe_inputs(origin);
     dirty_inputs_ = describer_.take_overflow();
     if (!collector_.settings.only_overflow) number_ = collector_.recorder->begin(text(true));
@@ -65,16 +63,11 @@ class RunningCall {
     if (!legacy_ && result != nullptr && collector_.filter.output) {
       json_.key("output");
       describer_.result(result);
-    } else if (legacy_ && collector_.settings.only_overflow && result != nullptr) {
-      JsonText unused(JsonText::Layout::kOneLine);
-      Describer output(collector_, key_, unused);
-      output.result(result);
-      overflow_ = output.take_overflow();
     }
     json_.end_object();
-    overflow_ = overflow_ || describer_.take_overflow();
+    const bool overflow = describer_.take_overflow();
     if (collector_.settings.only_overflow) {
-      if (dirty_inputs_ || !overflow_) return;
+      if (dirty_inputs_ || !overflow) return;
       number_ = collector_.recorder->begin("");
       add_stack();
       describer_.save_files();
@@ -84,19 +77,13 @@ class RunningCall {
 
  private:
   void describe_inputs(const Origin& origin) {
-    json_.begin_object();
     json_.key(legacy_ ? "args" : "input_args");
     describer_.sequence(origin.args.get(), "input");
     json_.key(legacy_ ? "kwargs" : "input_kwargs");
     describer_.keywords(origin.kwargs.get());
-    begun_ = true;
   }
 
   std::string text(bool unfinished) {
-    if (!begun_) {
-      json_.begin_object();
-      begun_ = true;
-    }
     std::string entry = legacy_ ? ",\n\"" + key_ + "\": " : ",\n  \"" + key_ + "\": ";
     entry += json_.text();
     if (unfinished) entry += legacy_ ? "}" : "\n  }";
@@ -112,10 +99,9 @@ class RunningCall {
   }
 
   Collector& collector_;
-  const Api& api_;
   std::string name_, key_;
   bool legacy_;
-  bool begun_ = false, dirty_inputs_ = false, overflow_ = false;
+  bool dirty_inputs_ = false;
   JsonText json_;
   Describer describer_;
   std::optional<std::uint64_t> number_;
@@ -125,8 +111,6 @@ class RunningCall {
 std::string entry_key(const Collector& collector, const Api& api, const std::string& call) {
   if (collector.settings.style == Style::kDump)
     return api.prefix + "." + api.name + "." + call + ".forward";
-  if (collector.settings.only_overflow)
-    return api.prefix + "_" + api.name + "_" + call + "_forward";
   return api.prefix + "*" + api.name + "*" + call;
 }
 
@@ -167,7 +151,7 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
   std::optional<RunningCall> running;
   if (wanted) {
     origin = collector.frames.origin(collector.lent, func, args, kwargs);
-    running.emplace(collector, api, base + ".forward", entry_key(collector, api, call_number));
+    running.emplace(collector, base + ".forward", entry_key(collector, api, call_number));
     running->begin(origin);
     report_and_clear(collector, "describing arguments");
   } else {
