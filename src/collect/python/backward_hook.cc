@@ -22,7 +22,8 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Overrides stay off while gradients are described: reading a tensor would call them.
+// Overrides are off while gradients are described: reading a tensor would call them. (PyTorch 1.13
+// calls those of modes all the same; OwnWork keeps them from being recorded.)
 class Undisturbed {
  public:
   explicit Undisturbed(const Lent& lent)
@@ -96,6 +97,7 @@ PyObject* call_hook(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
   PyObject *leaving = nullptr, *arriving = nullptr;
   if (!PyArg_ParseTuple(args, "OO", &leaving, &arriving)) return nullptr;
   if (collector.recorder && hook->step == collector.step) {
+    const OwnWork inside;
     const Undisturbed undisturbed(collector.lent);
     record(collector, *hook->name, leaving, arriving);
     report_and_clear(collector, "describing gradients");

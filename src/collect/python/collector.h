@@ -85,8 +85,16 @@ void report_and_clear(Collector& collector, const char* doing);
 // torch_function(func, types, args=(), kwargs=None): what a TorchFunctionMode calls.
 PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
 
-// Whether a recorded call is running on this thread: what it calls is its own business.
-bool is_inside_recorded_call();
+// While one lives on a thread, nothing that is called there is recorded: it belongs to a recorded
+// call, or to the recording itself.
+class OwnWork {
+ public:
+  OwnWork();
+  ~OwnWork();
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+  static bool is_running();
+};
 
 // Records the gradients of `name` when its autograd node runs.
 void hook_backward(Collector& collector, PyObject* result, const std::string& name);

@@ -242,7 +242,7 @@ PyObject* stop(PyObject* self, PyObject* /*unused*/) {
 }
 
 PyObject* is_inside(PyObject* /*self*/, PyObject* /*unused*/) {
-  return PyBool_FromLong(is_inside_recorded_call());
+  return PyBool_FromLong(OwnWork::is_running());
 }
 
 // flush() -> None, or what went wrong: everything recorded so far is in its files.

@@ -8,7 +8,7 @@
 namespace msprobe::collect {
 namespace {
 
-thread_local int recorded_calls = 0;  // that are running on this thread
+thread_local int own_work = 0;  // recorded calls and descriptions that run on this thread
 
 PyObject* call(PyObject* func, PyObject* args, PyObject* kwargs) {
   return PyObject_Call(func, args, kwargs);
@@ -159,9 +159,11 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
     origin.kwargs = PyRef::share(kwargs);
   }
   const long version = version_of_first(collector.lent, args);
-  ++recorded_calls;
-  PyRef result = PyRef::take(call(func, args, kwargs));
-  --recorded_calls;
+  PyRef result;
+  {
+    const OwnWork inside;
+    result = PyRef::take(call(func, args, kwargs));
+  }
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   if (!result) PyErr_Fetch(&type, &value, &traceback);
   if (running) running->end(result.get());
@@ -176,7 +178,9 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
 
 }  // namespace
 
-bool is_inside_recorded_call() { return recorded_calls > 0; }
+OwnWork::OwnWork() { ++own_work; }
+OwnWork::~OwnWork() { --own_work; }
+bool OwnWork::is_running() { return own_work > 0; }
 
 bool wants(Filter& filter, const std::string& name) {
   if (!filter.scope_begin.empty()) {
@@ -203,7 +207,7 @@ void report_and_clear(Collector& collector, const char* doing) {
 PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
   const char* running_operator = take_running_operator();
   if (kwargs == Py_None) kwargs = nullptr;
-  if (!collector.active) return call(func, args, kwargs);
+  if (!collector.active || OwnWork::is_running()) return call(func, args, kwargs);
   Api* api = nullptr;
   if (running_operator != nullptr) {
     const auto found = collector.api_of_operator.find(running_operator);
