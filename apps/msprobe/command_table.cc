@@ -23,6 +23,19 @@ const std::vector<Command>& table() {
        "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --profile reference --titles zh\n"
        "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --standards my.yaml --json\n",
        &declare_api_precision_compare},
+      {"compare",
+       "Compare graph-mode dumps operator by operator: GE against FX, fused against not.",
+       "  msprobe compare --target_path dump/msprobe_ge_dump --golden_path dump/msprobe_fx_dump "
+       "--mode torchair\n"
+       "  msprobe compare -tp fused/msprobe_ge_dump -gp unfused/msprobe_ge_dump -o out -m torchair "
+       "--xlsx\n"
+       "  msprobe compare -tp dump/msprobe_ge_dump -gp data_dump -m torchair --data-mode md5 "
+       "--json rows.json\n",
+       &declare_compare},
+      {"convert_info", "Turn graph-mode dumps into info files of minimum and maximum.",
+       "  msprobe convert_info msprobe_ge_dump\n"
+       "  msprobe convert_info msprobe_fx_dump --watch\n",
+       &declare_convert_info},
       {"merge_checks", "Join the shards of one check (--shard K/N) to the result of one machine.",
        "  msprobe acc_check -api_info dump.json --shard 2/5 -o shard2\n"
        "  msprobe merge_checks shard1 shard2 shard3 shard4 shard5 -o out\n",
