@@ -19,6 +19,7 @@
 #include "interrupt.h"
 #include "progress_bar.h"
 #include "sim/faults.h"
+#include "summary.h"
 #include "timestamp.h"
 
 namespace msprobe::app {
@@ -287,7 +288,8 @@ void declare_check_options(CLI::App& command, CheckArguments& arguments) {
                      "YAML with the faults of the simulated device");
   command.add_flag("--allow-tf32", arguments.allow_tf32,
                    "the strict status lets products round float32 inputs to TF32 or HF32");
-  command.add_flag("--json", arguments.json, "print the summary as JSON");
+  declare_json(command, arguments.json);
+  declare_report_options(command, arguments.report);
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
 }
@@ -306,14 +308,21 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   const Result<check::CheckOutcome> outcome = check::run_check(*options);
   bar.clear();
   if (!outcome) return refuse(outcome.error());
-  return show_outcome(*outcome, arguments.verdict, arguments.json);
+  return show_outcome(*outcome, arguments.verdict, arguments.json, arguments.report);
 }
 
 ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
-                        bool json) {
+                        const std::string& json, const ReportFiles& report) {
   const ExitStatus status = status_of(outcome, fail_on(verdict));
   say_end(outcome, status);
-  fmt::print("{}\n", json ? json_summary(outcome, status) : check::coverage_line(outcome.coverage));
+  const Result<void> shown = show_summary(json, json_summary(outcome, status),
+                                          check::coverage_line(outcome.coverage) + "\n");
+  if (!shown) return refuse(shown.error());
+  // An interrupted check is continued first.
+  if (outcome.interrupted) return status;
+  const Result<void> written =
+      write_report_files(report, {.csvs = {outcome.paths.details}, .dump = {}, .verdict = verdict});
+  if (!written) return refuse(written.error());
   return status;
 }
 

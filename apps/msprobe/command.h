@@ -38,6 +38,7 @@ Run declare_convert_info(CLI::App& command);
 Run declare_merge_checks(CLI::App& command);
 Run declare_metrics(CLI::App& command);
 Run declare_multi_acc_check(CLI::App& command);
+Run declare_report(CLI::App& command);
 Run declare_self_check(CLI::App& command);
 Run declare_shrink(CLI::App& command);
 // The same on the devices of several machines.

@@ -48,6 +48,14 @@ TEST(Spellings, UnambiguousPrefixes) {
   EXPECT_EQ(rewrite({"-xyz"}), (Words{"-xyz"}));
 }
 
+TEST(Spellings, ValuesThatMayBeLeftOut) {
+  EXPECT_EQ(rewrite({"--json", "s.json"}), (Words{"--json=s.json"}));
+  EXPECT_EQ(rewrite({"--report", "r.html", "-j"}), (Words{"--report=r.html", "-j"}));
+  EXPECT_EQ(rewrite({"--report", "shard1"}), (Words{"--report", "shard1"}));
+  EXPECT_EQ(rewrite({"--json", "-api_info", "dump.json"}),
+            (Words{"--json", "--api_info_file", "dump.json"}));
+}
+
 TEST(Nearest, FindsTheMistypedWord) {
   const Words names{"acc_check", "multi_acc_check", "api_precision_compare", "metrics"};
   EXPECT_EQ(nearest("acc_chekc", names), "acc_check");

@@ -50,6 +50,13 @@ const std::vector<Command>& table() {
        "  msprobe multi_acc_check -api_info dump/step0/rank0/dump.json -n 32 -d 0 1 2 3\n"
        "  msprobe multi_acc_check -api_info dump.json -n 4 -d cpu\n",
        &declare_multi_acc_check},
+      {"report", "One HTML page of results: what fails, how badly, why, and where it was called.",
+       "  msprobe report out/accuracy_checking_result_20260101000000.csv -o report.html\n"
+       "  msprobe report npu/accuracy_checking_result_20260101000000.csv \\\n"
+       "                 gpu/accuracy_checking_result_20260101000000.csv -o two_devices.html\n"
+       "  msprobe report details.csv --dump dump.json --junit verdicts.xml --sarif "
+       "verdicts.sarif\n",
+       &declare_report},
       {"self_check", "Check the verdicts against a simulated device whose faults are known.",
        "  msprobe self_check --jobs 2\n"
        "  msprobe self_check --only wrong_tile --only tf32 --json scores.json\n",
