@@ -1,13 +1,20 @@
 #!/usr/bin/env bash
 # From nothing to a verdict: installs what is missing, builds, records a small training, checks every call of it on this machine's
 # CPU and on a simulated accelerator with two wrong kernels, compares the two devices, and writes a report to look at.
+#
+#   tools/quickstart.sh
+#   tools/quickstart.sh --built DIR      with what is built in DIR already
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/setup.sh
-build=build/quickstart
-cmake --preset release -DMSPROBE_TESTS=OFF -DMSPROBE_BENCHMARKS=OFF -B $build >/dev/null
-cmake --build $build
+if [ "${1:-}" = --built ]; then
+  build=$2
+else
+  tools/setup.sh
+  build=build/quickstart
+  cmake --preset release -DMSPROBE_TESTS=OFF -DMSPROBE_BENCHMARKS=OFF -B $build >/dev/null
+  cmake --build $build
+fi
 out=$build/example
 rm -rf $out
 msprobe=$build/bin/msprobe
@@ -34,4 +41,4 @@ echo "== the two devices, call by call"
 fails $msprobe api_precision_compare -npu $out/sim/accuracy_checking_details_*.csv -gpu $out/cpu/accuracy_checking_details_*.csv -o $out
 $msprobe report $out/sim/accuracy_checking_result_*.csv $out/cpu/accuracy_checking_result_*.csv --dump $out/dump/dump.json -o $out/report.html
 echo
-echo "the report: $PWD/$out/report.html"
+echo "the report: $(realpath $out/report.html)"
