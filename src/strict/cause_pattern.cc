@@ -121,7 +121,7 @@ std::string lost(const Failure& failure) {
     for (std::int64_t i = 0; i < mask.dim(); ++i) {
       if (i != dim) others.push_back(i);
     }
-    const at::Tensor hit = others.empty() ? mask : mask.any(at::IntArrayRef(others));
+    const at::Tensor hit = others.empty() ? mask : mask.to(at::kByte).amax(others);
     const auto start = hit.to(at::kByte).argmax().item<std::int64_t>();
     const std::int64_t length = mask.size(dim) - start;
     if (start > 0 &&
