@@ -192,9 +192,22 @@ class CallJudge {
       }
     }
     const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
-    return error(fmt::format("{} of {} elements differ, first at {}",
-                             differ.sum().item<std::int64_t>(), differ.numel(),
-                             place_text(pair.device.sizes(), first)));
+    return error(
+        fmt::format("{} of {} elements differ, first at {}", differ.sum().item<std::int64_t>(),
+                    differ.numel(), place_text(pair.device.sizes(), first)),
+        integer_cause(pair));
+  }
+
+  // Whole numbers show the same patterns, without a bound.
+  std::string integer_cause(const Pair& pair) const {
+    Failure failure;
+    failure.device = pair.device.to(at::kDouble);
+    failure.bench = pair.bench.to(at::kDouble);
+    failure.type = *float_type(at::kDouble);
+    failure.direction = pair.direction;
+    std::string cause = pattern_cause(failure);
+    if (cause.empty()) cause = region_cause(failure);
+    return cause.empty() ? rest_cause(failure) : cause;
   }
 
   // Random and not unique results, which need not be the benchmark's element by element.
