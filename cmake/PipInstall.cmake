@@ -29,4 +29,5 @@ endif()
 set(CMAKE_INSTALL_BINDIR ${SKBUILD_SCRIPTS_DIR})
 # The engine finds the libraries of that PyTorch where they are now.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
-install(FILES ${PROJECT_SOURCE_DIR}/share/msprobe/config.yaml DESTINATION msprobe/pytorch/api_accuracy_checker)
+install(FILES ${PROJECT_SOURCE_DIR}/share/msprobe/config.yaml DESTINATION msprobe/pytorch/api_accuracy_checker
+        COMPONENT collector)
