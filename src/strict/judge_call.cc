@@ -96,7 +96,7 @@ class CallJudge {
     }
     if (leaf.state == LeafPair::State::kKeysDiffer) return error("dictionaries with other keys");
     // Recorded gradients list what is positional.
-    if (leaf.of_keyword && leaf.device.is_none()) {
+    if (recorded_ && leaf.of_keyword && leaf.device.is_none()) {
       return {StrictStatus::kSkip, "the gradient of a keyword argument was not recorded", ""};
     }
     if (leaf.bench.is_none()) return {StrictStatus::kSkip, "the benchmark gives None", ""};

@@ -356,16 +356,27 @@ Sums sums_of(std::string_view bare_name) {
 bool is_product(std::string_view bare_name) {
   constexpr std::string_view kMadeOfProducts[] = {
       "addbmm",
+      "addbmm_",
+      "addmv_",
+      "addr",
+      "addr_",
+      "baddbmm_",
       "bilinear",
       "chain_matmul",
+      "cholesky",
+      "cholesky_inverse",
+      "cholesky_solve",
       "corrcoef",
       "cov",
       "einsum",
       "gru",
       "lstm",
+      "lu",
+      "lu_solve",
       "matrix_exp",
       "matrix_power",
       "multi_head_attention_forward",
+      "ormqr",
       "pinverse",
       "qr",
       "rnn_relu",
@@ -373,6 +384,7 @@ bool is_product(std::string_view bare_name) {
       "scaled_dot_product_attention",
       "svd",
       "tensordot",
+      "triangular_solve",
   };
   static_assert(std::ranges::is_sorted(kMadeOfProducts));
   const Sums sums = sums_of(bare_name);
