@@ -95,16 +95,17 @@ void append(std::string& out, DType dtype, std::uint64_t i, bool is_device) {
 
 void write_tensor(const fs::path& path, const std::string& header, DType dtype, std::int64_t rows,
                   bool is_device) {
+  // In large pieces, as the runtime and numpy write: the page cache then has large pages.
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
   std::ofstream file(path, std::ios::binary);
-  file << header;
-  std::string row;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    row.clear();
-    for (std::int64_t j = 0; j < kRow; ++j) {
-      append(row, dtype, static_cast<std::uint64_t>(i * kRow + j), is_device);
-    }
-    file << row;
+  std::string piece = header;
+  for (std::int64_t i = 0; i < rows * kRow; ++i) {
+    append(piece, dtype, static_cast<std::uint64_t>(i), is_device);
+    if (piece.size() < kPiece) continue;
+    file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+    piece.clear();
   }
+  file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
 }
 
 // The dump, and its size in bytes.
