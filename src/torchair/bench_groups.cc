@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
+
+#include "core/file.h"
+#include "ge/graph_text.h"
+#include "torchair/fx_files.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -69,8 +72,50 @@ std::int64_t find_offset(const GeTree& device, const FxTree& bench) {
                                                                                        : usual;
 }
 
+using Keys = std::set<std::string>;  // of FX nodes
+
+Keys keys_of_graph(const fs::path& path) {
+  Keys keys;
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return keys;
+  for (const ge::GraphOp& op : ge::read_graph_text(file->text()).ops) {
+    for (const std::string& name : op.fx_names) {
+      if (const auto parsed = parse_fx_tensor_name(name)) keys.insert(parsed->key);
+    }
+  }
+  return keys;
+}
+
+Keys keys_in(const TokenDirectories& tokens) {
+  const std::vector<std::string> found = FxFiles::open(tokens.begin()->second).keys();
+  return {found.begin(), found.end()};
+}
+
+struct Compiled {
+  std::string time;
+  RankGraph where;
+  fs::path text;
+};
+
+// Which of `compiled` has most nodes in common with a group; the first of equals.
+std::size_t most_alike(const TokenDirectories& tokens, const std::vector<Compiled>& compiled) {
+  const Keys keys = keys_in(tokens);
+  std::size_t best = 0;
+  std::ptrdiff_t most = -1;
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    const Keys of_graph = keys_of_graph(compiled[i].text);
+    const auto common =
+        std::ranges::count_if(keys, [&](const std::string& key) { return of_graph.contains(key); });
+    if (common > most) {
+      most = common;
+      best = i;
+    }
+  }
+  return best;
+}
+
 // The groups of the older layouts name neither rank nor graph; they were made in the order the
-// graphs were compiled.
+// graphs were compiled. Where there are not as many, their nodes tell.
 void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
                  BenchGroups& groups) {
   std::map<std::string, TokenDirectories> unnamed;
@@ -79,18 +124,21 @@ void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
     unnamed[unit.group][unit.older ? unit.token - offset : unit.token] = unit.directory;
   }
   const std::set<RankGraph> wanted = groups_of(device);
-  std::vector<std::pair<std::string, RankGraph>> compiled;
+  std::vector<Compiled> compiled;
   for (const RankGraph& where : wanted) {
     const auto file = std::ranges::find_if(device.graphs, [&](const GraphFile& graph) {
       return RankGraph{graph.rank, graph.graph} == where;
     });
-    compiled.emplace_back(file == device.graphs.end() ? std::string() : file->time, where);
+    const bool known = file != device.graphs.end();
+    compiled.push_back({known ? file->time : "", where, known ? file->path : fs::path()});
   }
-  std::ranges::sort(compiled);
-  auto next = compiled.begin();
+  std::ranges::stable_sort(compiled, {}, &Compiled::time);
+  const bool in_order = compiled.size() == unnamed.size();
   for (const auto& [name, tokens] : unnamed) {
-    if (next == compiled.end()) return;
-    groups[(next++)->second] = tokens;
+    if (compiled.empty()) return;
+    const auto which = static_cast<std::ptrdiff_t>(in_order ? 0 : most_alike(tokens, compiled));
+    groups[compiled[static_cast<std::size_t>(which)].where] = tokens;
+    compiled.erase(compiled.begin() + which);
   }
 }
 

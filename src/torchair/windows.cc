@@ -9,8 +9,7 @@ namespace {
 // Where the kernel maps large pages, a window should not cut through one.
 constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
 
-// The pages of `part`, from a large page's start to a large page's start, or to the end of the
-// file; what is between that and the end of the part belongs to the next window.
+// The pages that `part` touches, whole large ones within the file.
 std::span<const std::byte> whole_pages(std::span<const std::byte> part,
                                        std::span<const std::byte> file) {
   static const auto kPage = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -18,9 +17,8 @@ std::span<const std::byte> whole_pages(std::span<const std::byte> part,
   const std::uintptr_t file_end = (file_begin + file.size() + kPage - 1) / kPage * kPage;
   const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
   const std::uintptr_t end = begin + part.size();
-  const std::uintptr_t from = std::max(begin / kLargePage * kLargePage, file_begin / kPage * kPage);
-  const bool is_last = file_begin + file.size() - end < kLargePage;
-  const std::uintptr_t to = is_last ? file_end : std::max(end / kLargePage * kLargePage, from);
+  const std::uintptr_t from = std::max(begin / kLargePage * kLargePage, file_begin);
+  const std::uintptr_t to = std::min((end + kLargePage - 1) / kLargePage * kLargePage, file_end);
   return {file.data() + (from - file_begin), to - from};
 }
 
@@ -41,7 +39,10 @@ Window::Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t 
   const std::size_t size = size_bytes(elements.dtype);
   mapped_ = whole_pages(elements.bytes.subspan(first * size, count * size), elements.file.bytes);
 #ifdef MADV_POPULATE_READ
-  advise(mapped_, MADV_POPULATE_READ);
+  // The last large page is brought in by the window that has more of it. It is given back here too:
+  // that window may be done with it already, and would else leave it behind.
+  const bool has_more = mapped_.size() > kLargePage;
+  advise(has_more ? mapped_.first(mapped_.size() - kLargePage) : mapped_, MADV_POPULATE_READ);
 #endif
 }
 
