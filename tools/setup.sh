@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh               what the program needs to be built and run
 #   tools/setup.sh --dev         also what the tests, the sanitizers, the fuzzers and the linters need
-#   tools/setup.sh --torch113    also what the tests need on Debian's LibTorch 1.13, without a PyTorch of Python
+#   tools/setup.sh --torch113    also what the tests need on Debian's PyTorch 1.13 (LibTorch and Python package), without another one
 #
 # Needs root or sudo for Debian's packages; without them it says what is missing and ends with status 2.
 # PyTorch: the one of the user's python3 is used where there is one; else a virtual environment .venv with

@@ -105,7 +105,9 @@ PyObject* call_hook(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
   Py_RETURN_NONE;
 }
 
-PyTypeObject* hook_type = nullptr;  // made once, when the module is loaded
+// Made once, when the module is loaded.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+PyTypeObject* hook_type = nullptr;
 
 PyRef new_hook(Collector& collector, const std::string& name) {
   PyObject* self = hook_type->tp_alloc(hook_type, 0);
@@ -135,11 +137,14 @@ PyObject* first_tensor(const Lent& lent, PyObject* value, int depth) {
   return nullptr;
 }
 
+// Python wants these writable.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
                        {Py_tp_call, reinterpret_cast<void*>(&call_hook)},
                        {0, nullptr}};
 PyType_Spec spec = {"msprobe._collect.BackwardHook", sizeof(BackwardHook), 0, Py_TPFLAGS_DEFAULT,
                     slots};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 

@@ -291,6 +291,8 @@ PyObject* bind(PyObject* self, PyObject* mode, PyObject* /*type*/) {
   return PyMethod_New(self, mode);
 }
 
+// Python wants these writable.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
                          {"configure", &configure, METH_O, nullptr},
                          {"set_apis", &set_apis, METH_VARARGS, nullptr},
@@ -312,6 +314,7 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&create)},
                        {Py_tp_methods, methods},
                        {0, nullptr}};
 PyType_Spec spec = {"msprobe._collect.Collector", sizeof(Collector), 0, Py_TPFLAGS_DEFAULT, slots};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 PyObject* operator_function(PyObject* /*module*/, PyObject* args) {
   const char* name = nullptr;
@@ -320,15 +323,18 @@ PyObject* operator_function(PyObject* /*module*/, PyObject* args) {
   return make_operator(name, original);
 }
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyMethodDef functions[] = {{"operator", &operator_function, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_collect", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 }  // namespace msprobe::collect
 
+// NOLINTNEXTLINE(readability-identifier-naming): Python looks for this name
 PyMODINIT_FUNC PyInit__collect() {
   using namespace msprobe::collect;  // NOLINT(google-build-using-namespace)
   PyRef module = PyRef::take(PyModule_Create(&definition));

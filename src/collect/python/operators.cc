@@ -7,6 +7,7 @@
 namespace msprobe::collect {
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local const char* running_operator = nullptr;
 
 struct Operator {
@@ -46,14 +47,19 @@ PyObject* attribute(PyObject* self, PyObject* name) {
   return PyObject_GetAttr(reinterpret_cast<Operator*>(self)->original, name);
 }
 
-PyTypeObject* operator_type = nullptr;  // made once, when the module is loaded
+// Made once, when the module is loaded.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+PyTypeObject* operator_type = nullptr;
 
+// Python wants these writable.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
                        {Py_tp_call, reinterpret_cast<void*>(&call_operator)},
                        {Py_tp_descr_get, reinterpret_cast<void*>(&bind)},
                        {Py_tp_getattro, reinterpret_cast<void*>(&attribute)},
                        {0, nullptr}};
 PyType_Spec spec = {"msprobe._collect.Operator", sizeof(Operator), 0, Py_TPFLAGS_DEFAULT, slots};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 

@@ -8,7 +8,9 @@
 namespace msprobe::collect {
 namespace {
 
-thread_local int own_work = 0;  // recorded calls and descriptions that run on this thread
+// Recorded calls and descriptions that run on this thread.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+thread_local int own_work = 0;
 
 PyObject* call(PyObject* func, PyObject* args, PyObject* kwargs) {
   return PyObject_Call(func, args, kwargs);
