@@ -50,16 +50,22 @@ std::string dump_of(std::string_view rerun) {
   return std::string(rerun.substr(0, rerun.find(' ')));
 }
 
+// A dump that is gone costs its part of the report, not the report.
 void describe(ReportRun& run, const std::string& dump) {
   if (dump.empty()) return;
-  run.dump = dump;
-  run.origin.emplace_back("dump", dump);
+  std::error_code error;
+  if (!fs::is_regular_file(dump, error)) {
+    log::info("{} is not there: the report shows no arguments and no stacks", dump);
+    return;
+  }
   const Result<std::string> warning = report::describe_calls(run, dump);
   if (!warning) {
     log::warning("no arguments and stacks in the report: {}", warning.error().message);
-  } else if (!warning->empty()) {
-    log::warning("{}", *warning);
+    return;
   }
+  if (!warning->empty()) log::warning("{}", *warning);
+  run.dump = dump;
+  run.origin.emplace_back("dump", dump);
 }
 
 Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& job,

@@ -104,20 +104,33 @@ export interface Run {
   rowStatus: Uint8Array;
   rowStrict: Uint8Array;
   cause: TextColumn;
+  message: TextColumn;  // of rows
   dtype: TextColumn;
   metrics: Metric[];
 }
 
 export async function loadRun(info: RunInfo): Promise<Run> {
-  const [name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype] =
+  const [name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, message, dtype] =
       await Promise.all([
         text(info.calls.name), text(info.calls.group), bytesOf(info.calls.forward), bytesOf(info.calls.backward),
         bytesOf(info.calls.strict), integers(info.calls.firstRow), integers(info.calls.rowCount),
-        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause), text(info.rows.deviceDtype),
+        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause), text(info.rows.message),
+        text(info.rows.deviceDtype),
       ]);
   const metrics = await Promise.all(info.metrics.map(
       async (metric) => ({title: metric.title, side: metric.side, numbers: await numbers(metric.numbers)})));
-  return {info, name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype, metrics};
+  return {info, name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, message, dtype, metrics};
+}
+
+/** The call a row belongs to. */
+export function callOf(run: Run, row: number): number {
+  let low = 0, high = run.firstRow.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (run.firstRow[middle] <= row) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /** What only the view of one call needs. */
@@ -130,7 +143,6 @@ export interface Details {
   benchDtype: TextColumn;
   shape: TextColumn;
   algorithm: TextColumn;
-  message: TextColumn;
   reason: TextColumn;
   limits: Uint32Array;
 }
@@ -141,13 +153,13 @@ export function loadDetails(info: RunInfo): Promise<Details> {
   const known = loaded.get(info);
   if (known) return known;
   const promise = (async () => {
-    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits] =
+    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, reason, limits] =
         await Promise.all([
           text(info.calls.message), text(info.calls.arguments), integers(info.calls.stack), json<Frame[][]>(info.stacks),
           text(info.rows.part), text(info.rows.benchDtype), text(info.rows.shape), text(info.rows.algorithm),
-          text(info.rows.message), text(info.rows.reason), integers(info.rows.limits),
+          text(info.rows.reason), integers(info.rows.limits),
         ]);
-    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits};
+    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, reason, limits};
   })();
   loaded.set(info, promise);
   return promise;

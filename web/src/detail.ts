@@ -68,7 +68,7 @@ function rowView(calls: Calls, details: Details, row: number): HTMLElement {
   const bench = textAt(details.benchDtype, row).replace('torch.', '');
   const facts = [dtype && (bench && bench !== dtype ? `${dtype}, bench ${bench}` : dtype), textAt(details.shape, row),
                  textAt(details.algorithm, row)].filter((fact) => fact !== '');
-  const cause = textAt(run.cause, row), reason = textAt(details.reason, row), message = textAt(details.message, row).trim();
+  const cause = textAt(run.cause, row), reason = textAt(details.reason, row), message = textAt(run.message, row).trim();
   return h('section', {class: 'row'},
            h('h3', {}, textAt(details.part, row), ' ', verdictBadge(run.rowStatus[row]),
              ...(calls.hasStrict && run.rowStrict[row] <= kSkip ? [' strict ', verdictBadge(run.rowStrict[row])] : [])),

@@ -28,8 +28,9 @@ function columnsOf(calls: Calls): Column[] {
     columns.push({key: i, label: metric.label, width: '6.4rem', number: true,
                   cell: (call) => (metric.numbers[call] === kNoNumber ? '' : figure(metric.numbers[call]))});
   });
-  if (run.cause.values.some((cause) => cause !== '')) {
-    columns.push({key: 'cause', label: 'Likely cause', width: 'minmax(8rem, 1.6fr)', cell: (call) => calls.causeText(call)});
+  if (calls.why.values.length > 1) {
+    columns.push({key: 'why', label: 'Why', width: 'minmax(12rem, 2fr)',
+                  cell: (call) => calls.why.values[calls.why.ids[call]]});
   }
   return columns;
 }
@@ -43,6 +44,9 @@ export class CallTable {
   private order: Uint32Array = new Uint32Array();
   private selected = -1;  // place in order
   private printing = false;
+  // Asking the page for these would lay it out again and again.
+  private height = 0;
+  private top = 0;
 
   constructor(private readonly calls: Calls, private sort: Sort, private readonly onSort: (sort: Sort) => void,
               private readonly onOpen: (call: number) => void, private readonly onSelect: (call: number) => void) {
@@ -53,12 +57,18 @@ export class CallTable {
                   h('div', {role: 'rowgroup', class: 'thead'}, this.head), this.space);
     this.element = h('div', {class: 'table'}, this.body);
     this.element.style.setProperty('--columns', this.columns.map((column) => column.width).join(' '));
-    this.body.addEventListener('scroll', () => this.draw());
+    this.body.addEventListener('scroll', () => {
+      this.top = this.body.scrollTop;
+      this.draw();
+    });
+    new ResizeObserver(() => {
+      this.height = this.body.clientHeight;
+      this.draw();
+    }).observe(this.body);
     this.body.addEventListener('keydown', (event) => this.onKey(event));
     this.drawHead();
     addEventListener('beforeprint', () => this.print(true));
     addEventListener('afterprint', () => this.print(false));
-    addEventListener('resize', () => this.draw());
   }
 
   show(order: Uint32Array, sort: Sort): void {
@@ -66,7 +76,7 @@ export class CallTable {
     this.order = order;
     this.sort = sort;
     this.selected = call === undefined ? -1 : order.indexOf(call);
-    this.body.scrollTop = 0;
+    if (this.top > 0) this.body.scrollTop = this.top = 0;
     this.body.setAttribute('aria-rowcount', String(order.length + 1));
     this.drawHead();
     this.draw();
@@ -92,8 +102,8 @@ export class CallTable {
   }
 
   private draw(): void {
-    const visible = Math.ceil(this.body.clientHeight / kRowHeight);
-    let first = Math.max(0, Math.floor(this.body.scrollTop / kRowHeight) - kMargin);
+    const visible = Math.ceil((this.height || innerHeight) / kRowHeight);
+    let first = Math.max(0, Math.floor(this.top / kRowHeight) - kMargin);
     let last = Math.min(this.order.length, first + visible + 2 * kMargin);
     if (this.printing) [first, last] = [0, Math.min(this.order.length, kPrintedRows)];
     this.space.style.height = `${(this.printing ? last : this.order.length) * kRowHeight}px`;
@@ -123,9 +133,9 @@ export class CallTable {
     if (this.order.length === 0) return;
     this.selected = Math.max(0, Math.min(place, this.order.length - 1));
     const top = this.selected * kRowHeight;
-    const height = this.body.clientHeight - 2 * kRowHeight;
-    if (top < this.body.scrollTop) this.body.scrollTop = top;
-    else if (top > this.body.scrollTop + height) this.body.scrollTop = top - height;
+    const height = this.height - 2 * kRowHeight;
+    if (top < this.top) this.body.scrollTop = this.top = top;
+    else if (top > this.top + height) this.body.scrollTop = this.top = top - height;
     this.draw();
     if (open) this.onOpen(this.order[this.selected]);
     else this.onSelect(this.order[this.selected]);
@@ -133,7 +143,7 @@ export class CallTable {
 
   private onKey(event: KeyboardEvent): void {
     if (event.target !== this.body) return;
-    const page = Math.max(1, Math.floor(this.body.clientHeight / kRowHeight) - 2);
+    const page = Math.max(1, Math.floor(this.height / kRowHeight) - 2);
     const moves: Record<string, number> = {
       ArrowDown: this.selected + 1, ArrowUp: Math.max(0, this.selected - 1), PageDown: this.selected + page,
       PageUp: this.selected - page, Home: 0, End: this.order.length - 1,
