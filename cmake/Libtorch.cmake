@@ -88,6 +88,7 @@ function(msprobe_find_libtorch)
   endif()
   message(STATUS "msprobe-engine: on PyTorch ${Torch_VERSION} in ${Torch_DIR}")
   set(MSPROBE_TORCH_FOUND TRUE PARENT_SCOPE)
+  set(Torch_VERSION ${Torch_VERSION} PARENT_SCOPE)
 
   get_target_property(flags torch INTERFACE_COMPILE_OPTIONS)
   if(flags MATCHES "_GLIBCXX_USE_CXX11_ABI=0")

@@ -12,8 +12,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev
-                libsimdjson-dev libhwy-dev zlib1g-dev python3 python3-venv)
-dev_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace)
+                libsimdjson-dev libhwy-dev libxlsxwriter-dev zlib1g-dev python3 python3-venv python3-dev)
+dev_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace python3-numpy)
 torch_version=2.13.0
 
 packages=("${build_packages[@]}")
@@ -22,7 +22,7 @@ case "${1:-}" in
     packages+=("${dev_packages[@]}" chromium)
     command -v node >/dev/null || packages+=(nodejs)
     command -v npm >/dev/null || packages+=(npm) ;;
-  --torch113) packages+=(libgtest-dev libgmock-dev libtorch-dev); MSPROBE_NO_TORCH=1 ;;
+  --torch113) packages+=(libgtest-dev libgmock-dev libtorch-dev python3-torch); MSPROBE_NO_TORCH=1 ;;
 esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }

@@ -24,6 +24,9 @@ struct CheckArguments {
   std::string config_yaml;
   std::string engine;
   std::string device_library;
+  std::string sim_profile;
+  std::string sim_config;
+  bool allow_tf32 = false;
   std::vector<std::string> devices;
   std::vector<std::string> only;
   bool save_error_data = false;

@@ -6,10 +6,16 @@ namespace msprobe::app {
 namespace {
 
 constexpr Spelling kSpellings[] = {
-    {"-api_info", "api_info_file"},    {"-backward", "backward_info_file"},
-    {"-config", "config_path"},        {"-csv_path", "result_csv_path"},
-    {"-forward", "forward_info_file"}, {"-gpu", "gpu_csv_path"},
-    {"-npu", "npu_csv_path"},          {"-save_error_data", "save_error_data"},
+    {"-api_info", "api_info_file"},
+    {"-backward", "backward_info_file"},
+    {"-config", "config_path"},
+    {"-csv_path", "result_csv_path"},
+    {"-forward", "forward_info_file"},
+    {"-gp", "golden_path"},
+    {"-gpu", "gpu_csv_path"},
+    {"-npu", "npu_csv_path"},
+    {"-save_error_data", "save_error_data"},
+    {"-tp", "target_path"},
 };
 
 // Options whose value may be left out; what follows is their value only with this suffix.

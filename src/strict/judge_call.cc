@@ -16,6 +16,7 @@
 #include "strict/native_error.h"
 #include "strict/op_traits.h"
 #include "strict/random.h"
+#include "strict/result_type.h"
 #include "strict/unique.h"
 #include "strict/value.h"
 #include "strict/wording.h"
@@ -29,7 +30,6 @@ using execute::Variation;
 
 // Runs after which the spread is looked at; the more, the less can a move be small by chance.
 constexpr int kRuns[] = {1, 4, 12};
-constexpr int kRunsBeforeNative = 4;
 // The CPU's own error explains nothing beyond this many u of the largest term, nor beyond that
 // term: a kernel that far off is wrong, wherever it runs.
 constexpr double kNativeCapUnits = 16384;
@@ -37,11 +37,15 @@ constexpr double kNativeCapUnits = 16384;
 constexpr double kNearlyLargest = 0.25;
 // From this share of the largest term on it explains, but little is proven.
 constexpr double kWeakNative = 1.0 / 16;
+// A rounding to TF32 moves an input this much farther than one to float32: 2^(23 - 10).
+constexpr double kTf32Moves = 8192;
 // Up to this many bounds an excess is a warning.
 constexpr double kWarningExcess = 4;
 
 StrictFinding pass(std::string reason) { return {StrictStatus::kPass, std::move(reason), ""}; }
-StrictFinding error(std::string reason) { return {StrictStatus::kError, std::move(reason), ""}; }
+StrictFinding error(std::string reason, std::string cause = "") {
+  return {StrictStatus::kError, std::move(reason), std::move(cause)};
+}
 
 // Two tensors of one leaf, plain.
 struct Pair {
@@ -93,8 +97,10 @@ StrictFinding within(const Scan& found, const std::string& how) {
 class CallJudge {
  public:
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-            const CallOutcome& outcome)
-      : name_(*execute::split_name(record.full_name)),
+            const CallOutcome& outcome, const Options& allowed)
+      : record_(record),
+        name_(*execute::split_name(record.full_name)),
+        tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
         outcome_(outcome),
         recorded_(options.recorded),
         rerun_(record, options),
@@ -111,8 +117,9 @@ class CallJudge {
   }
 
   StrictFinding judge(const LeafPair& leaf, Direction direction) {
-    if (leaf.state == LeafPair::State::kDeviceMissing)
-      return error("the device gave fewer outputs");
+    if (leaf.state == LeafPair::State::kDeviceMissing) {
+      return error("the device gave fewer outputs", "missing output");
+    }
     if (leaf.state == LeafPair::State::kKeysDiffer) return error("dictionaries with other keys");
     // Recorded gradients list what is positional.
     if (leaf.of_keyword && leaf.device.is_none()) {
@@ -121,6 +128,9 @@ class CallJudge {
     if (leaf.bench.is_none()) return {StrictStatus::kSkip, "the benchmark gives None", ""};
     const auto bench = bench_.find({direction, leaf.path});
     const auto* device = leaf.device.as<at::Tensor>();
+    if (bench != bench_.end() && leaf.device.is_none()) {
+      return error("the device gave None, the benchmark a tensor", "missing output");
+    }
     if (bench == bench_.end() || device == nullptr) return judge_value(leaf);
     const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
     StrictFinding finding = judge_tensor(pair);
@@ -156,13 +166,37 @@ class CallJudge {
 
   StrictFinding judge_tensor(const Pair& pair) {
     if (pair.bench.sizes() != pair.device.sizes()) {
-      return error(fmt::format("shape ({}), the benchmark's is ({})",
-                               fmt::join(pair.device.sizes(), ", "),
-                               fmt::join(pair.bench.sizes(), ", ")));
+      return error(
+          fmt::format("shape ({}), the benchmark's is ({})", fmt::join(pair.device.sizes(), ", "),
+                      fmt::join(pair.bench.sizes(), ", ")),
+          fmt::format("wrong shape: {} elements for {}", pair.device.numel(), pair.bench.numel()));
+    }
+    if (const auto wanted = other_type(pair)) {
+      return error(fmt::format("dtype {}, recorded is {}",
+                               libtorch::text(pair.device.scalar_type()), libtorch::text(*wanted)),
+                   "wrong dtype");
     }
     if (pair.device.numel() == 0) return pass("nothing to compare");
     const auto type = float_type(pair.device.scalar_type());
     return type ? judge_floats(pair, *type) : judge_integers(pair);
+  }
+
+  // The dtype that was recorded (of a gradient: that of its input), where neither the device nor
+  // the CPU in this PyTorch gives another one.
+  std::optional<at::ScalarType> other_type(const Pair& pair) {
+    const auto recorded = pair.direction == Direction::kForward
+                              ? recorded_output_type(record_, pair.leaf.path)
+                              : gradient_type(pair.leaf.path);
+    const at::ScalarType given = pair.device.scalar_type();
+    if (!recorded || *recorded == given || outcome_.arguments.float8_input) return std::nullopt;
+    const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
+    if (native == nullptr || native->scalar_type() == given) return std::nullopt;
+    return recorded;
+  }
+
+  std::optional<at::ScalarType> gradient_type(const std::string& path) {
+    const auto call = rerun_.arguments();
+    return call ? input_type(**call, path) : std::nullopt;
   }
 
   // An element may differ where a rounding of the inputs changes it.
@@ -208,8 +242,8 @@ class CallJudge {
     for (std::size_t i = 0; i < outcome_.forward.size(); ++i) {
       const auto* bench = outcome_.forward[i].bench.as<at::Tensor>();
       const auto* device = outcome_.forward[i].device.as<at::Tensor>();
-      outputs.bench.push_back(bench == nullptr ? at::Tensor() : *bench);
-      outputs.device.push_back(device == nullptr ? at::Tensor() : *device);
+      outputs.bench.push_back(bench == nullptr ? at::Tensor() : libtorch::plain(*bench));
+      outputs.device.push_back(device == nullptr ? at::Tensor() : libtorch::plain(*device));
       if (&outcome_.forward[i] == &pair.leaf) place = i;
     }
     return judge_unique(name_.bare_name, **call, outputs, place);
@@ -257,19 +291,20 @@ class CallJudge {
                                                  Limits& limits, Scan& found) {
     const double length = length_of(pair);
     for (const int runs : kRuns) {
-      const bool last = runs == kRuns[std::size(kRuns) - 1];
       conditioning_->measure(runs);
       limits = spread_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
-      const bool native = last && add_native(pair, type, limits) && add_neighbours(pair, limits);
+      if (tf32_ && pair.device.scalar_type() == at::kFloat) {
+        limits.spread += 2 * kIntermediates * kTf32Moves;
+      }
       found = scan(pair.device, pair.bench, limits);
-      if (found.good()) return within_spread(pair, limits, found, native);
-      // No further run makes a NaN right.
-      const bool hopeless = found.not_finite > 0;
-      if ((!hopeless && runs != kRunsBeforeNative) || !add_native(pair, type, limits)) continue;
+      if (found.good()) return within_spread(pair, limits, found, false);
+      if (!add_native(pair, type, limits)) continue;
+      const bool hopeless = found.not_finite > 0;  // no further run makes a NaN right
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, true);
       if (hopeless) return std::nullopt;
-      if (!add_neighbours(pair, limits)) continue;
+      // Many runs, where few are likely to be enough.
+      if (runs == kRuns[0] || !add_neighbours(pair, limits)) continue;
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, true);
     }
@@ -308,30 +343,36 @@ class CallJudge {
     return true;
   }
 
-  // Infinite where the CPU overflows too and the result is near the end of the number range.
+  // Infinite or NaN where the CPU is not finite and the result is near the end of the number range.
   static at::Tensor native_errors(const at::Tensor& native, const Pair& pair,
                                   const FloatType& type) {
     const at::Tensor bench = real_parts(pair.bench);
     const at::Tensor overflows =
         native.isfinite().logical_not().logical_and(bench.abs().ge(type.largest * kNearlyLargest));
     const at::Tensor errors = (native - bench).abs().nan_to_num(0, 0, 0);
-    return errors.masked_fill(overflows, std::numeric_limits<double>::infinity());
+    return errors.masked_fill(overflows, std::numeric_limits<double>::infinity())
+        .masked_fill(overflows.logical_and(native.isnan()),
+                     std::numeric_limits<double>::quiet_NaN());
   }
 
-  // Where the device's result is not finite and the CPU's in the same dtype is not either, the
-  // weakness is that of the formula.
-  std::string native_text(const Pair& pair, const Scan& found) {
-    if (found.not_finite == 0) return "";
+  // Whether all that is wrong are elements that are not finite, where the CPU's in the same dtype
+  // are not either: a weakness of the formula in this dtype, which says nothing of the device.
+  bool formula_fails(const Pair& pair, const Scan& found) {
+    if (found.not_finite == 0 || found.beyond != found.not_finite) return false;
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
-    if (native == nullptr || native->sizes() != pair.device.sizes()) return "";
+    if (native == nullptr || native->sizes() != pair.device.sizes()) return false;
     const at::Tensor odd = real_parts(pair.device).isfinite().logical_not();
-    const bool same =
-        real_parts(libtorch::plain(*native)).isfinite().logical_not().eq(odd).all().item<bool>();
-    return same ? "; the CPU is not finite there either in this dtype" : "";
+    return real_parts(libtorch::plain(*native)).isfinite().logical_not().equal(odd);
   }
 
   StrictFinding failed(const Pair& pair, const FloatType& type, const Limits& limits,
                        const Scan& found) {
+    if (formula_fails(pair, found)) {
+      return {StrictStatus::kSkip,
+              "the formula is not finite in this dtype, on the CPU neither: " +
+                  excess_text(found, pair.device, pair.bench),
+              ""};
+    }
     Failure failure{pair.device,    pair.bench,      limits, type, pair.direction,
                     pair.leaf.path, name_.bare_name, {},     how_};
     for (const auto& [key, tensor] : bench_) {
@@ -343,11 +384,12 @@ class CallJudge {
     }
     const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
     return {slight ? StrictStatus::kWarning : StrictStatus::kError,
-            excess_text(found, pair.device, pair.bench) + native_text(pair, found),
-            likely_cause(failure, rerun_)};
+            excess_text(found, pair.device, pair.bench), likely_cause(failure, rerun_)};
   }
 
+  const dump::CallRecord& record_;
   execute::CallName name_;
+  bool tf32_;
   const CallOutcome& outcome_;
   bool recorded_;
   execute::Rerun rerun_;
@@ -378,8 +420,8 @@ void say_gradient_only(Findings& findings) {
 }  // namespace
 
 Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-                    const CallOutcome& outcome) {
-  CallJudge judge(record, options, outcome);
+                    const CallOutcome& outcome, const Options& allowed) {
+  CallJudge judge(record, options, outcome, allowed);
   const auto judge_all = [&](const std::vector<LeafPair>& pairs, Direction direction) {
     std::vector<StrictFinding> findings;
     findings.reserve(pairs.size());

@@ -59,6 +59,21 @@ TEST(JudgeCall, NanInOneElementNeverPasses) {
   EXPECT_THAT(run.forward().cause, StartsWith("NaN or Inf spread: 1 NaN"));
 }
 
+// exp(72) is not a float16, on any device; a NaN where the CPU is finite is one of the device.
+TEST(JudgeCall, FormulaThatOverflowsSaysNothingOfTheDevice) {
+  RunCall run(call(
+      "Functional.soft_margin_loss.0",
+      {{tensor({64}, DType::kFloat16, false, -9, 9)}, {tensor({64}, DType::kFloat16, false, 8, 8)}},
+      {{"reduction", {std::string("none")}}}));
+  ASSERT_FALSE(run.device().isfinite().all().item<bool>());
+  EXPECT_EQ(run.forward().status, StrictStatus::kSkip) << run.forward().reason;
+  EXPECT_THAT(run.forward().reason, StartsWith("the formula is not finite in this dtype"));
+  at::Tensor device = run.device().clone();
+  device[63] = std::numeric_limits<double>::quiet_NaN();
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+}
+
 TEST(JudgeCall, OneChannelIsSeenAndNamed) {
   RunCall run(call("Functional.conv2d.0", {{tensor({2, 4, 12, 12})}, {tensor({6, 4, 3, 3})}}));
   EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
@@ -184,6 +199,31 @@ TEST(JudgeCall, TiesMayBeBrokenOtherwise) {
   RunCall other(call("Torch.sort.0", {{tensor({50})}}));
   other.set_device(other.device(1).flip(0), 1);
   EXPECT_EQ(other.forward(1).status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, ATailThatADropoutNeverWroteIsSeen) {
+  RunCall run(call("Functional.dropout.0", {{tensor({40, 60}, DType::kBFloat16)}, {0.3}, {true}}));
+  at::Tensor device = run.device().clone();
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  device.slice(0, 38).zero_();
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError) << run.forward().reason;
+  EXPECT_THAT(run.forward().cause, StartsWith("lost: "));
+}
+
+TEST(JudgeCall, Tf32InputsPassWhereTheyAreAllowed) {
+  RunCall run(matmul(DType::kFloat32));
+  std::vector<at::Tensor> inputs;
+  for (const auto& value : run.outcome.arguments.call.args) {
+    auto [mantissa, exponent] = at::frexp(value.as<at::Tensor>()->detach().to(at::kDouble));
+    inputs.push_back(at::ldexp((mantissa * 2048).round() / 2048, exponent).to(at::kFloat));
+  }
+  run.set_device(at::matmul(inputs[0], inputs[1]));
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  const auto allowed = [&] { return judge_call(run.record, run.options, run.outcome, {true}); };
+  EXPECT_EQ(allowed().forward[0].status, StrictStatus::kPass) << allowed().forward[0].reason;
+  run.set_device(at::matmul(inputs[0], inputs[1]) * 1.01);
+  EXPECT_EQ(allowed().forward[0].status, StrictStatus::kError);
 }
 
 TEST(JudgeCall, ShapesAndMissingOutputsAreErrors) {

@@ -353,6 +353,27 @@ Sums sums_of(std::string_view bare_name) {
   return mixes ? Sums::kAll : Sums::kByShape;
 }
 
+bool is_product(std::string_view bare_name) {
+  constexpr std::string_view kMadeOfProducts[] = {
+      "addbmm",
+      "bilinear",
+      "chain_matmul",
+      "einsum",
+      "gru",
+      "linalg.multi_dot",
+      "lstm",
+      "multi_head_attention_forward",
+      "rnn_relu",
+      "rnn_tanh",
+      "scaled_dot_product_attention",
+      "tensordot",
+  };
+  static_assert(std::ranges::is_sorted(kMadeOfProducts));
+  const Sums sums = sums_of(bare_name);
+  return sums == Sums::kContraction || sums == Sums::kConvolution ||
+         std::ranges::binary_search(kMadeOfProducts, bare_name);
+}
+
 double reduction_length(std::string_view bare_name, const PyCall& call, std::int64_t forward_numel,
                         std::int64_t result_numel, bool gradient) {
   const std::vector<at::Tensor> tensors = float_tensors(call);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "libtorch/autograd.h"
 #include "strict/float_type.h"
 
 namespace msprobe::strict {
@@ -68,7 +69,7 @@ class Pass {
       if (device[i] == rounded[i] || (std::isnan(device[i]) && std::isnan(rounded[i]))) continue;
       if (kComplex && !is_finite<kComplex>(device, i) && !is_finite<kComplex>(rounded, i)) continue;
       ++scan_.differ;
-      if (natives != nullptr && std::isinf(natives[i]) && !std::isfinite(device[i])) continue;
+      if (natives != nullptr && is_excused(device[i], bench[i], natives[i])) continue;
       const double spread = spreads == nullptr ? 0 : finite(size_of<kComplex>(spreads, i));
       const double native = natives == nullptr ? 0 : finite(size_of<kComplex>(natives, i));
       const double limit = limits_.relative * size_of<kComplex>(bench, i) + limits_.absolute +
@@ -81,6 +82,11 @@ class Pass {
 
  private:
   static double finite(double value) { return std::isfinite(value) ? value : 0; }
+
+  static bool is_excused(double device, double bench, double native) {
+    if (std::isnan(native)) return !std::isfinite(device);
+    return std::isinf(native) && std::isinf(device) && std::signbit(device) == std::signbit(bench);
+  }
 
   // At the end of the number range the error is measured to where the next number would be.
   double error(double device, double bench, double rounded, double limit) const {
@@ -114,6 +120,7 @@ class Pass {
 };
 
 Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits, bool* mask) {
+  const libtorch::BelowAutograd below;
   const FloatType type = *float_type(device.scalar_type());
   const bool complex = device.is_complex();
   const at::Tensor d = parts(device);
