@@ -25,7 +25,10 @@ TEST(Spellings, EveryDocumentedOneIsRewritten) {
   EXPECT_EQ(rewrite({"-forward", "f.json", "-backward", "b.json"}),
             (Words{"--forward_info_file", "f.json", "--backward_info_file", "b.json"}));
   EXPECT_EQ(rewrite({"-save_error_data"}), (Words{"--save_error_data"}));
-  EXPECT_EQ(documented_spellings().size(), 8U);
+  const DeclaredOptions compare{.long_names = {"target_path", "golden_path"}, .letters = "om"};
+  EXPECT_EQ(rewrite_spellings(Words{"-tp", "ge", "-gp", "fx"}, compare),
+            (Words{"--target_path", "ge", "--golden_path", "fx"}));
+  EXPECT_EQ(documented_spellings().size(), 10U);
 }
 
 TEST(Spellings, ValuesAfterAnEqualsSign) {

@@ -28,6 +28,8 @@ const shownMetrics: [title: string, side: string, label: string, largest: boolea
   ['Maximum absolute error', '', 'Max abs err', true],
   ['Maximum relative error', '', 'Max rel err', true],
   ['Maximum ULP error', '', 'Max ULP', true],
+  ['Relative difference of max', '', 'Max rel diff', true],
+  ['Relative difference of l2 norm', '', 'L2 rel diff', true],
   ['Maximum relative error', 'device', 'Device rel', true],
   ['Maximum relative error', 'reference', 'Ref. rel', true],
 ];
@@ -50,38 +52,29 @@ function worstOf(run: Run, metric: Metric, largest: boolean): Float64Array {
 
 export class Calls {
   readonly count: number;
-  readonly apis: string[] = [];
+  readonly apis: string[];
   readonly api: Uint32Array;
   readonly verdict: Uint8Array;   // the worse of forward and backward
-  readonly why: {values: string[]; ids: Uint32Array};  // likely cause, else what the worst row says
   readonly metrics: Worst[];
   readonly hasStrict: boolean;
   private order: Uint32Array;     // all calls, sorted
   private readonly lowerNames: string[];
+  private readonly namedAfterApi: boolean;  // API and a number: what calls are named, operators are not
   private sorted: Sort | null = null;
 
   constructor(readonly run: Run) {
     this.count = run.info.calls.count;
-    this.api = new Uint32Array(this.count);
+    this.apis = run.api.values;
+    this.api = run.api.ids;
     this.verdict = new Uint8Array(this.count);
-    this.why = {values: [''], ids: new Uint32Array(this.count)};
     this.hasStrict = run.info.strict.slice(0, kSkip).some((n) => n > 0);
     this.lowerNames = new Array(this.count);
-    const known = new Map<string, number>();
-    const reasons = new Map<string, number>([['', 0]]);
     for (let i = 0; i < this.count; i++) {
       const name = textAt(run.name, i);
-      const api = name.slice(0, name.lastIndexOf('.'));
-      let id = known.get(api);
-      if (id === undefined) known.set(api, id = this.apis.push(api) - 1);
-      this.api[i] = id;
       this.lowerNames[i] = name.toLowerCase();
       this.verdict[i] = badness[run.forward[i]] >= badness[run.backward[i]] ? run.forward[i] : run.backward[i];
-      const why = this.reason(i);
-      let reason = reasons.get(why);
-      if (reason === undefined) reasons.set(why, reason = this.why.values.push(why) - 1);
-      this.why.ids[i] = reason;
     }
+    this.namedAfterApi = run.info.kind !== 'torchair';
     this.metrics = [];
     for (const [title, side, label, largest] of shownMetrics) {
       const metric = run.metrics.find((m) => m.title === title && m.side === side);
@@ -92,19 +85,6 @@ export class Calls {
 
   name(call: number): string { return textAt(this.run.name, call); }
   group(call: number): string { return textAt(this.run.group, call); }
-
-  /** The first likely cause of its rows; else what its worst row says, where that does not pass. */
-  private reason(call: number): string {
-    const {firstRow, rowCount, cause, message, rowStatus} = this.run;
-    let worst = -1;
-    for (let row = firstRow[call]; row < firstRow[call] + rowCount[call]; row++) {
-      const text = textAt(cause, row);
-      if (text !== '') return text;
-      if (rowStatus[row] !== kPass && (worst < 0 || badness[rowStatus[row]] > badness[rowStatus[worst]])) worst = row;
-    }
-    if (worst < 0 || (rowStatus[worst] === kSkip && this.verdict[call] === kPass)) return '';
-    return shortened(textAt(message, worst));
-  }
 
   /** The calls that pass the filter, in order. Filtering keeps an order once it is made. */
   select(filter: Filter, sort: Sort): Uint32Array {
@@ -131,11 +111,11 @@ export class Calls {
   /** Whether a call's API, group or reason holds the word: asked once per value, not once per call. */
   private matcher(word: string): (call: number) => boolean {
     const holds = (values: string[]) => Uint8Array.from(values, (value) => Number(value.toLowerCase().includes(word)));
-    const api = holds(this.apis), group = holds(this.run.group.values), why = holds(this.why.values);
+    const api = holds(this.apis), group = holds(this.run.group.values), why = holds(this.run.why.values);
     const known = (call: number) =>
-        api[this.api[call]] + group[this.run.group.ids[call]] + why[this.why.ids[call]] > 0;
+        api[this.api[call]] + group[this.run.group.ids[call]] + why[this.run.why.ids[call]] > 0;
     // Only a word that ends so can reach into the number behind the API.
-    if (!/[.\d]$/.test(word)) return known;
+    if (this.namedAfterApi && !/[.\d]$/.test(word)) return known;
     return (call) => known(call) || this.lowerNames[call].includes(word);
   }
 
@@ -167,9 +147,9 @@ export class Calls {
     switch (key) {
       case 'worst': return this.severity();
       case 'order': return Float64Array.from({length: this.count}, (_, i) => i);
-      case 'name': return this.nameKeys();
+      case 'name': return this.namedAfterApi ? this.nameKeys() : ranks(this.run.name.values, this.run.name.ids);
       case 'group': return ranks(this.run.group.values, this.run.group.ids);
-      case 'why': return ranks(this.why.values, this.why.ids, true);
+      case 'why': return ranks(this.run.why.values, this.run.why.ids, true);
       case 'forward': return this.run.forward.map((v) => badness[v]);
       case 'backward': return this.run.backward.map((v) => badness[v]);
       case 'strict': return this.run.strict.map((v) => badness[v]);
@@ -179,7 +159,7 @@ export class Calls {
   /** By API, then by the number of the call. */
   private nameKeys(): Float64Array {
     const rank = ranks(this.apis, this.api);
-    return rank.map((api, call) => api * 1e9 + Number(this.name(call).slice(this.apis[this.api[call]].length + 1)));
+    return rank.map((api, call) => api * 1e9 + Number(/\d+$/.exec(this.name(call))?.[0] ?? 0));
   }
 
   /** Calls without a number come last either way. */
@@ -200,13 +180,6 @@ export class Calls {
     }
     return out;
   }
-}
-
-/** The line that says why, without what every message says. */
-function shortened(message: string): string {
-  const lines = message.split('\n').map((line) => line.trim()).filter((line) => line !== '');
-  const line = lines[lines.length - 1] ?? '';
-  return line.replace(/^ERROR: /, '').replace(/, consider as .*$/, '');
 }
 
 /** The place of each value in alphabetical order, empty values last where asked. */

@@ -20,6 +20,7 @@ export interface RunInfo {
   kind: string;
   title: string;
   origin: [string, string][];
+  directions: [string, string];
   groupTitle: string;
   rerun: string;
   lost: number;
@@ -27,7 +28,7 @@ export interface RunInfo {
   strict: number[];
   firstDifference?: { call: number; text: string };
   calls: {
-    count: number; name: TextBlocks; group: TextBlocks; message: TextBlocks; arguments: TextBlocks;
+    count: number; name: TextBlocks; api: TextBlocks; group: TextBlocks; why: TextBlocks; message: TextBlocks; arguments: TextBlocks;
     forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
   };
   rows: {
@@ -95,7 +96,9 @@ export interface Metric { title: string; side: MetricInfo['side']; numbers: Floa
 export interface Run {
   info: RunInfo;
   name: TextColumn;
+  api: TextColumn;
   group: TextColumn;
+  why: TextColumn;
   forward: Uint8Array;
   backward: Uint8Array;
   strict: Uint8Array;
@@ -104,22 +107,22 @@ export interface Run {
   rowStatus: Uint8Array;
   rowStrict: Uint8Array;
   cause: TextColumn;
-  message: TextColumn;  // of rows
   dtype: TextColumn;
   metrics: Metric[];
 }
 
 export async function loadRun(info: RunInfo): Promise<Run> {
-  const [name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, message, dtype] =
+  const [name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype] =
       await Promise.all([
-        text(info.calls.name), text(info.calls.group), bytesOf(info.calls.forward), bytesOf(info.calls.backward),
+        text(info.calls.name), text(info.calls.api), text(info.calls.group), text(info.calls.why),
+        bytesOf(info.calls.forward), bytesOf(info.calls.backward),
         bytesOf(info.calls.strict), integers(info.calls.firstRow), integers(info.calls.rowCount),
-        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause), text(info.rows.message),
+        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause),
         text(info.rows.deviceDtype),
       ]);
   const metrics = await Promise.all(info.metrics.map(
       async (metric) => ({title: metric.title, side: metric.side, numbers: await numbers(metric.numbers)})));
-  return {info, name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, message, dtype, metrics};
+  return {info, name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype, metrics};
 }
 
 /** The call a row belongs to. */
@@ -143,6 +146,7 @@ export interface Details {
   benchDtype: TextColumn;
   shape: TextColumn;
   algorithm: TextColumn;
+  message: TextColumn;
   reason: TextColumn;
   limits: Uint32Array;
 }
@@ -153,13 +157,13 @@ export function loadDetails(info: RunInfo): Promise<Details> {
   const known = loaded.get(info);
   if (known) return known;
   const promise = (async () => {
-    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, reason, limits] =
+    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits] =
         await Promise.all([
           text(info.calls.message), text(info.calls.arguments), integers(info.calls.stack), json<Frame[][]>(info.stacks),
           text(info.rows.part), text(info.rows.benchDtype), text(info.rows.shape), text(info.rows.algorithm),
-          text(info.rows.reason), integers(info.rows.limits),
+          text(info.rows.message), text(info.rows.reason), integers(info.rows.limits),
         ]);
-    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, reason, limits};
+    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits};
   })();
   loaded.set(info, promise);
   return promise;

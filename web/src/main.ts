@@ -3,7 +3,7 @@ import {Calls, Filter, noFilter, Range, Sort} from './calls';
 import {callOf, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
 import {detailView} from './detail';
 import {count, h} from './dom';
-import {apiPanel, GroupPanel, modulePanel, Tiles, tiles} from './overview';
+import {apiPanel, GroupPanel, modulePanel, nounOf, Tiles, tiles} from './overview';
 import {farthest, histogram, scatter} from './plots';
 import './report.css';
 import {CallTable} from './table';
@@ -94,7 +94,7 @@ class RunView {
     const start = performance.now();
     const order = this.calls.select(this.filter, this.sort);
     this.table.show(order, this.sort);
-    this.status.textContent = `${count(order.length)} of ${count(this.calls.count)} calls`;
+    this.status.textContent = `${count(order.length)} of ${count(this.calls.count)} ${nounOf(this.info)}`;
     this.top.mark(this.filter);
     this.groups?.api.mark(this.filter.api);
     this.groups?.module.mark(this.filter.group);
@@ -124,8 +124,8 @@ class RunView {
   private drawPlots(run: Run): void {
     const own = run.metrics.filter((metric) => metric.side === '');
     const preferred = run.info.kind === 'compare' ? ['Maximum relative error ratio', 'Mean ULP error']
-                                                  : ['Maximum relative error', 'Maximum ULP error'];
-    const shown = preferred.filter((title) => own.some((m) => m.title === title));
+                                                  : ['Maximum relative error', 'Maximum ULP error', 'Relative difference of max', 'Relative difference of l2 norm'];
+    const shown = preferred.filter((title) => own.some((m) => m.title === title)).slice(0, 2);
     for (const metric of own) {
       if (shown.length < Math.min(2, own.length) && !shown.includes(metric.title)) shown.push(metric.title);
     }

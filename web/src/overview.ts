@@ -5,6 +5,9 @@ import {count, h, share} from './dom';
 
 const tileText = ['pass', 'warn', 'fail', 'skipped', 'not judged'];
 
+/** What a row of the table is. */
+export const nounOf = (info: RunInfo): string => (info.kind === 'torchair' ? 'operators' : 'calls');
+
 export interface Tiles { element: HTMLElement; mark: (filter: Filter) => void }
 
 /** Shown at once, from the counts in the summary. */
@@ -20,7 +23,7 @@ export function tiles(info: RunInfo, change: (next: (now: Filter) => Partial<Fil
   const verdicts = tileOrder.filter((v) => v !== kNone && (info.worst[v] > 0 || v === kError || v === kPass));
   const strict = [kError, kWarning].filter(() => info.strict.slice(0, kSkip).some((n) => n > 0));
   const element = h('div', {class: 'tiles', role: 'group', 'aria-label': 'Calls by verdict'},
-      tile('calls', total, 'all', (now) => now.verdict === null && now.strict === null, () => ({verdict: null, strict: null})),
+      tile(nounOf(info), total, 'all', (now) => now.verdict === null && now.strict === null, () => ({verdict: null, strict: null})),
       ...verdicts.map((v) => tile(tileText[v], info.worst[v], `v${v}`, (now) => now.verdict === v,
                                   (now) => ({verdict: now.verdict === v ? null : v}))),
       ...strict.map((v) => tile(v === kError ? 'strict: fail' : 'strict: warn', info.strict[v], `v${v}`, (now) => now.strict === v,

@@ -1,6 +1,6 @@
 // The call table: only the rows in view exist, so 100,000 calls scroll as 20 do.
 import {Calls, Sort, SortKey} from './calls';
-import {kNoNumber, verdictNames} from './data';
+import {kNoNumber, textAt, verdictNames} from './data';
 import {figure, h} from './dom';
 
 const kRowHeight = 26;  // px, as in report.css
@@ -13,13 +13,15 @@ export function verdictBadge(verdict: number): HTMLElement {
   return h('span', {class: `badge v${verdict}`}, verdict === 4 ? '\u2013' : verdictNames[verdict]);
 }
 
+const title = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 function columnsOf(calls: Calls): Column[] {
   const {run} = calls;
   const columns: Column[] = [
-    {key: 'name', label: 'Call', width: 'minmax(14rem, 2fr)', cell: (call) => calls.name(call)},
-    {key: 'group', label: run.info.groupTitle, width: 'minmax(7rem, 1.4fr)', cell: (call) => calls.group(call)},
-    {key: 'forward', label: 'Forward', width: '5rem', cell: (call) => verdictBadge(run.forward[call])},
-    {key: 'backward', label: 'Backward', width: '5.4rem', cell: (call) => verdictBadge(run.backward[call])},
+    {key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call', width: 'minmax(14rem, 2fr)', cell: (call) => calls.name(call)},
+    {key: 'group', label: title(run.info.groupTitle), width: 'minmax(7rem, 1.4fr)', cell: (call) => calls.group(call)},
+    {key: 'forward', label: title(run.info.directions[0]), width: '5rem', cell: (call) => verdictBadge(run.forward[call])},
+    {key: 'backward', label: title(run.info.directions[1]), width: '5.4rem', cell: (call) => verdictBadge(run.backward[call])},
   ];
   if (calls.hasStrict) {
     columns.push({key: 'strict', label: 'Strict', width: '5rem', cell: (call) => verdictBadge(run.strict[call])});
@@ -28,9 +30,9 @@ function columnsOf(calls: Calls): Column[] {
     columns.push({key: i, label: metric.label, width: '6.4rem', number: true,
                   cell: (call) => (metric.numbers[call] === kNoNumber ? '' : figure(metric.numbers[call]))});
   });
-  if (calls.why.values.length > 1) {
+  if (run.why.values.some((why) => why !== '')) {
     columns.push({key: 'why', label: 'Why', width: 'minmax(12rem, 2fr)',
-                  cell: (call) => calls.why.values[calls.why.ids[call]]});
+                  cell: (call) => textAt(run.why, call)});
   }
   return columns;
 }

@@ -61,7 +61,7 @@ export async function makeLargeResult(directory, calls) {
       const reason = `${Math.floor(1000 * random())} of ${shape[0] * shape[1] * 768} elements use up to ${(100 * random()).toFixed(2)} % of the bound`;
       const rerun = verdict === 'pass' ? '' : `msprobe acc_check -api_info dump.json -d npu:0 --only ${name}`;
       return `${name}.${part},torch.float32,torch.bfloat16,"(${shape.join(', ')})",${numbers},${verdict},"Relative error is less than 0.001, consider as pass, skip other check and set to SPACE.",` +
-          `${strict},${reason},${verdict === 'error' ? causes[i % 3] : ''},${rerun}\r\n`;
+          `${strict},${reason},${verdict === 'error' ? `"${causes[i % 3]}"` : ''},${rerun}\r\n`;
     };
     let text = row('forward.output.0', status);
     const backward = i % 3 === 0;
