@@ -18,7 +18,10 @@ torch_version=2.13.0
 
 packages=("${build_packages[@]}")
 case "${1:-}" in
-  --dev) packages+=("${dev_packages[@]}") ;;
+  --dev)
+    packages+=("${dev_packages[@]}" chromium)
+    command -v node >/dev/null || packages+=(nodejs)
+    command -v npm >/dev/null || packages+=(npm) ;;
   --torch113) packages+=(libgtest-dev libgmock-dev libtorch-dev python3-torch); MSPROBE_NO_TORCH=1 ;;
 esac
 
@@ -36,6 +39,12 @@ if [ ${#missing[@]} -gt 0 ]; then
   echo "installing: ${missing[*]}"
   "${as_root[@]}" apt-get update -qq
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# The tests of the HTML report's page: a browser, and Node.js with what web/package-lock.json names.
+if [ "${1:-}" = --dev ] && [ ! -d web/node_modules ]; then
+  echo "installing the npm packages of web/"
+  (cd web && npm ci --silent --no-audit --no-fund)
 fi
 
 has_torch() { "$1" -c 'import torch' >/dev/null 2>&1; }

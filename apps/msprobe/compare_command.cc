@@ -16,8 +16,10 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "progress_bar.h"
+#include "report_files.h"
 #include "timestamp.h"
 #include "torchair/compare.h"
+#include "torchair_report.h"
 
 namespace msprobe::app {
 namespace {
@@ -31,6 +33,7 @@ struct Options {
   std::string mode = "auto";
   std::string data_mode = "auto";
   std::string json;
+  ReportFiles report;
   bool xlsx = false;
   double stat_limit = torchair::VerdictLimits{}.statistics;
   std::optional<std::int64_t> fx_token_offset;
@@ -111,6 +114,8 @@ ExitStatus run(const Options& options) {
   const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json};
   ProgressBar bar("Comparing (MiB)");
   CompareSummary summary;
+  std::optional<TorchairReport> report;
+  if (options.report.any()) report.emplace(*job);
   torchair::Plan plan;
   Mode mode = Mode::kReal;
   std::optional<Result<CompareOutput>> output;
@@ -124,6 +129,7 @@ ExitStatus run(const Options& options) {
   events.on_row = [&](const torchair::Row& row) -> Result<bool> {
     if (!*output) return propagate(*output);
     summary.add(row);
+    if (report) report->add(row);
     return (*output)->add(row);
   };
   events.on_progress = [&](std::uint64_t done, std::uint64_t total) {
@@ -147,6 +153,13 @@ ExitStatus run(const Options& options) {
   fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
   for (const std::filesystem::path& path : *written) {
     log::info("Saved comparing results: {}", path.string());
+  }
+  if (report) {
+    const std::filesystem::path beside =
+        *out / fmt::format("compare_report_{}.html", files.timestamp);
+    const Result<void> saved =
+        write_runs(options.report, std::span(&report->run(), 1), beside, "error");
+    if (!saved) return refuse(saved.error());
   }
   return exit_status(*totals);
 }
@@ -184,6 +197,7 @@ Run declare_compare(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--xlsx", options->xlsx, "write the tables as xlsx too, with coloured rows");
   command.add_option("--json", options->json, "write every row to this file as JSON");
+  declare_report_options(command, options->report);
   return [options] { return run(*options); };
 }
 

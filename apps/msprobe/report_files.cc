@@ -50,16 +50,22 @@ std::string dump_of(std::string_view rerun) {
   return std::string(rerun.substr(0, rerun.find(' ')));
 }
 
+// A dump that is gone costs its part of the report, not the report.
 void describe(ReportRun& run, const std::string& dump) {
   if (dump.empty()) return;
-  run.dump = dump;
-  run.origin.emplace_back("dump", dump);
+  std::error_code error;
+  if (!fs::is_regular_file(dump, error)) {
+    log::info("{} is not there: the report shows no arguments and no stacks", dump);
+    return;
+  }
   const Result<std::string> warning = report::describe_calls(run, dump);
   if (!warning) {
     log::warning("no arguments and stacks in the report: {}", warning.error().message);
-  } else if (!warning->empty()) {
-    log::warning("{}", *warning);
+    return;
   }
+  if (!warning->empty()) log::warning("{}", *warning);
+  run.dump = dump;
+  run.origin.emplace_back("dump", dump);
 }
 
 Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& job,
@@ -89,13 +95,15 @@ Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& 
 Result<ReportRun> read_comparison(const report::ResultFiles& files, const ReportJob& job,
                                   const judge::Standards& standards,
                                   const std::vector<ReportRun>& checks) {
-  Result<ReportRun> run = report::read_run(
-      files, {.profile = job.verdict.profile, .standards = standards, .device = "npu"});
+  const report::JudgedBy judged_by{
+      .profile = job.verdict.profile, .standards = standards, .device = "npu"};
+  Result<ReportRun> run = report::read_run(files, judged_by);
   if (!run) return run;
   run->title = "comparison";
   if (checks.size() < 2) return run;
   report::add_side(*run, checks[0], "device");
   report::add_side(*run, checks[1], "reference");
+  report::set_compare_limits(*run, judged_by);
   run->rerun_command = checks[0].rerun_command;
   run->origin.emplace_back("device under test", checks[0].origin.front().second);
   run->origin.emplace_back("reference device", checks[1].origin.front().second);
@@ -158,23 +166,27 @@ Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
   return runs;
 }
 
-Result<void> write_report_files(const ReportFiles& files, const ReportJob& job) {
-  if (!files.any()) return {};
-  const Result<std::vector<ReportRun>> runs = read_runs(job);
-  if (!runs) return propagate(runs);
+Result<void> write_runs(const ReportFiles& files, std::span<const ReportRun> runs,
+                        const fs::path& beside, std::string_view fail_on) {
   if (!files.html.empty()) {
-    const fs::path path =
-        files.html == kBesideResults ? beside_results(job.csvs.front()) : fs::path(files.html);
-    const Result<void> written = report::write_html_report(path, *runs, kVersion);
+    const fs::path path = files.html == kBesideResults ? beside : fs::path(files.html);
+    const Result<void> written = report::write_html_report(path, runs, kVersion);
     if (!written) return written;
     log::info("report is saved in {}", path.string());
   }
   if (!files.junit.empty()) {
-    const Result<void> written = report::write_junit(files.junit, *runs, job.verdict.fail_on);
+    const Result<void> written = report::write_junit(files.junit, runs, fail_on);
     if (!written) return written;
   }
-  if (!files.sarif.empty()) return report::write_sarif(files.sarif, *runs, kVersion);
+  if (!files.sarif.empty()) return report::write_sarif(files.sarif, runs, kVersion);
   return {};
+}
+
+Result<void> write_report_files(const ReportFiles& files, const ReportJob& job) {
+  if (!files.any()) return {};
+  const Result<std::vector<ReportRun>> runs = read_runs(job);
+  if (!runs) return propagate(runs);
+  return write_runs(files, *runs, beside_results(job.csvs.front()), job.verdict.fail_on);
 }
 
 }  // namespace msprobe::app

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,5 +44,9 @@ Result<std::vector<report::ReportRun>> read_runs(const ReportJob& job);
 
 // Reads the results and writes the files that are asked for; says where they are.
 Result<void> write_report_files(const ReportFiles& files, const ReportJob& job);
+
+// The same for runs that are there. `beside`: the page's name where the user gave none.
+Result<void> write_runs(const ReportFiles& files, std::span<const report::ReportRun> runs,
+                        const std::filesystem::path& beside, std::string_view fail_on);
 
 }  // namespace msprobe::app

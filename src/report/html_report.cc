@@ -93,7 +93,9 @@ void write_calls(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.key("calls").begin_object();
   json.key("count").value(calls.size());
   write_texts(json, "name", calls, std::mem_fn(&ReportCall::name), blocks);
+  write_texts(json, "api", calls, std::mem_fn(&ReportCall::api), blocks);
   write_texts(json, "group", calls, std::mem_fn(&ReportCall::group), blocks);
+  write_texts(json, "why", calls, [&](const ReportCall& call) { return why(run, call); }, blocks);
   write_texts(json, "message", calls, std::mem_fn(&ReportCall::message), blocks);
   write_texts(json, "arguments", calls, std::mem_fn(&ReportCall::arguments), blocks);
   write_verdicts(json, "forward", calls, std::mem_fn(&ReportCall::forward), blocks);
@@ -193,6 +195,8 @@ void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
     json.begin_array().value(what).value(value).end_array();
   }
   json.end_array();
+  json.key("directions").begin_array();
+  json.value(run.directions[0]).value(run.directions[1]).end_array();
   json.key("groupTitle").value(run.group_title).key("rerun").value(run.rerun_command);
   std::size_t lost_calls = 0;
   for (const ReportCall& call : run.calls) lost_calls += lost(call.message) ? 1 : 0;

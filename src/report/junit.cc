@@ -52,15 +52,15 @@ std::string row_text(const ReportRow& row) {
 Case make_case(const Direction& direction, std::string_view fail_on) {
   const ReportCall& call = direction.call;
   Case made;
-  const std::string_view way = direction.forward ? "forward" : "backward";
-  made.xml = fmt::format("    <testcase classname=\"{}\" name=\"{}.{}\"",
-                         xml_text(api_of(call.name)), xml_text(call.name), way);
+  const std::string_view way = direction.run.directions[direction.forward ? 0 : 1];
+  made.xml = fmt::format("    <testcase classname=\"{}\" name=\"{}.{}\"", xml_text(call.api),
+                         xml_text(call.name), way);
   std::string failures;
   std::string first;
   std::string skip;
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
     const ReportRow& row = direction.run.rows[i];
-    if (row.forward() != direction.forward) continue;
+    if (in_first_direction(direction.run, row) != direction.forward) continue;
     if (row.status == Verdict::kSkip && skip.empty()) skip = row.message;
     if (!fails(row, fail_on)) continue;
     if (first.empty()) first = row.likely_cause.empty() ? row.message : row.likely_cause;
@@ -141,7 +141,7 @@ std::string junit_text(std::span<const ReportRun> runs, std::string_view fail_on
       const auto add = [&](bool forward, std::optional<Verdict> verdict) {
         if (!verdict) return;
         const Case made = make_case({run, call, forward, *verdict}, fail_on);
-        by_api[api_of(call.name)].add(made);
+        by_api[call.api].add(made);
       };
       add(true, call.forward);
       add(false, call.backward);

@@ -28,6 +28,7 @@ ReportRun small_run() {
                        std::string message) {
     ReportCall& call = run.calls.emplace_back();
     call.name = std::move(name);
+    call.api = api_of(call.name);
     call.forward = status;
     call.strict = strict;
     call.message = message;

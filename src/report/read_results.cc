@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "dump/printable.h"
 #include "judge/compare_row.h"
 #include "judge/result_row.h"
 #include "report/compare_columns.h"
@@ -28,7 +29,12 @@ using judge::Verdict;
 
 double number(const Cell& cell) { return cell.blank() ? kNoNumber : cell.value; }
 
-std::string shown_text(std::string_view cell) { return std::string(trim(cell)); }
+// XML and JSON hold UTF-8 only; other bytes of a CSV are shown as such.
+std::string utf8(std::string_view text) {
+  return dump::is_utf8(text) ? std::string(text) : dump::printable(text, text.size());
+}
+
+std::string shown_text(std::string_view cell) { return utf8(trim(cell)); }
 
 // "Functional.conv2d.0" and "forward.output.0" of a row's name.
 std::pair<std::string_view, std::string_view> split_name(std::string_view name) {
@@ -76,17 +82,9 @@ ReportRow report_row(const DetailRow& row) {
   out.bench_dtype = shown_text(row.bench_dtype);
   out.device_dtype = shown_text(row.device_dtype);
   out.shape = shown_text(row.shape);
-  out.message = row.message;
-  out.strict_reason = row.strict_reason;
-  out.likely_cause = row.likely_cause;
-  return out;
-}
-
-ReportRow report_row(const CompareRow& row) {
-  ReportRow out;
-  out.status = row.result;
-  out.algorithm = shown_text(row.algorithm);
-  out.message = row.message;
+  out.message = utf8(row.message);
+  out.strict_reason = utf8(row.strict_reason);
+  out.likely_cause = utf8(row.likely_cause);
   return out;
 }
 
@@ -99,20 +97,29 @@ Standard standard_of(const CompareRow& row) {
   return row.dual_1000_verdict ? Standard::kDual1000 : Standard::kNone;
 }
 
+ReportRow report_row(const CompareRow& row) {
+  ReportRow out;
+  out.status = row.result;
+  out.algorithm = shown_text(row.algorithm);
+  out.standard = standard_of(row);
+  out.message = utf8(row.message);
+  return out;
+}
+
 Limits limits_of(std::string_view call, const DetailRow& row, const JudgedBy& judged_by) {
   const auto dtype = parse_dtype(trim(row.device_dtype));
   return dtype ? check_limits(bare_api(call), *dtype, judged_by) : Limits{};
 }
 
-Limits limits_of(std::string_view call, const CompareRow& row, const JudgedBy& judged_by) {
-  return compare_limits(bare_api(call), nullptr, standard_of(row), judged_by);
-}
+// Of a comparison they may depend on the dtype, which stands in the details of the check.
+Limits limits_of(std::string_view, const CompareRow&, const JudgedBy&) { return {}; }
 
 // The call whose rows come next; rows of one call stand together in both CSVs.
 ReportCall& call_for(ReportRun& run, std::string_view name) {
   if (run.calls.empty() || run.calls.back().name != name) {
     run.calls.emplace_back();
     run.calls.back().name = name;
+    run.calls.back().api = api_of(name);
     run.calls.back().first_row = run.rows.size();
   }
   ++run.calls.back().row_count;
@@ -144,6 +151,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
     const Result<bool> more = table->next(row);
     if (!more) return propagate(more);
     if (!*more) return {};
+    row.api_name = utf8(row.api_name);
     const auto [call, part] = split_name(row.api_name);
     call_for(run, call);
     ReportRow out = report_row(row);
@@ -165,7 +173,7 @@ void fold_calls(ReportRun& run, judge::Profile profile) {
     std::vector<Verdict> forward;
     std::vector<Verdict> backward;
     for (const ReportRow& row : rows_of(run, call)) {
-      (row.forward() ? forward : backward).push_back(row.status);
+      (in_first_direction(run, row) ? forward : backward).push_back(row.status);
       if (row.strict) call.strict = judge::worse(call.strict.value_or(Verdict::kSkip), *row.strict);
       if (row.status == Verdict::kSkip && call.message.empty()) call.message = row.message;
     }
@@ -193,7 +201,7 @@ Result<void> read_verdicts(ReportRun& run, const fs::path& path) {
     ReportCall& call = run.calls[place->second];
     call.forward = row.forward;
     call.backward = row.backward;
-    call.message = row.message;
+    call.message = utf8(row.message);
   }
 }
 
@@ -267,6 +275,7 @@ Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) 
           ? read_rows(run, files.details, compare_detail_columns(), judged_by)
           : read_rows(run, files.details, detail_columns(judge::Profile::kDocumented), judged_by);
   if (!read) return propagate(read);
+  if (files.compare) set_compare_limits(run, judged_by);
   fold_calls(run, judged_by.profile);
   if (!files.result.empty()) {
     if (const Result<void> verdicts = read_verdicts(run, files.result); !verdicts) {
@@ -277,6 +286,17 @@ Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) 
   run.origin.emplace_back("details", files.details.string());
   if (!files.result.empty()) run.origin.emplace_back("result", files.result.string());
   return run;
+}
+
+void set_compare_limits(ReportRun& run, const JudgedBy& judged_by) {
+  for (const ReportCall& call : run.calls) {
+    for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+      ReportRow& row = run.rows[i];
+      const std::optional<DType> dtype = parse_dtype(row.device_dtype);
+      row.limits = limits_index(run, compare_limits(bare_api(call.name), dtype ? &*dtype : nullptr,
+                                                    row.standard, judged_by));
+    }
+  }
 }
 
 void add_side(ReportRun& run, const ReportRun& check, std::string_view side) {

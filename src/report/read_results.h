@@ -31,6 +31,9 @@ Result<ResultFiles> find_result_files(const std::filesystem::path& csv);
 // their message.
 Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by);
 
+// The limits of a comparison's rows, once their dtypes are known (add_side of the device).
+void set_compare_limits(ReportRun& run, const JudgedBy& judged_by);
+
 // Puts the metrics of the same rows of a check on a device beside those of `run`: as those of
 // `side`, "device" or "reference".
 void add_side(ReportRun& run, const ReportRun& check, std::string_view side);

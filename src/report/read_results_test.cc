@@ -60,6 +60,17 @@ TEST(ReadResults, NumbersKeepBlanksNanAndInf) {
   EXPECT_TRUE(std::isinf(at(1, "Maximum relative error")));
 }
 
+TEST(ReadResults, BytesThatAreNoUtf8AreShown) {
+  const Scratch scratch;
+  const auto csv = scratch.write("a.csv",
+                                 "API name,DEVICE Dtype,Status,Message\r\n"
+                                 "Torch.m\xff.0.forward.output.0,torch.float16,pass,a\xc3(\r\n");
+  const Result<ReportRun> run = read_run({csv, {}, false}, {});
+  ASSERT_TRUE(run.has_value());
+  EXPECT_EQ(run->calls[0].name, "Torch.m\\xff.0");
+  EXPECT_EQ(run->rows[0].message, "a\\xc3(");
+}
+
 TEST(ReadResults, TheResultCsvHasTheLastWord) {
   const Scratch scratch;
   scratch.write("accuracy_checking_details_1.csv", kDetails);
@@ -101,6 +112,26 @@ TEST(ReadResults, AnotherDeviceIsPutBesideByName) {
   EXPECT_EQ(run->rows[1].numbers[own], kNoNumber);
 }
 
+TEST(ReadResults, TheLimitsOfAComparisonTakeTheDtypeOfTheDevice) {
+  const Scratch scratch;
+  const std::string_view titles =
+      "API name,Mean ULP error,Proportion of ULP errors greater than the threshold,ULP error "
+      "determination result,Comparison result,Comparison algorithm,Message\r\n";
+  const auto csv = scratch.write(
+      "c.csv", std::string(titles) + "Torch.mm.0.forward.output.0,1,0.5,error,error,ULP,\r\n");
+  const Result<ResultFiles> files = find_result_files(csv);
+  ASSERT_TRUE(files.has_value() && files->compare);
+  Result<ReportRun> run = read_run(*files, {});
+  const Result<ReportRun> check = read_run({scratch.write("b.csv", kDetails), {}, false}, {});
+  ASSERT_TRUE(run.has_value() && check.has_value());
+  EXPECT_TRUE(run->limits[run->rows[0].limits].empty());
+  add_side(*run, *check, "device");
+  set_compare_limits(*run, {});
+  const Limits& limits = run->limits[run->rows[0].limits];
+  ASSERT_EQ(limits.size(), 1U);
+  EXPECT_EQ(limits[0].value, 0.001);
+}
+
 TEST(Limits, TheLadderOfADtypeAndItsOrigin) {
   JudgedBy judged_by;
   const Limits half = check_limits("mm", DType::kFloat16, judged_by);
@@ -125,6 +156,31 @@ TEST(Limits, RatiosDependOnTheLevelOfTheApi) {
   EXPECT_EQ(rmse("layer_norm"),
             (Limit{"RMSE ratio", "<=", 1.2, "else error", "document, level L2"}));
   EXPECT_TRUE(compare_limits("mm", nullptr, judge::Standard::kUlp, {}).empty());
+}
+
+TEST(ReportData, WhyACallDoesNotPass) {
+  ReportRun run;
+  run.rows.resize(2);
+  ReportCall call;
+  call.row_count = 2;
+  call.forward = Verdict::kError;
+  run.rows[0].status = Verdict::kWarning;
+  run.rows[0].message = "close";
+  run.rows[1].status = Verdict::kError;
+  run.rows[1].message = "\nCosine similarity is less than 0.99, consider as error, skip other.\n";
+  EXPECT_EQ(why(run, call), "Cosine similarity is less than 0.99");
+  run.rows[0].status = run.rows[1].status = Verdict::kPass;
+  run.rows[0].strict = Verdict::kError;
+  run.rows[0].strict_reason = "3 of 4 elements are beyond the bound";
+  EXPECT_EQ(why(run, call), "3 of 4 elements are beyond the bound");
+  run.rows[1].likely_cause = "wrong scale";
+  EXPECT_EQ(why(run, call), "wrong scale");
+  run.rows = {{}, {}};
+  call.forward = Verdict::kPass;
+  EXPECT_EQ(why(run, call), "");
+  call.forward = Verdict::kSkip;
+  call.message = "crashed: signal 11";
+  EXPECT_EQ(why(run, call), "crashed: signal 11");
 }
 
 TEST(ReportData, NamesAndLostCalls) {

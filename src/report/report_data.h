@@ -2,6 +2,7 @@
 // SARIF walk the same runs; whatever judges calls or operators one by one can fill one.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "judge/detail_row.h"
+#include "judge/standard.h"
 
 namespace msprobe::report {
 
@@ -50,8 +52,7 @@ struct ReportRow {
   std::string likely_cause;
   std::vector<double> numbers;  // one per metric of the run, kNoNumber where there is none
   std::uint32_t limits = 0;     // index into the run's limits
-
-  bool forward() const { return !part.starts_with("backward"); }
+  judge::Standard standard = judge::Standard::kNone;  // of a comparison
 };
 
 // A line of the user's program.
@@ -65,10 +66,11 @@ struct Frame {
 using Stack = std::vector<Frame>;  // innermost first
 
 struct ReportCall {
-  std::string name;  // "Functional.conv2d.0"
-  std::optional<judge::Verdict> forward;
-  std::optional<judge::Verdict> backward;
-  std::optional<judge::Verdict> strict;  // the worst of its rows
+  std::string name;                        // "Functional.conv2d.0"
+  std::string api;                         // "Functional.conv2d", or the type of an operator
+  std::optional<judge::Verdict> forward;   // of the rows of the first direction
+  std::optional<judge::Verdict> backward;  // of the second
+  std::optional<judge::Verdict> strict;    // the worst of its rows
   std::string message;
   std::string group;      // its module, source line or API type: ReportRun::group_title says which
   std::string arguments;  // one per line: name, tab, value
@@ -86,9 +88,10 @@ struct FirstDifference {
 };
 
 struct ReportRun {
-  std::string kind;                                         // "check", "compare"
+  std::string kind;                                         // "check", "compare", "torchair"
   std::string title;                                        // of its tab: the device, the file
   std::vector<std::pair<std::string, std::string>> origin;  // what it is made of: "device" -> "cpu"
+  std::array<std::string_view, 2> directions{"forward", "backward"};  // as the parts of rows start
   std::string group_title = "API type";
   std::string rerun_command;  // up to the name of the call; empty: not known
   std::string dump;           // the dump.json as given; empty: not known
@@ -100,8 +103,16 @@ struct ReportRun {
   std::optional<FirstDifference> first_difference;
 };
 
+// Whether a row is of the first direction of its call.
+bool in_first_direction(const ReportRun& run, const ReportRow& row);
+
 // The innermost frame of the user's own code; null where there is none.
 const Frame* own_frame(const Stack& stack);
+
+// In one line, why a call does not pass: the likely cause, else what its worst row says; of a call
+// that passes by the documents the strict reason, of a skipped one that of the skip. Empty: it
+// passes.
+std::string why(const ReportRun& run, const ReportCall& call);
 
 // "conv2d" of "Functional.conv2d.0", "linalg.norm" of "Torch.linalg.norm.0".
 std::string_view bare_api(std::string_view call);

@@ -17,7 +17,7 @@ export interface Filter {
 export const noFilter = (): Filter =>
     ({text: '', verdict: null, strict: null, api: null, group: null, range: null});
 
-export type SortKey = 'worst' | 'order' | 'name' | 'group' | 'forward' | 'backward' | 'strict' | 'cause' | number;
+export type SortKey = 'worst' | 'order' | 'name' | 'group' | 'forward' | 'backward' | 'strict' | 'why' | number;
 export interface Sort { key: SortKey; descending: boolean }
 
 /** Metrics the table shows where a run has them. */
@@ -28,6 +28,8 @@ const shownMetrics: [title: string, side: string, label: string, largest: boolea
   ['Maximum absolute error', '', 'Max abs err', true],
   ['Maximum relative error', '', 'Max rel err', true],
   ['Maximum ULP error', '', 'Max ULP', true],
+  ['Relative difference of max', '', 'Max rel diff', true],
+  ['Relative difference of l2 norm', '', 'L2 rel diff', true],
   ['Maximum relative error', 'device', 'Device rel', true],
   ['Maximum relative error', 'reference', 'Ref. rel', true],
 ];
@@ -50,36 +52,29 @@ function worstOf(run: Run, metric: Metric, largest: boolean): Float64Array {
 
 export class Calls {
   readonly count: number;
-  readonly apis: string[] = [];
+  readonly apis: string[];
   readonly api: Uint32Array;
   readonly verdict: Uint8Array;   // the worse of forward and backward
-  readonly cause: Uint32Array;    // of its worst row: index into run.cause.values
   readonly metrics: Worst[];
   readonly hasStrict: boolean;
-  private readonly search: string[];
   private order: Uint32Array;     // all calls, sorted
+  private readonly lowerNames: string[];
+  private readonly namedAfterApi: boolean;  // API and a number: what calls are named, operators are not
   private sorted: Sort | null = null;
 
   constructor(readonly run: Run) {
     this.count = run.info.calls.count;
-    this.api = new Uint32Array(this.count);
+    this.apis = run.api.values;
+    this.api = run.api.ids;
     this.verdict = new Uint8Array(this.count);
-    this.cause = new Uint32Array(this.count);
-    this.search = new Array(this.count);
     this.hasStrict = run.info.strict.slice(0, kSkip).some((n) => n > 0);
-    const known = new Map<string, number>();
-    const noCause = run.cause.values.indexOf('');
+    this.lowerNames = new Array(this.count);
     for (let i = 0; i < this.count; i++) {
       const name = textAt(run.name, i);
-      const api = name.slice(0, name.lastIndexOf('.'));
-      let id = known.get(api);
-      if (id === undefined) known.set(api, id = this.apis.push(api) - 1);
-      this.api[i] = id;
+      this.lowerNames[i] = name.toLowerCase();
       this.verdict[i] = badness[run.forward[i]] >= badness[run.backward[i]] ? run.forward[i] : run.backward[i];
-      if (badness[run.backward[i]] > badness[run.forward[i]]) this.verdict[i] = run.backward[i];
-      this.cause[i] = this.causeOf(i, noCause);
-      this.search[i] = `${name} ${textAt(run.group, i)} ${this.causeText(i)}`.toLowerCase();
     }
+    this.namedAfterApi = run.info.kind !== 'torchair';
     this.metrics = [];
     for (const [title, side, label, largest] of shownMetrics) {
       const metric = run.metrics.find((m) => m.title === title && m.side === side);
@@ -90,35 +85,38 @@ export class Calls {
 
   name(call: number): string { return textAt(this.run.name, call); }
   group(call: number): string { return textAt(this.run.group, call); }
-  causeText(call: number): string { return this.run.cause.values[this.cause[call]] ?? ''; }
-
-  private causeOf(call: number, none: number): number {
-    const {firstRow, rowCount, cause} = this.run;
-    for (let row = firstRow[call]; row < firstRow[call] + rowCount[call]; row++) {
-      if (cause.ids[row] !== none) return cause.ids[row];
-    }
-    return none;
-  }
 
   /** The calls that pass the filter, in order. Filtering keeps an order once it is made. */
   select(filter: Filter, sort: Sort): Uint32Array {
     if (!this.sorted || this.sorted.key !== sort.key || this.sorted.descending !== sort.descending) {
       this.sortBy(sort);
     }
-    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== '');
+    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== '').map((word) => this.matcher(word));
     const inRange = filter.range && this.callsInRange(filter.range);
     const out = new Uint32Array(this.count);
     let kept = 0;
-    for (const call of this.order) {
+    for (let place = 0; place < this.count; place++) {
+      const call = this.order[place];
       if (filter.verdict !== null && this.verdict[call] !== filter.verdict) continue;
       if (filter.strict !== null && this.run.strict[call] !== filter.strict) continue;
       if (filter.api !== null && this.api[call] !== filter.api) continue;
       if (filter.group !== null && this.run.group.ids[call] !== filter.group) continue;
       if (inRange && !inRange[call]) continue;
-      if (words.length > 0 && !words.every((word) => this.search[call].includes(word))) continue;
+      if (words.length > 0 && !words.every((matches) => matches(call))) continue;
       out[kept++] = call;
     }
     return out.subarray(0, kept);
+  }
+
+  /** Whether a call's API, group or reason holds the word: asked once per value, not once per call. */
+  private matcher(word: string): (call: number) => boolean {
+    const holds = (values: string[]) => Uint8Array.from(values, (value) => Number(value.toLowerCase().includes(word)));
+    const api = holds(this.apis), group = holds(this.run.group.values), why = holds(this.run.why.values);
+    const known = (call: number) =>
+        api[this.api[call]] + group[this.run.group.ids[call]] + why[this.run.why.ids[call]] > 0;
+    // Only a word that ends so can reach into the number behind the API.
+    if (this.namedAfterApi && !/[.\d]$/.test(word)) return known;
+    return (call) => known(call) || this.lowerNames[call].includes(word);
   }
 
   private callsInRange(range: Range): Uint8Array {
@@ -149,13 +147,19 @@ export class Calls {
     switch (key) {
       case 'worst': return this.severity();
       case 'order': return Float64Array.from({length: this.count}, (_, i) => i);
-      case 'name': return ranks(this.run.name.values, this.run.name.ids);
+      case 'name': return this.namedAfterApi ? this.nameKeys() : ranks(this.run.name.values, this.run.name.ids);
       case 'group': return ranks(this.run.group.values, this.run.group.ids);
-      case 'cause': return ranks(this.run.cause.values, this.cause, true);
+      case 'why': return ranks(this.run.why.values, this.run.why.ids, true);
       case 'forward': return this.run.forward.map((v) => badness[v]);
       case 'backward': return this.run.backward.map((v) => badness[v]);
       case 'strict': return this.run.strict.map((v) => badness[v]);
     }
+  }
+
+  /** By API, then by the number of the call. */
+  private nameKeys(): Float64Array {
+    const rank = ranks(this.apis, this.api);
+    return rank.map((api, call) => api * 1e9 + Number(/\d+$/.exec(this.name(call))?.[0] ?? 0));
   }
 
   /** Calls without a number come last either way. */

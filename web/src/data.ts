@@ -20,6 +20,7 @@ export interface RunInfo {
   kind: string;
   title: string;
   origin: [string, string][];
+  directions: [string, string];
   groupTitle: string;
   rerun: string;
   lost: number;
@@ -27,7 +28,7 @@ export interface RunInfo {
   strict: number[];
   firstDifference?: { call: number; text: string };
   calls: {
-    count: number; name: TextBlocks; group: TextBlocks; message: TextBlocks; arguments: TextBlocks;
+    count: number; name: TextBlocks; api: TextBlocks; group: TextBlocks; why: TextBlocks; message: TextBlocks; arguments: TextBlocks;
     forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
   };
   rows: {
@@ -95,7 +96,9 @@ export interface Metric { title: string; side: MetricInfo['side']; numbers: Floa
 export interface Run {
   info: RunInfo;
   name: TextColumn;
+  api: TextColumn;
   group: TextColumn;
+  why: TextColumn;
   forward: Uint8Array;
   backward: Uint8Array;
   strict: Uint8Array;
@@ -109,15 +112,28 @@ export interface Run {
 }
 
 export async function loadRun(info: RunInfo): Promise<Run> {
-  const [name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype] =
+  const [name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype] =
       await Promise.all([
-        text(info.calls.name), text(info.calls.group), bytesOf(info.calls.forward), bytesOf(info.calls.backward),
+        text(info.calls.name), text(info.calls.api), text(info.calls.group), text(info.calls.why),
+        bytesOf(info.calls.forward), bytesOf(info.calls.backward),
         bytesOf(info.calls.strict), integers(info.calls.firstRow), integers(info.calls.rowCount),
-        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause), text(info.rows.deviceDtype),
+        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause),
+        text(info.rows.deviceDtype),
       ]);
   const metrics = await Promise.all(info.metrics.map(
       async (metric) => ({title: metric.title, side: metric.side, numbers: await numbers(metric.numbers)})));
-  return {info, name, group, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype, metrics};
+  return {info, name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype, metrics};
+}
+
+/** The call a row belongs to. */
+export function callOf(run: Run, row: number): number {
+  let low = 0, high = run.firstRow.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (run.firstRow[middle] <= row) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /** What only the view of one call needs. */

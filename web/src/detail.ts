@@ -10,7 +10,7 @@ export function detailView(calls: Calls, details: Details, call: number): HTMLEl
   const rows = Array.from({length: last - first}, (_, i) => first + i);
   const message = textAt(details.callMessage, call).trim();
   return h('div', {class: 'detail'},
-           h('p', {class: 'verdicts'}, 'forward ', verdictBadge(run.forward[call]), ' backward ', verdictBadge(run.backward[call]),
+           h('p', {class: 'verdicts'}, `${run.info.directions[0]} `, verdictBadge(run.forward[call]), ` ${run.info.directions[1]} `, verdictBadge(run.backward[call]),
              ...(calls.hasStrict ? [' strict ', verdictBadge(run.strict[call])] : [])),
            message !== '' && h('p', {class: 'note'}, message),
            rerunView(run.info.rerun, calls.name(call)),
@@ -57,6 +57,7 @@ export function meets(value: number, limit: Limit): boolean | null {
     case '>': return value > bound;
     case '<': return value < bound;
     case '<=': return value <= bound;
+    case '>=': return value >= bound;
     case '=': return value === bound;
     default: return null;
   }
@@ -95,7 +96,7 @@ function metricsView(metrics: Metric[], limits: Limit[], row: number): HTMLEleme
            h('tbody', {}, ...titles.map((title) => {
              const limit = limitOf(title), own = at(title, '');
              const met = limit ? meets(own, limit) : null;
-             return h('tr', {class: met === false ? 'missed' : met ? 'met' : ''}, h('th', {scope: 'row'}, title),
+             return h('tr', {class: met === false && limit?.effect.startsWith('else') ? 'missed' : ''}, h('th', {scope: 'row'}, title),
                       h('td', {class: 'number'}, shown(own)), ...sides.map((side) => h('td', {class: 'number'}, shown(at(title, side)))),
                       h('td', {}, limit ? `${met === null ? '' : met ? '\u2713 ' : '\u2717 '}${limit.test} ${figure(Number(limit.value))}, ${limit.effect}` : ''),
                       h('td', {}, limit?.origin ?? ''));

@@ -1,10 +1,10 @@
 // The page: a tab per run; in it tiles, groups, plots, the call table and the view of one call.
 import {Calls, Filter, noFilter, Range, Sort} from './calls';
-import {loadDetails, loadRun, Metric, readSummary, Run, RunInfo} from './data';
+import {callOf, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
 import {detailView} from './detail';
 import {count, h} from './dom';
-import {apiPanel, modulePanel, tiles} from './overview';
-import {histogram, scatter} from './plots';
+import {apiPanel, GroupPanel, modulePanel, nounOf, Tiles, tiles} from './overview';
+import {farthest, histogram, scatter} from './plots';
 import './report.css';
 import {CallTable} from './table';
 
@@ -21,14 +21,15 @@ class RunView {
   private sort: Sort = {key: 'worst', descending: true};
   private calls: Calls | null = null;
   private table: CallTable | null = null;
-  private readonly top = h('div');
+  private readonly top: Tiles;
+  private groups: {api: GroupPanel; module: GroupPanel} | null = null;
   private readonly panels = h('div', {class: 'panels'});
   private readonly plots = h('section', {class: 'panel plots'});
   private readonly compare = h('section', {class: 'panel compare', hidden: true});
   private readonly chips = h('div', {class: 'chips'});
   private readonly status = h('span', {class: 'note', role: 'status'}, 'unpacking \u2026');
   private readonly search = h('input', {type: 'search', placeholder: 'Search calls, modules, causes', 'aria-label': 'Search calls',
-                                        oninput: () => this.change({text: this.search.value}, false)});
+                                        oninput: () => this.change({text: this.search.value})});
   private readonly list = h('section', {class: 'list', 'aria-label': 'Call table'});
   private readonly detailTitle = h('h2', {tabindex: -1});
   private readonly detailBody = h('div', {class: 'body', tabindex: 0, role: 'region', 'aria-label': 'Call details'});
@@ -37,8 +38,9 @@ class RunView {
                               this.detailBody);
 
   constructor(private readonly info: RunInfo) {
-    this.drawTop();
-    this.element = h('div', {class: 'run'}, this.top, this.firstDifference(), this.panels, this.compare,
+    this.top = tiles(info, (next) => this.change(next(this.filter)));
+    this.top.mark(this.filter);
+    this.element = h('div', {class: 'run'}, this.top.element, this.firstDifference(), this.panels, this.compare,
                      h('div', {class: 'toolbar'}, this.search, this.chips, this.status), this.list, this.detail);
     this.element.addEventListener('keydown', (event) => {
       if (event.key === 'Escape' && !this.detail.hidden) this.close();
@@ -53,9 +55,10 @@ class RunView {
     this.table = new CallTable(this.calls, this.sort, (sort) => this.order(sort), (call) => void this.open(call, true),
                                (call) => { if (!this.detail.hidden) void this.open(call, false); });
     this.list.append(this.table.element);
+    this.apply();
+    this.drawPanels();
     this.drawPlots(run);
     this.drawComparison(run);
-    this.apply();
     timing.ready = performance.now();
     const name = decodeURIComponent(location.hash.slice(1));
     const call = name === '' ? -1 : run.name.ids.findIndex((id) => run.name.values[id] === name);
@@ -76,42 +79,35 @@ class RunView {
              h('button', {type: 'button', class: 'small', onclick: () => void this.open(first.call, true)}, 'show'));
   }
 
-  private drawTop(): void {
-    this.top.replaceChildren(tiles(this.info, this.filter, (change) => this.change(change)));
-  }
-
-  private change(change: Partial<Filter>, clearSearch = true): void {
+  private change(change: Partial<Filter>): void {
     this.filter = {...this.filter, ...change};
-    if (clearSearch && change.text === '') this.search.value = '';
     this.apply();
   }
 
   private order(sort: Sort): void {
     this.sort = sort;
-    this.apply(false);
+    this.apply();
   }
 
-  private apply(panelsToo = true): void {
+  private apply(): void {
     if (!this.calls || !this.table) return;
     const start = performance.now();
     const order = this.calls.select(this.filter, this.sort);
     this.table.show(order, this.sort);
-    this.status.textContent = `${count(order.length)} of ${count(this.calls.count)} calls`;
-    if (panelsToo) {
-      this.drawTop();
-      this.drawChips();
-      this.drawPanels();
-    }
+    this.status.textContent = `${count(order.length)} of ${count(this.calls.count)} ${nounOf(this.info)}`;
+    this.top.mark(this.filter);
+    this.groups?.api.mark(this.filter.api);
+    this.groups?.module.mark(this.filter.group);
+    this.drawChips();
     timing.filter = performance.now() - start;
   }
 
   private drawPanels(): void {
-    const pressed = (document.activeElement as HTMLElement | null)?.closest?.('.groups, .tiles') ? document.activeElement!.getAttribute('title') : null;
-    const scrolled = [...this.panels.querySelectorAll('.scroll')].map((element) => element.scrollTop);
-    const change = (c: Partial<Filter>) => this.change(c);
-    this.panels.replaceChildren(apiPanel(this.calls!, this.filter, change), modulePanel(this.calls!, this.filter, change), this.plots);
-    this.panels.querySelectorAll('.scroll').forEach((element, i) => (element.scrollTop = scrolled[i] ?? 0));
-    if (pressed) [...this.panels.querySelectorAll<HTMLElement>('button')].find((b) => b.title === pressed)?.focus();
+    const calls = this.calls!;
+    const api = apiPanel(calls, (id) => this.change({api: this.filter.api === id ? null : id}));
+    const module = modulePanel(calls, (id) => this.change({group: this.filter.group === id ? null : id}));
+    this.groups = {api, module};
+    this.panels.replaceChildren(api.element, module.element, this.plots);
   }
 
   private drawChips(): void {
@@ -128,8 +124,8 @@ class RunView {
   private drawPlots(run: Run): void {
     const own = run.metrics.filter((metric) => metric.side === '');
     const preferred = run.info.kind === 'compare' ? ['Maximum relative error ratio', 'Mean ULP error']
-                                                  : ['Maximum relative error', 'Maximum ULP error'];
-    const shown = preferred.filter((title) => own.some((m) => m.title === title));
+                                                  : ['Maximum relative error', 'Maximum ULP error', 'Relative difference of max', 'Relative difference of l2 norm'];
+    const shown = preferred.filter((title) => own.some((m) => m.title === title)).slice(0, 2);
     for (const metric of own) {
       if (shown.length < Math.min(2, own.length) && !shown.includes(metric.title)) shown.push(metric.title);
     }
@@ -157,12 +153,13 @@ class RunView {
     const find = (title: string, which: string) => run.metrics.find((m) => m.title === title && m.side === which);
     const titles = run.metrics.filter((m) => m.side === 'reference' && find(m.title, side)).map((m) => m.title);
     if (titles.length === 0) return;
-    const place = h('div');
-    const show = (title: string) => place.replaceChildren(scatter(run, find(title, side)!, find(title, 'reference')!, (row) => {
-      let call = 0;
-      while (call + 1 < run.firstRow.length && run.firstRow[call + 1] <= row) call++;
-      void this.open(call, true);
-    }));
+    const place = h('div', {class: 'sides'});
+    const open = (row: number) => void this.open(callOf(run, row), true);
+    const label = (row: number) => `${this.calls!.name(callOf(run, row))} ${textAt(run.dtype, row).replace('torch.', '')}`;
+    const show = (title: string) => {
+      const [device, reference] = [find(title, side)!, find(title, 'reference')!];
+      place.replaceChildren(scatter(run, device, reference, open), farthest(run, device, reference, label, open));
+    };
     const first = titles.includes('Maximum relative error') ? 'Maximum relative error' : titles[0];
     show(first);
     this.compare.hidden = false;

@@ -4,13 +4,16 @@ import {scaleLog, scaleSymlog} from 'd3-scale';
 import {Range} from './calls';
 import {kError, kNoNumber, kPass, kWarning, Metric, Run} from './data';
 import {count, figure, h, s} from './dom';
+import {verdictBadge} from './table';
 
-const kWidth = 460, kHeight = 190;
+const kWidth = 370, kHeight = 212;
 const kLeft = 44, kRight = 8, kTop = 8, kBottom = 34;
 const kPerDecade = 2;  // bins
 const kFewestDecades = 3, kMostDecades = 24;
 
 interface Bin { low: number; high: number; label: string; total: number; bad: number; error: number }
+
+const powerText = (power: number): string => (power === 0 ? '1' : `1e${power}`);
 
 /** Bins of the metric: zero, then half decades, then what is not finite. */
 function binsOf(run: Run, metric: Metric): Bin[] {
@@ -68,8 +71,8 @@ export function histogram(run: Run, metric: Metric, onRange: (range: Range) => v
     const power = decade ? Math.round(Math.log10(bin.high) - 1 / kPerDecade) : 0;
     if (i === 0) return s('text', {class: 'tick', x: x(0.5), y: kHeight - 18, 'text-anchor': 'middle'}, '0');
     if (i === bins.length - 1) return s('text', {class: 'tick', x: x(i + 1), y: kHeight - 18, 'text-anchor': 'end'}, 'NaN, inf');
-    if (!decade || power % every !== 0 || i > bins.length - 4) return null;
-    return s('text', {class: 'tick', x: x(i), y: kHeight - 18, 'text-anchor': 'middle'}, power === 0 ? '1' : `1e${power}`);
+    if (!decade || power % every !== 0 || i < 2 || i > bins.length - 4) return null;
+    return s('text', {class: 'tick', x: x(i), y: kHeight - 18, 'text-anchor': 'middle'}, powerText(power));
   });
   const bars = bins.map((bin, i) => {
     if (bin.total === 0) return null;
@@ -93,6 +96,7 @@ export function histogram(run: Run, metric: Metric, onRange: (range: Range) => v
 }
 
 const kPlotWidth = 560, kPlotHeight = 330, kEdge = 60;
+const kListed = 12;  // rows named beside the plot
 
 /** Each row as a point: the reference device's error to the right, the device's upwards. */
 export function scatter(run: Run, device: Metric, reference: Metric, onOpen: (row: number) => void): HTMLElement {
@@ -125,8 +129,8 @@ export function scatter(run: Run, device: Metric, reference: Metric, onOpen: (ro
   const ticks: Element[] = [];
   for (let power = low; power <= high; power += every) {
     const value = 10 ** power;
-    ticks.push(s('text', {class: 'tick', x: at.x(value), y: kPlotHeight - 24, 'text-anchor': 'middle'}, `1e${power}`),
-               s('text', {class: 'tick', x: kEdge - 6, y: at.y(value) + 4, 'text-anchor': 'end'}, `1e${power}`),
+    ticks.push(s('text', {class: 'tick', x: at.x(value), y: kPlotHeight - 24, 'text-anchor': 'middle'}, powerText(power)),
+               s('text', {class: 'tick', x: kEdge - 6, y: at.y(value) + 4, 'text-anchor': 'end'}, powerText(power)),
                s('line', {class: 'grid', x1: at.x(value), x2: at.x(value), y1: 10, y2: kPlotHeight - 40}),
                s('line', {class: 'grid', x1: kEdge, x2: kPlotWidth - 10, y1: at.y(value), y2: at.y(value)}));
   }
@@ -135,7 +139,7 @@ export function scatter(run: Run, device: Metric, reference: Metric, onOpen: (ro
                 s('text', {class: 'tick', x: kEdge - 6, y: at.y(domain[0]) + 4, 'text-anchor': 'end'}, '0'),
                 s('line', {class: 'equal', x1: at.x(domain[0]), y1: at.y(domain[0]), x2: at.x(domain[1]), y2: at.y(domain[1])}),
                 s('text', {class: 'tick', x: kPlotWidth / 2, y: kPlotHeight - 6, 'text-anchor': 'middle'}, `reference device: ${reference.title.toLowerCase()}`),
-                s('text', {class: 'tick', x: 12, y: kPlotHeight / 2, 'text-anchor': 'middle', transform: `rotate(-90 12 ${kPlotHeight / 2 - 20})`}, 'device under test'));
+                s('text', {class: 'tick', x: 12, y: kPlotHeight / 2 - 15, 'text-anchor': 'middle', transform: `rotate(-90 12 ${kPlotHeight / 2 - 15})`}, 'device under test'));
   canvas.addEventListener('click', (event) => {
     const box = canvas.getBoundingClientRect();
     const px = ((event.clientX - box.left) / box.width) * kPlotWidth, py = ((event.clientY - box.top) / box.height) * kPlotHeight;
@@ -147,7 +151,28 @@ export function scatter(run: Run, device: Metric, reference: Metric, onOpen: (ro
     if (best >= 0) onOpen(best);
   });
   return h('figure', {class: 'scatter'}, h('div', {class: 'layers', role: 'img', 'aria-label': text}, svg as unknown as Node, canvas),
-           h('figcaption', {}, `${text}. Points above the line are worse than the reference device; click one to open its call.`));
+           h('figcaption', {}, `${text}. Points above the line are worse than the reference device; a click opens the call.`));
+}
+
+/** The rows on which the device errs most beside the reference device, by the ratio of their errors. */
+export function farthest(run: Run, device: Metric, reference: Metric, label: (row: number) => string, onOpen: (row: number) => void): HTMLElement {
+  const worst: {row: number; ratio: number}[] = [];
+  for (let row = 0; row < device.numbers.length; row++) {
+    const x = reference.numbers[row], y = device.numbers[row];
+    if (x === kNoNumber || y === kNoNumber || x === y) continue;
+    const ratio = Number.isFinite(y) ? y / x : Infinity;
+    if (ratio > 1) worst.push({row, ratio});
+  }
+  worst.sort((a, b) => b.ratio - a.ratio || a.row - b.row);
+  if (worst.length === 0) return h('p', {class: 'note'}, 'No row errs more than on the reference device.');
+  return h('table', {class: 'farthest'},
+           h('caption', {}, `Farthest from the reference device, ${count(Math.min(kListed, worst.length))} of ${count(worst.length)} rows`),
+           h('thead', {}, h('tr', {}, ...['Call', 'Device', 'Reference', 'Ratio', 'Verdict'].map((title, i) =>
+             h('th', {scope: 'col', class: i > 0 && i < 4 ? 'number' : ''}, title)))),
+           h('tbody', {}, ...worst.slice(0, kListed).map(({row, ratio}) => h('tr', {},
+             h('td', {}, h('button', {type: 'button', class: 'link', onclick: () => onOpen(row)}, label(row))),
+             h('td', {class: 'number'}, figure(device.numbers[row])), h('td', {class: 'number'}, figure(reference.numbers[row])),
+             h('td', {class: 'number'}, figure(ratio)), h('td', {}, verdictBadge(run.rowStatus[row]))))));
 }
 
 function draw(canvas: HTMLCanvasElement, run: Run, place: {row: number; px: number; py: number}[]): void {

@@ -1,6 +1,6 @@
 // The call table: only the rows in view exist, so 100,000 calls scroll as 20 do.
 import {Calls, Sort, SortKey} from './calls';
-import {kNoNumber, verdictNames} from './data';
+import {kNoNumber, textAt, verdictNames} from './data';
 import {figure, h} from './dom';
 
 const kRowHeight = 26;  // px, as in report.css
@@ -13,13 +13,15 @@ export function verdictBadge(verdict: number): HTMLElement {
   return h('span', {class: `badge v${verdict}`}, verdict === 4 ? '\u2013' : verdictNames[verdict]);
 }
 
+const title = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 function columnsOf(calls: Calls): Column[] {
   const {run} = calls;
   const columns: Column[] = [
-    {key: 'name', label: 'Call', width: 'minmax(14rem, 2fr)', cell: (call) => calls.name(call)},
-    {key: 'group', label: run.info.groupTitle, width: 'minmax(7rem, 1.4fr)', cell: (call) => calls.group(call)},
-    {key: 'forward', label: 'Forward', width: '5rem', cell: (call) => verdictBadge(run.forward[call])},
-    {key: 'backward', label: 'Backward', width: '5.4rem', cell: (call) => verdictBadge(run.backward[call])},
+    {key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call', width: 'minmax(14rem, 2fr)', cell: (call) => calls.name(call)},
+    {key: 'group', label: title(run.info.groupTitle), width: 'minmax(7rem, 1.4fr)', cell: (call) => calls.group(call)},
+    {key: 'forward', label: title(run.info.directions[0]), width: '5rem', cell: (call) => verdictBadge(run.forward[call])},
+    {key: 'backward', label: title(run.info.directions[1]), width: '5.4rem', cell: (call) => verdictBadge(run.backward[call])},
   ];
   if (calls.hasStrict) {
     columns.push({key: 'strict', label: 'Strict', width: '5rem', cell: (call) => verdictBadge(run.strict[call])});
@@ -28,8 +30,9 @@ function columnsOf(calls: Calls): Column[] {
     columns.push({key: i, label: metric.label, width: '6.4rem', number: true,
                   cell: (call) => (metric.numbers[call] === kNoNumber ? '' : figure(metric.numbers[call]))});
   });
-  if (run.cause.values.some((cause) => cause !== '')) {
-    columns.push({key: 'cause', label: 'Likely cause', width: 'minmax(8rem, 1.6fr)', cell: (call) => calls.causeText(call)});
+  if (run.why.values.some((why) => why !== '')) {
+    columns.push({key: 'why', label: 'Why', width: 'minmax(12rem, 2fr)',
+                  cell: (call) => textAt(run.why, call)});
   }
   return columns;
 }
@@ -43,6 +46,9 @@ export class CallTable {
   private order: Uint32Array = new Uint32Array();
   private selected = -1;  // place in order
   private printing = false;
+  // Asking the page for these would lay it out again and again.
+  private height = 0;
+  private top = 0;
 
   constructor(private readonly calls: Calls, private sort: Sort, private readonly onSort: (sort: Sort) => void,
               private readonly onOpen: (call: number) => void, private readonly onSelect: (call: number) => void) {
@@ -53,12 +59,18 @@ export class CallTable {
                   h('div', {role: 'rowgroup', class: 'thead'}, this.head), this.space);
     this.element = h('div', {class: 'table'}, this.body);
     this.element.style.setProperty('--columns', this.columns.map((column) => column.width).join(' '));
-    this.body.addEventListener('scroll', () => this.draw());
+    this.body.addEventListener('scroll', () => {
+      this.top = this.body.scrollTop;
+      this.draw();
+    });
+    new ResizeObserver(() => {
+      this.height = this.body.clientHeight;
+      this.draw();
+    }).observe(this.body);
     this.body.addEventListener('keydown', (event) => this.onKey(event));
     this.drawHead();
     addEventListener('beforeprint', () => this.print(true));
     addEventListener('afterprint', () => this.print(false));
-    addEventListener('resize', () => this.draw());
   }
 
   show(order: Uint32Array, sort: Sort): void {
@@ -66,7 +78,7 @@ export class CallTable {
     this.order = order;
     this.sort = sort;
     this.selected = call === undefined ? -1 : order.indexOf(call);
-    this.body.scrollTop = 0;
+    if (this.top > 0) this.body.scrollTop = this.top = 0;
     this.body.setAttribute('aria-rowcount', String(order.length + 1));
     this.drawHead();
     this.draw();
@@ -92,8 +104,8 @@ export class CallTable {
   }
 
   private draw(): void {
-    const visible = Math.ceil(this.body.clientHeight / kRowHeight);
-    let first = Math.max(0, Math.floor(this.body.scrollTop / kRowHeight) - kMargin);
+    const visible = Math.ceil((this.height || innerHeight) / kRowHeight);
+    let first = Math.max(0, Math.floor(this.top / kRowHeight) - kMargin);
     let last = Math.min(this.order.length, first + visible + 2 * kMargin);
     if (this.printing) [first, last] = [0, Math.min(this.order.length, kPrintedRows)];
     this.space.style.height = `${(this.printing ? last : this.order.length) * kRowHeight}px`;
@@ -123,9 +135,9 @@ export class CallTable {
     if (this.order.length === 0) return;
     this.selected = Math.max(0, Math.min(place, this.order.length - 1));
     const top = this.selected * kRowHeight;
-    const height = this.body.clientHeight - 2 * kRowHeight;
-    if (top < this.body.scrollTop) this.body.scrollTop = top;
-    else if (top > this.body.scrollTop + height) this.body.scrollTop = top - height;
+    const height = this.height - 2 * kRowHeight;
+    if (top < this.top) this.body.scrollTop = this.top = top;
+    else if (top > this.top + height) this.body.scrollTop = this.top = top - height;
     this.draw();
     if (open) this.onOpen(this.order[this.selected]);
     else this.onSelect(this.order[this.selected]);
@@ -133,7 +145,7 @@ export class CallTable {
 
   private onKey(event: KeyboardEvent): void {
     if (event.target !== this.body) return;
-    const page = Math.max(1, Math.floor(this.body.clientHeight / kRowHeight) - 2);
+    const page = Math.max(1, Math.floor(this.height / kRowHeight) - 2);
     const moves: Record<string, number> = {
       ArrowDown: this.selected + 1, ArrowUp: Math.max(0, this.selected - 1), PageDown: this.selected + page,
       PageUp: this.selected - page, Home: 0, End: this.order.length - 1,
