@@ -8,6 +8,9 @@ set_property(CACHE MSPROBE_TORCH PROPERTY STRINGS auto python venv debian)
 # The directory of TorchConfig.cmake, empty where there is none.
 function(msprobe_torch_package choice result)
   set(python_python python3)
+  if(SKBUILD)
+    set(python_python ${Python3_EXECUTABLE} -E)  # past the walls that pip builds in
+  endif()
   set(python_venv ${PROJECT_SOURCE_DIR}/.venv/bin/python3)
   if(choice STREQUAL "debian")
     set(package /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/Torch)

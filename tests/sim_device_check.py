@@ -6,8 +6,8 @@
 Ends with 77 where there is no PyTorch that can load the library.
 """
 
-import os
-import subprocess
+import ctypes
+import math
 import sys
 import tempfile
 import types
@@ -68,29 +68,30 @@ def check_memory() -> None:
             raise AssertionError("a tensor that was not moved is an error")
 
 
-def in_other_process(profile: str, rules: str, code: str) -> str:
+def configure(profile: str, rules: str = "") -> str:
+    """Tells the device how it is; what it says where that is wrong."""
+    library = ctypes.CDLL(LIBRARY)
+    library.msprobe_sim_configure.restype = ctypes.c_char_p
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(rules)
         file.flush()
-        environment = {**os.environ, "MSPROBE_SIM_PROFILE": profile, "MSPROBE_SIM_CONFIG": file.name if rules else ""}
-        program = (f"import torch, types; torch.ops.load_library({LIBRARY!r})\n"
-                   f"torch._register_device_module('sim', types.ModuleType('torch.sim'))\n{code}")
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-        return done.stdout.strip() + done.stderr.strip()
+        said = library.msprobe_sim_configure(profile.encode(), file.name.encode() if rules else b"", b"")
+        return "" if said is None else said.decode()
 
 
 def check_profiles_and_faults() -> None:
-    product = "a = torch.full((1, 1), 1 + 2**-12).to('sim'); print((a @ a).item() == 1)"
-    assert in_other_process("tf32", "", product) == "True"
-    assert in_other_process("exact", "", product) == "False"
-    overflow = "a = torch.full((1,), 6e4, dtype=torch.half).to('sim'); print((a + a).item())"
-    assert in_other_process("saturate", "", overflow) == "65504.0"
-    small = "a = torch.full((1,), 1e-40).to('sim'); print((a + a).item())"
-    assert in_other_process("ftz", "", small) == "0.0"
-    doubled = "a = torch.ones(2, 2).to('sim'); print((a @ a).sum().item(), (a + a).sum().item())"
-    assert in_other_process("exact", "faults:\n  - {fault: times_two, operators: [mm]}\n", doubled) == "16.0 8.0"
-    assert "no fault 'hiccup'" in in_other_process("exact", "faults:\n  - {fault: hiccup}\n", doubled)
-    assert "no sim profile" in in_other_process("fast", "", doubled)
+    product = lambda: torch.matmul(torch.full((1, 1), 1 + 2**-12).to("sim"), torch.full((1, 1), 1 + 2**-12).to("sim")).item()
+    assert product() != 1
+    assert configure("tf32") == "" and product() == 1
+    large, small = torch.full((1,), 6e4, dtype=torch.half).to("sim"), torch.full((1,), 1e-40).to("sim")
+    assert configure("saturate") == "" and (large + large).item() == 65504
+    assert configure("ftz") == "" and (small + small).item() == 0
+    assert configure("exact") == "" and (small + small).item() > 0 and math.isinf((large + large).item())
+    ones = torch.ones(2, 2).to("sim")
+    assert configure("exact", "faults:\n  - {fault: times_two, operators: [mm]}\n") == ""
+    assert (ones @ ones).sum().item() == 16 and (ones + ones).sum().item() == 8
+    assert "no fault 'hiccup'" in configure("exact", "faults:\n  - {fault: hiccup}\n")
+    assert "no sim profile 'fast'" in configure("fast")
 
 
 check_results()

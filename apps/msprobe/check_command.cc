@@ -160,6 +160,11 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.workers = arguments.workers;
   options.pair_per_device = arguments.pair_per_device;
   options.hosts = arguments.hosts;
+  const bool on_sim = std::ranges::any_of(
+      options.devices, [](const std::string& name) { return check::device_kind(name) == "sim"; });
+  if (!on_sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
+    return fail(ErrorKind::kUsage, "--sim-profile and --sim-config are for -d sim");
+  }
   options.device_library = arguments.device_library;
   options.allow_tf32 = arguments.allow_tf32;
   options.sim.profile = arguments.sim_profile;

@@ -157,6 +157,26 @@ std::string replay_command(const ShrinkArguments& arguments, const fs::path& dum
   return text;
 }
 
+check::RunOptions run_options(const ShrinkArguments& arguments, const Recorded& recorded) {
+  check::RunOptions how;
+  how.dump_name = fs::path(arguments.api_info).filename().string();
+  how.data_directory = recorded.data_directory;
+  how.seed = arguments.seed;
+  how.strict = true;
+  return how;
+}
+
+// A call that ends its process leaves no inputs behind; they are the same on every device.
+Result<shrink::Answer> ask_on_cpu(const ShrinkArguments& arguments, const Recorded& recorded,
+                                  const fs::path& engine, const dump::CallRecord& call,
+                                  const fs::path& saved) {
+  ShrinkArguments on_cpu;
+  on_cpu.device = "cpu";
+  shrink::Probe probe(command_of(on_cpu, engine), run_options(arguments, recorded),
+                      arguments.timeout_seconds);
+  return probe.ask(call, saved.string());
+}
+
 // Writes the dump, the script and what they need.
 Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded& recorded,
                                 const fs::path& engine, const fs::path& out, shrink::Probe& probe,
@@ -180,8 +200,8 @@ Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded
   }
   fmt::print("{}\n{}\n", answer->text, replay_command(arguments, out / "dump.json"));
   if (answer->kind == shrink::Answer::Kind::kLost) {
-    log::warning("no script: the call ends its process before its inputs can be saved");
-    return {};
+    const Result<shrink::Answer> inputs = ask_on_cpu(arguments, recorded, engine, call, saved);
+    if (!inputs) return propagate(inputs);
   }
   const Result<std::string> script =
       shrink::python_script(call, saved, script_device(arguments, engine), answer->text);
@@ -198,12 +218,8 @@ ExitStatus run(const ShrinkArguments& arguments) {
   if (!recorded) return refuse(recorded.error());
   const Result<fs::path> out = prepare_output_directory(arguments.out);
   if (!out) return refuse(out.error());
-  check::RunOptions how;
-  how.dump_name = fs::path(arguments.api_info).filename().string();
-  how.data_directory = recorded->data_directory;
-  how.seed = arguments.seed;
-  how.strict = true;
-  shrink::Probe probe(command_of(arguments, *engine), how, arguments.timeout_seconds);
+  shrink::Probe probe(command_of(arguments, *engine), run_options(arguments, *recorded),
+                      arguments.timeout_seconds);
   const Result<shrink::Answer> first = probe.ask(recorded->call);
   if (!first) return refuse(first.error());
   if (!first->fails()) {

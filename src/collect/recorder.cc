@@ -10,12 +10,17 @@ namespace {
 
 // How long an entry may wait before it is in its file; what a killed training may lose.
 constexpr std::chrono::milliseconds kPause{100};
+// Writing is mostly the kernel copying; one thread does not keep up with a training that records
+// tensors.
+constexpr int kSavers = 2;
 constexpr std::size_t kMaxSpareBytes = 256U << 20;
 
 }  // namespace
 
-Recorder::Recorder(std::size_t max_pending_bytes)
-    : max_pending_bytes_(max_pending_bytes), thread_([this] { run(); }) {}
+Recorder::Recorder(std::size_t max_pending_bytes) : max_pending_bytes_(max_pending_bytes) {
+  threads_.emplace_back([this] { run(); });
+  for (int i = 0; i < kSavers; ++i) threads_.emplace_back([this] { save_files(); });
+}
 
 Recorder::~Recorder() {
   flush();
@@ -23,8 +28,9 @@ Recorder::~Recorder() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  work_.notify_one();
-  thread_.join();
+  work_.notify_all();
+  new_files_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 Result<void> Recorder::open_step(const StepFiles& files) {
@@ -37,7 +43,7 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   stacks_.clear();
   stack_of_frames_.clear();
   dump_ = std::move(*dump);
-  tensors_ = {};
+  tensors_.forget();
   stack_path_ = files.stack_path;
   stacks_changed_ = true;
   return {};
@@ -108,7 +114,7 @@ void Recorder::save(TensorFile file) {
     const std::lock_guard lock(mutex_);
     files_.push_back(std::move(file));
   }
-  work_.notify_one();
+  new_files_.notify_one();
 }
 
 std::optional<Error> Recorder::flush() {
@@ -122,14 +128,37 @@ std::optional<Error> Recorder::flush() {
 void Recorder::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    work_.wait_for(lock, kPause,
-                   [&] { return stop_ || flushes_asked_ > flushes_done_ || !files_.empty(); });
+    work_.wait_for(lock, kPause, [&] { return stop_ || flushes_asked_ > flushes_done_; });
     const std::uint64_t asked = flushes_asked_;
     const bool flushing = asked > flushes_done_;
-    if (changed_ || flushing || !files_.empty()) write_round(lock, flushing);
+    if (changed_ || flushing) write_round(lock, flushing);
     flushes_done_ = asked;
     progress_.notify_all();
   }
+}
+
+void Recorder::save_files() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    new_files_.wait(lock, [&] { return stop_ || !files_.empty(); });
+    if (files_.empty()) return;
+    TensorFile file = std::move(files_.front());
+    files_.pop_front();
+    const std::uint64_t number = first_file_++;
+    files_at_work_.insert(number);
+    lock.unlock();
+    const Result<void> written =
+        tensors_.save(file.path, file.dtype, file.shape, std::span(*file.buffer).first(file.size));
+    give_back(std::move(file.buffer), file.size);
+    lock.lock();
+    note(written);
+    files_at_work_.erase(number);
+    progress_.notify_all();
+  }
+}
+
+bool Recorder::files_are_saved_before(std::uint64_t number) const {
+  return first_file_ >= number && (files_at_work_.empty() || *files_at_work_.begin() >= number);
 }
 
 // An entry is written after its tensor files: those were handed over before it was finished.
@@ -144,16 +173,8 @@ void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks)
   for (const Entry& entry : entries_) unfinished += entry.text;
   const bool write_stacks = with_stacks && std::exchange(stacks_changed_, false);
   const std::string stacks = write_stacks && !stack_path_.empty() ? stack_text() : "";
-  for (std::size_t left = files_.size(); left > 0; --left) {
-    TensorFile file = std::move(files_.front());
-    files_.pop_front();
-    lock.unlock();
-    const Result<void> written =
-        tensors_.save(file.path, file.dtype, file.shape, std::span(*file.buffer).first(file.size));
-    give_back(std::move(file.buffer), file.size);
-    lock.lock();
-    note(written);
-  }
+  const std::uint64_t files_so_far = first_file_ + files_.size();
+  progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
   if (!dump_) return;
   lock.unlock();
   const Result<void> appended = dump_->append(finished, unfinished);

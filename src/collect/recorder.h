@@ -1,4 +1,4 @@
-// What a training leaves on disk, written by a thread of its own: dump.json with its entries in the
+// What a training leaves on disk, written by threads of its own: dump.json with its entries in the
 // order in which their calls began, stack.json, and the tensor files.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -80,22 +81,26 @@ class Recorder {
   };
 
   void run();
+  void save_files();
+  bool files_are_saved_before(std::uint64_t number) const;
   void write_round(std::unique_lock<std::mutex>& lock, bool with_stacks);
   std::string stack_text() const;
   void note(const Result<void>& result);
 
   const std::size_t max_pending_bytes_;
   std::mutex mutex_;
-  std::condition_variable work_, progress_;
+  std::condition_variable work_, new_files_, progress_;
   std::optional<GrowingJson> dump_;  // used by the thread, and by open_step while it rests
   std::string stack_path_;
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;  // the number of entries_.front()
-  TensorStore tensors_;            // used by the thread, and by open_step while it rests
   std::unordered_map<std::string, std::size_t> stack_of_frames_;
   std::vector<Stack> stacks_;
   bool stacks_changed_ = false;
+  TensorStore tensors_;
   std::deque<TensorFile> files_;
+  std::uint64_t first_file_ = 0;           // the number of files_.front()
+  std::set<std::uint64_t> files_at_work_;  // numbers of those that are being written
   std::size_t pending_bytes_ = 0;
   std::vector<std::unique_ptr<Buffer>> spare_;
   std::size_t spare_bytes_ = 0;
@@ -103,7 +108,7 @@ class Recorder {
   bool changed_ = false;
   bool stop_ = false;
   std::optional<Error> error_;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace msprobe::collect

@@ -47,18 +47,28 @@ Result<void> TensorStore::save(const std::string& path, DType dtype,
   const std::uint32_t crc = crc32(0, bytes);
   const bool shared = bytes.size() >= kLeastShared;
   const Key key{crc, dtype, shape};
+  Saved earlier;
   if (shared) {
+    const std::lock_guard lock(mutex_);
     const auto found = saved_.find(key);
-    if (found != saved_.end() && found->second.path != path &&
-        holds(found->second.path, found->second.data_offset, bytes) &&
-        link_to(path, found->second.path)) {
-      return {};
-    }
+    if (found != saved_.end()) earlier = found->second;
+  }
+  if (!earlier.path.empty() && earlier.path != path &&
+      holds(earlier.path, earlier.data_offset, bytes) && link_to(path, earlier.path)) {
+    return {};
   }
   const Result<std::uint64_t> written = write_pt(path, dtype, shape, bytes, crc);
   if (!written) return propagate(written);
-  if (shared) saved_[key] = {path, *written};
+  if (shared) {
+    const std::lock_guard lock(mutex_);
+    saved_[key] = {path, *written};
+  }
   return {};
+}
+
+void TensorStore::forget() {
+  const std::lock_guard lock(mutex_);
+  saved_.clear();
 }
 
 }  // namespace msprobe::collect

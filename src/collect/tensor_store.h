@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <tuple>
@@ -16,10 +17,14 @@
 
 namespace msprobe::collect {
 
+// Any number of threads may save.
 class TensorStore {
  public:
   Result<void> save(const std::string& path, DType dtype, const std::vector<std::int64_t>& shape,
                     std::span<const std::byte> bytes);
+
+  // A new step: later tensors are not linked to what was saved so far.
+  void forget();
 
  private:
   using Key = std::tuple<std::uint32_t, DType, std::vector<std::int64_t>>;  // CRC-32 of the bytes
@@ -27,6 +32,7 @@ class TensorStore {
     std::string path;
     std::uint64_t data_offset = 0;
   };
+  std::mutex mutex_;
   std::map<Key, Saved> saved_;
 };
 

@@ -115,6 +115,8 @@ class Scoring {
     for (const Said& row : said) {
       if (changed.contains(row.leaf) && score_.scenario.promise != Promise::kSilence) continue;
       if (!row.strict || row.strict == Verdict::kSkip) continue;
+      // Factors are judged by their product: where one is wrong, so is that.
+      if (!changed.empty() && row.strict_reason.starts_with("not unique")) continue;
       ++score_.rows;
       if (is_alarm(row.documented)) ++score_.documented_alarms;
       if (!is_alarm(row.strict)) continue;

@@ -121,7 +121,7 @@ std::string lost(const Failure& failure) {
     for (std::int64_t i = 0; i < mask.dim(); ++i) {
       if (i != dim) others.push_back(i);
     }
-    const at::Tensor hit = others.empty() ? mask : mask.any(at::IntArrayRef(others));
+    const at::Tensor hit = others.empty() ? mask : mask.to(at::kByte).amax(others);
     const auto start = hit.to(at::kByte).argmax().item<std::int64_t>();
     const std::int64_t length = mask.size(dim) - start;
     if (start > 0 &&
@@ -151,7 +151,8 @@ std::string clipped(const Failure& failure) {
   const bool at_top = device.abs().eq(top).all().item<bool>() &&
                       bench.abs().gt(top).all().item<bool>() &&
                       device.sign().eq(bench.sign()).all().item<bool>();
-  if (!at_top || top == 0) return "";
+  const bool enough = device.numel() >= kFew || top == failure.type.largest;
+  if (!at_top || top == 0 || !enough) return "";
   return fmt::format("saturation: {} elements stop at {}", device.numel(), number_text(top));
 }
 
@@ -181,6 +182,7 @@ std::string scaled(const Failure& failure) {
 std::string added(const Failure& failure) {
   if (failure.device.is_complex()) return "";
   const at::Tensor bench = failure.bench.to(at::kDouble);
+  if (bench.numel() < kFew) return "";
   const at::Tensor difference = flat(failure.device) - bench.flatten();
   const double offset = difference.masked_select(difference.isfinite()).median().item<double>();
   if (!std::isfinite(offset) || offset == 0) return "";

@@ -65,6 +65,8 @@ std::string stride_text(const at::Tensor& mask) {
 
 // So many elements do not lie in one part of a result by chance.
 constexpr std::int64_t kMany = 6;
+// A box is no part of a result that it nearly fills.
+constexpr double kClearlyLess = 0.9;
 
 // The box around the bad elements, where it is mostly bad or a small part of the result.
 std::string tile_text(const at::Tensor& mask, std::string_view of) {
@@ -73,7 +75,8 @@ std::string tile_text(const at::Tensor& mask, std::string_view of) {
   double volume = 1;
   for (const Extent& extent : box) volume *= static_cast<double>(extent.length());
   const auto numel = static_cast<double>(mask.numel());
-  const bool dense = 2 * static_cast<double>(places.size(0)) >= volume && 2 * volume <= numel;
+  const bool dense =
+      2 * static_cast<double>(places.size(0)) >= volume && volume <= kClearlyLess * numel;
   const bool small = places.size(0) >= kMany && 4 * volume <= numel;
   return dense || small ? fmt::format("bad tile: {}{}", box_text(box), of) : "";
 }

@@ -222,6 +222,16 @@ TEST(Cause, WrongMasksAreNamed) {
             0.9);
 }
 
+TEST(Cause, WholeNumbersHaveCausesToo) {
+  RunCall run(
+      call("Torch.add.0", {{tensor({20, 30}, DType::kInt32, false, 1, 1000)}, {std::int64_t{7}}}));
+  const at::Tensor right = run.device();
+  run.set_device(right * 2);
+  EXPECT_EQ(run.forward().cause, "wrong scale: 2 times the benchmark");
+  run.set_device(right.roll(1, 0));
+  EXPECT_THAT(run.forward().cause, testing::StartsWith("shifted: by 1 along dimension 0"));
+}
+
 TEST(Cause, AnotherKindOfResultIsNamed) {
   dump::CallRecord record = call("Torch.exp.0", {{tensor({20, 30})}});
   record.forward.output = {{tensor({20, 30})}};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "strict/doubts.h"
 #include "strict/native_error.h"
 #include "strict/op_traits.h"
+#include "strict/own_benchmark.h"
 #include "strict/random.h"
 #include "strict/result_type.h"
 #include "strict/unique.h"
@@ -33,8 +33,6 @@ constexpr int kRuns[] = {1, 4, 12};
 // The CPU's own error explains nothing beyond this many u of the largest term, nor beyond that
 // term: a kernel that far off is wrong, wherever it runs.
 constexpr double kNativeCapUnits = 16384;
-// An overflow of an intermediate result is understood where the result itself is this near to it.
-constexpr double kNearlyLargest = 0.25;
 // From this share of the largest term on it explains, but little is proven.
 constexpr double kWeakNative = 1.0 / 16;
 // A rounding to TF32 moves an input this much farther than one to float32: 2^(23 - 10).
@@ -61,30 +59,6 @@ at::Tensor real_parts(const at::Tensor& tensor) {
 
 double largest(const at::Tensor& tensor) {
   return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
-}
-
-// The documented check rounds float32 inputs of these to HF32 and keeps the benchmark in float32. A
-// strict one needs a wider benchmark, and a recorded output comes from inputs as they were.
-std::optional<Variation> own_benchmark(const execute::CallName& name, const CallOutcome& outcome,
-                                       bool recorded) {
-  if (name.bare_name != "conv1d" && name.bare_name != "conv2d") return std::nullopt;
-  const auto* device =
-      outcome.forward.empty() ? nullptr : outcome.forward.front().device.as<at::Tensor>();
-  if (device == nullptr || device->scalar_type() != at::kFloat) return std::nullopt;
-  return Variation{.target = at::kDouble, .adjust = !recorded};
-}
-
-LeafTensors bench_tensors(const CallOutcome& outcome) {
-  LeafTensors tensors;
-  const auto add = [&](const std::vector<LeafPair>& pairs, Direction direction) {
-    for (const LeafPair& pair : pairs) {
-      if (const auto* tensor = pair.bench.as<at::Tensor>())
-        tensors[{direction, pair.path}] = *tensor;
-    }
-  };
-  add(outcome.forward, Direction::kForward);
-  add(outcome.backward, Direction::kBackward);
-  return tensors;
 }
 
 StrictFinding within(const Scan& found, const std::string& how) {
@@ -218,9 +192,22 @@ class CallJudge {
       }
     }
     const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
-    return error(fmt::format("{} of {} elements differ, first at {}",
-                             differ.sum().item<std::int64_t>(), differ.numel(),
-                             place_text(pair.device.sizes(), first)));
+    return error(
+        fmt::format("{} of {} elements differ, first at {}", differ.sum().item<std::int64_t>(),
+                    differ.numel(), place_text(pair.device.sizes(), first)),
+        integer_cause(pair));
+  }
+
+  // Whole numbers show the same patterns, without a bound.
+  std::string integer_cause(const Pair& pair) const {
+    Failure failure;
+    failure.device = pair.device.to(at::kDouble);
+    failure.bench = pair.bench.to(at::kDouble);
+    failure.type = *float_type(at::kDouble);
+    failure.direction = pair.direction;
+    std::string cause = pattern_cause(failure);
+    if (cause.empty()) cause = region_cause(failure);
+    return cause.empty() ? rest_cause(failure) : cause;
   }
 
   // Random and not unique results, which need not be the benchmark's element by element.
@@ -328,7 +315,7 @@ class CallJudge {
   bool add_native(const Pair& pair, const FloatType& type, Limits& limits) {
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
     if (native == nullptr || native->sizes() != pair.bench.sizes()) return false;
-    limits.natives = native_errors(real_parts(libtorch::plain(*native)), pair, type);
+    limits.natives = native_errors(*native, pair.bench, type);
     limits.native = kNative;
     // Two results of this size can be twice as far apart.
     limits.native_cap = std::min(kNativeCapUnits * type.eps / 2, 1.0) * 2 * terms_of(pair);
@@ -341,18 +328,6 @@ class CallJudge {
     if (!errors.defined() || errors.numel() != limits.natives.numel()) return false;
     limits.natives = at::maximum(limits.natives, errors);
     return true;
-  }
-
-  // Infinite or NaN where the CPU is not finite and the result is near the end of the number range.
-  static at::Tensor native_errors(const at::Tensor& native, const Pair& pair,
-                                  const FloatType& type) {
-    const at::Tensor bench = real_parts(pair.bench);
-    const at::Tensor overflows =
-        native.isfinite().logical_not().logical_and(bench.abs().ge(type.largest * kNearlyLargest));
-    const at::Tensor errors = (native - bench).abs().nan_to_num(0, 0, 0);
-    return errors.masked_fill(overflows, std::numeric_limits<double>::infinity())
-        .masked_fill(overflows.logical_and(native.isnan()),
-                     std::numeric_limits<double>::quiet_NaN());
   }
 
   // Whether all that is wrong are elements that are not finite, where the CPU's in the same dtype

@@ -358,20 +358,26 @@ bool is_product(std::string_view bare_name) {
       "addbmm",
       "bilinear",
       "chain_matmul",
+      "corrcoef",
+      "cov",
       "einsum",
       "gru",
-      "linalg.multi_dot",
       "lstm",
+      "matrix_exp",
+      "matrix_power",
       "multi_head_attention_forward",
+      "pinverse",
+      "qr",
       "rnn_relu",
       "rnn_tanh",
       "scaled_dot_product_attention",
+      "svd",
       "tensordot",
   };
   static_assert(std::ranges::is_sorted(kMadeOfProducts));
   const Sums sums = sums_of(bare_name);
   return sums == Sums::kContraction || sums == Sums::kConvolution ||
-         std::ranges::binary_search(kMadeOfProducts, bare_name);
+         bare_name.starts_with("linalg.") || std::ranges::binary_search(kMadeOfProducts, bare_name);
 }
 
 double reduction_length(std::string_view bare_name, const PyCall& call, std::int64_t forward_numel,

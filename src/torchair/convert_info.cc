@@ -45,10 +45,12 @@ bool is_exact_integer(DType dtype) { return is_integer_or_bool(dtype) && dtype !
 
 template <class OnPart>
 void for_each_part(const ge::Elements& elements, const OnPart& on_part) {
-  for (std::uint64_t first = 0; first < elements.count; first += measure::kChunk) {
-    const std::uint64_t n = std::min<std::uint64_t>(measure::kChunk, elements.count - first);
-    const Window window(elements, first, n, device_buffer());
-    on_part(window.view());
+  for (std::uint64_t first = 0; first < elements.count; first += kWindow) {
+    const std::uint64_t n = std::min(kWindow, elements.count - first);
+    const Window window(elements, first, n);
+    for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
+      on_part(view_of(elements, at, count, device_buffer()));
+    });
   }
 }
 

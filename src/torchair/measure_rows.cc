@@ -10,6 +10,7 @@
 #include "measure/chunks.h"
 #include "measure/widen.h"
 #include "torchair/tensor_data.h"
+#include "torchair/verdict.h"
 #include "torchair/windows.h"
 
 namespace msprobe::torchair {
@@ -28,23 +29,40 @@ void merge(Part& total, const Part& part) {
   measure::merge(total.tally, part.tally);
 }
 
-// Where in the part the largest error is.
+// Where in its chunk the largest error is.
 std::uint64_t place_of_largest(const ge::Elements& device, const ge::Elements& bench,
                                const Part& total) {
   const std::uint64_t n = std::min<std::uint64_t>(measure::kChunk, device.count - total.largest_at);
-  const Window d(device, total.largest_at, n, device_buffer());
-  const Window b(bench, total.largest_at, n, bench_buffer());
+  const TensorView d = view_of(device, total.largest_at, n, device_buffer());
+  const TensorView b = view_of(bench, total.largest_at, n, bench_buffer());
   for (std::uint64_t i = 0; i < n; ++i) {
     const auto element = [&](const TensorView& view) {
       const std::size_t size = size_bytes(view.dtype);
       return TensorView{view.dtype, {}, view.bytes.subspan(i * size, size)};
     };
-    const SimilarityTally one =
-        measure::tally_similarity_plainly(element(d.view()), element(b.view()), 0);
-    if (one.finite == 1 && one.max_abs_error == total.tally.max_abs_error)
+    const SimilarityTally one = measure::tally_similarity_plainly(element(d), element(b), 0);
+    if (one.finite == 1 && one.max_abs_error == total.tally.max_abs_error) {
       return total.largest_at + i;
+    }
   }
   return total.largest_at;
+}
+
+// Merges tally_of(device, bench, first) of every chunk of the pair, in order.
+template <class TallyOf>
+Part tally_pair(const ge::Elements& device, const ge::Elements& bench, int threads,
+                const TallyOf& tally_of) {
+  return reduce_in_windows<Part>(device.count, threads, [&](std::uint64_t first, std::uint64_t n) {
+    const Window of_device(device, first, n);
+    const Window of_bench(bench, first, n);
+    Part part;
+    for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
+      merge(part, {tally_of(view_of(device, at, count, device_buffer()),
+                            view_of(bench, at, count, bench_buffer()), at),
+                   at});
+    });
+    return part;
+  });
 }
 
 double largest_magnitude(const SideTally& side) {
@@ -52,44 +70,38 @@ double largest_magnitude(const SideTally& side) {
 }
 
 RealNumbers measure_real(const ge::Elements& device, const ge::Elements& bench, int threads) {
-  const auto windows = [&](std::size_t first, std::size_t n, auto use) {
-    const Window d(device, first, n, device_buffer());
-    const Window b(bench, first, n, bench_buffer());
-    return use(d.view(), b.view());
-  };
-  const Part total =
-      measure::reduce_in_chunks<Part>(device.count, threads, [&](std::size_t first, std::size_t n) {
-        return windows(first, n, [&](const TensorView& d, const TensorView& b) {
-          return Part{measure::tally_similarity(d, b, first), first};
-        });
-      });
+  const Part total = tally_pair(device, bench, threads, &measure::tally_similarity);
   const bool complex_pair = is_complex(device.dtype) || is_complex(bench.dtype);
   SimilarityTally tally = total.tally;
   if (!complex_pair && measure::needs_scaled_products(tally)) {
-    const double device_scale = largest_magnitude(tally.device);
-    const double bench_scale = largest_magnitude(tally.bench);
-    const Part scaled = measure::reduce_in_chunks<Part>(
-        device.count, threads, [&](std::size_t first, std::size_t n) {
-          return windows(first, n, [&](const TensorView& d, const TensorView& b) {
-            return Part{measure::scaled_products(d, b, device_scale > 0 ? device_scale : 1,
-                                                 bench_scale > 0 ? bench_scale : 1),
-                        first};
-          });
+    const auto scale_of = [](const SideTally& side) {
+      return largest_magnitude(side) > 0 ? largest_magnitude(side) : 1;
+    };
+    const Part scaled = tally_pair(
+        device, bench, threads, [&](const TensorView& d, const TensorView& b, std::uint64_t) {
+          return measure::scaled_products(d, b, scale_of(tally.device), scale_of(tally.bench));
         });
     tally.dot = scaled.tally.dot;
     tally.device_squares = scaled.tally.device_squares;
     tally.bench_squares = scaled.tally.bench_squares;
   }
-  RealNumbers numbers{measure::finish(tally, complex_pair), tally, 0};
-  if (tally.max_abs_error > 0) numbers.max_abs_at = place_of_largest(device, bench, total);
+  RealNumbers numbers{measure::finish(tally, complex_pair), tally, std::nullopt};
+  // Worth a second look at one part only where somebody will want to look there.
+  if (numbers.similarity.max_relative_error >= kMaxRelativeError) {
+    numbers.max_abs_at = place_of_largest(device, bench, total);
+  }
   return numbers;
 }
 
 SideTally measure_side(const ge::Elements& elements, int threads) {
-  return measure::reduce_in_chunks<SideTally>(
-      elements.count, threads, [&](std::size_t first, std::size_t n) {
-        const Window window(elements, first, n, device_buffer());
-        return measure::tally_side(window.view());
+  return reduce_in_windows<SideTally>(
+      elements.count, threads, [&](std::uint64_t first, std::uint64_t n) {
+        const Window window(elements, first, n);
+        SideTally side;
+        for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
+          measure::merge(side, measure::tally_side(view_of(elements, at, count, device_buffer())));
+        });
+        return side;
       });
 }
 
@@ -128,22 +140,28 @@ DType hashed_type(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloa
 
 std::string crc_of(const ge::Elements& elements) {
   uLong crc = crc32(0, nullptr, 0);
+  std::vector<double> values;
   std::vector<float> widened;
-  for (std::uint64_t first = 0; first < elements.count; first += measure::kChunk) {
-    const std::uint64_t n = std::min<std::uint64_t>(measure::kChunk, elements.count - first);
-    const Window window(elements, first, n, device_buffer());
-    std::span<const std::byte> bytes = window.view().bytes;
-    std::vector<std::byte> truths;
+  std::vector<std::byte> truths;
+  const auto add = [&](std::uint64_t first, std::uint64_t n) {
+    const TensorView view = view_of(elements, first, n, device_buffer());
+    std::span<const std::byte> bytes = view.bytes;
     if (elements.dtype == DType::kBFloat16) {
-      std::vector<double> values(n);
-      measure::widen(window.view(), 0, values);
+      values.resize(n);
+      measure::widen(view, 0, std::span<double>(values));
       widened.assign(values.begin(), values.end());
       bytes = std::as_bytes(std::span(widened));
     } else if (elements.dtype == DType::kBool) {
-      for (const std::byte byte : bytes) truths.push_back(std::byte{byte != std::byte{0}});
+      truths.assign(bytes.begin(), bytes.end());
+      for (std::byte& truth : truths) truth = std::byte{truth != std::byte{0}};
       bytes = truths;
     }
     crc = crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
+  };
+  for (std::uint64_t first = 0; first < elements.count; first += kWindow) {
+    const std::uint64_t n = std::min(kWindow, elements.count - first);
+    const Window window(elements, first, n);
+    for_each_chunk(first, n, add);
   }
   return fmt::format("{:08x}", crc);
 }

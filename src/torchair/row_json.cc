@@ -28,7 +28,7 @@ void write_real(JsonWriter& json, const RealNumbers& real) {
   json.key("cosine").value(real.similarity.cosine);
   json.key("euc_dist").value(real.similarity.euclidean_distance);
   json.key("max_abs").value(real.similarity.max_abs_error);
-  json.key("max_abs_at").value(std::size_t{real.max_abs_at});
+  if (real.max_abs_at) json.key("max_abs_at").value(std::size_t{*real.max_abs_at});
   json.key("max_rel").value(real.similarity.max_relative_error);
   json.key("mean_abs").value(real.similarity.mean_abs_error);
   json.key("within_1e3").value(real.similarity.within_1000);

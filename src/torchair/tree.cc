@@ -332,7 +332,16 @@ Result<GeTree> find_ge(const fs::path& root) {
 Result<FxTree> find_fx(const fs::path& root) {
   FxTree tree;
   walk(root, [&](const fs::path& directory, const std::vector<std::string>& files) {
-    if (std::ranges::any_of(files, is_array)) tree.units.push_back(parse_fx_directory(directory));
+    if (!std::ranges::any_of(files, is_array)) return;
+    FxUnit unit = parse_fx_directory(directory);
+    // A number above the root is a directory of the user, not a token.
+    const bool token_is_inside = directory.parent_path() != root && directory != root;
+    if (unit.older && !unit.group.empty() && !token_is_inside &&
+        root.parent_path().filename() != "data_dump") {
+      unit.older = false;
+      unit.token = 0;
+    }
+    tree.units.push_back(std::move(unit));
   });
   if (tree.units.empty()) {
     return fail(

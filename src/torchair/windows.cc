@@ -1,19 +1,27 @@
 #include "torchair/windows.h"
 
-#include <algorithm>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace msprobe::torchair {
 namespace {
 
+// Where the kernel maps large pages, a window should not cut through one.
+constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+
+// The pages of `part`, from a large page's start to a large page's start, or to the end of the
+// file; what is between that and the end of the part belongs to the next window.
 std::span<const std::byte> whole_pages(std::span<const std::byte> part,
                                        std::span<const std::byte> file) {
-  static const auto kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = static_cast<std::size_t>(part.data() - file.data()) / kPage * kPage;
-  const std::size_t end = static_cast<std::size_t>(part.data() - file.data()) + part.size();
-  return file.subspan(begin, std::min((end + kPage - 1) / kPage * kPage, file.size()) - begin);
+  static const auto kPage = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto file_begin = reinterpret_cast<std::uintptr_t>(file.data());
+  const std::uintptr_t file_end = (file_begin + file.size() + kPage - 1) / kPage * kPage;
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+  const std::uintptr_t end = begin + part.size();
+  const std::uintptr_t from = std::max(begin / kLargePage * kLargePage, file_begin / kPage * kPage);
+  const bool is_last = file_begin + file.size() - end < kLargePage;
+  const std::uintptr_t to = is_last ? file_end : std::max(end / kLargePage * kLargePage, from);
+  return {file.data() + (from - file_begin), to - from};
 }
 
 // Only advice: where a kernel does not know it, the pages come and go one by one.
@@ -23,29 +31,33 @@ void advise(std::span<const std::byte> pages, int advice) {
 
 }  // namespace
 
-Window::Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t count,
-               std::vector<std::byte>& buffer)
-    : dtype_(elements.dtype) {
-  const std::size_t size = size_bytes(elements.dtype);
-  if (elements.direct()) {
-    bytes_ = elements.bytes.subspan(first * size, count * size);
-    if (elements.file.mapped && !bytes_.empty()) {
-      mapped_ = whole_pages(bytes_, elements.file.bytes);
-#ifdef MADV_POPULATE_READ
-      advise(mapped_, MADV_POPULATE_READ);
-#endif
-    }
+Window::Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t count) {
+  if (!elements.file.mapped || count == 0) return;
+  if (!elements.direct()) {
+    // The elements may come from anywhere in the tensor.
+    mapped_ = whole_pages(elements.file.bytes, elements.file.bytes);
     return;
   }
-  buffer.resize(count * size);
-  ge::read_elements(elements, first, count, buffer.data());
-  bytes_ = buffer;
-  // The elements may come from anywhere in the tensor.
-  if (elements.file.mapped) mapped_ = elements.file.bytes;
+  const std::size_t size = size_bytes(elements.dtype);
+  mapped_ = whole_pages(elements.bytes.subspan(first * size, count * size), elements.file.bytes);
+#ifdef MADV_POPULATE_READ
+  advise(mapped_, MADV_POPULATE_READ);
+#endif
 }
 
 Window::~Window() {
   if (!mapped_.empty()) advise(mapped_, MADV_DONTNEED);
+}
+
+TensorView view_of(const ge::Elements& elements, std::uint64_t first, std::uint64_t count,
+                   std::vector<std::byte>& buffer) {
+  const std::size_t size = size_bytes(elements.dtype);
+  if (elements.direct()) {
+    return {elements.dtype, {}, elements.bytes.subspan(first * size, count * size)};
+  }
+  buffer.resize(count * size);
+  ge::read_elements(elements, first, count, buffer.data());
+  return {elements.dtype, {}, buffer};
 }
 
 std::vector<std::byte>& device_buffer() {

@@ -42,8 +42,14 @@ struct XlsxTable::Book {
   std::array<lxw_format*, kColours.size()> formats{};
   lxw_row_t next = 0;
 
+  // Under this name until it is complete.
+  std::filesystem::path partial() const { return path.string() + ".partial"; }
+
   ~Book() {
-    if (workbook != nullptr) workbook_close(workbook);
+    if (workbook == nullptr) return;
+    workbook_close(workbook);
+    std::error_code ignored;
+    std::filesystem::remove(partial(), ignored);
   }
 
   void start_sheet() {
@@ -79,7 +85,7 @@ Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path, Mode mode
   lxw_workbook_options options{};
   options.constant_memory = LXW_TRUE;
   options.tmpdir = directory.data();
-  book->workbook = workbook_new_opt(path.c_str(), &options);
+  book->workbook = workbook_new_opt(book->partial().c_str(), &options);
   if (book->workbook == nullptr) {
     return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path.string()));
   }
@@ -114,6 +120,11 @@ Result<bool> XlsxTable::close() {
   const lxw_error error = workbook_close(std::exchange(book_->workbook, nullptr));
   if (error != LXW_NO_ERROR) {
     return fail(ErrorKind::kIo, fmt::format("{}: {}", book_->path.string(), lxw_strerror(error)));
+  }
+  std::error_code renamed;
+  std::filesystem::rename(book_->partial(), book_->path, renamed);
+  if (renamed) {
+    return fail(ErrorKind::kIo, fmt::format("{}: {}", book_->path.string(), renamed.message()));
   }
   return true;
 }
