@@ -120,7 +120,7 @@ async function filters() {
   assert.equal(await page.locator('.th[aria-sort=ascending]').count(), 1);
   await accessible(page, 'dark');
   await page.screenshot({path: join(out, 'dark.png')});
-  const pdf = await page.pdf({format: 'A4', path: join(out, 'print.pdf')});
+  const pdf = await page.pdf({preferCSSPageSize: true, path: join(out, 'print.pdf')});
   assert.ok(pdf.length > 20000);
   await page.close();
 }
