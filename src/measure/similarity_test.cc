@@ -42,7 +42,7 @@ TEST(Similarity, TheKernelAgreesWithThePlainLoop) {
     for (const DType bench : kDTypes) {
       for (const Data data :
            {Data::kOrdinary, Data::kNoisy, Data::kEdges, Data::kRare, Data::kWild}) {
-        for (const std::size_t length : {0, 1, 3, 4, 5, 7, 8, 9, 31, 33, 515, 2048}) {
+        for (const std::size_t length : {0U, 1U, 3U, 4U, 5U, 7U, 8U, 9U, 31U, 33U, 515U, 2048U}) {
           const TestPair pair = make_pair_of({device, bench}, data, length, ++seed);
           SCOPED_TRACE(testing::Message() << name(device) << " " << name(bench) << " " << seed);
           expect_equal(tally_similarity(pair.device.view(), pair.bench.view(), 7),
