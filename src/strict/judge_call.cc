@@ -330,14 +330,18 @@ class CallJudge {
     return true;
   }
 
-  // Whether all that is wrong are elements that are not finite, where the CPU's in the same dtype
-  // are not either: a weakness of the formula in this dtype, which says nothing of the device.
+  // Whether all that is wrong are elements that are NaN or infinite just as the CPU's in the same
+  // dtype are: a weakness of the formula in this dtype, which says nothing of the device.
   bool formula_fails(const Pair& pair, const Scan& found) {
     if (found.not_finite == 0 || found.beyond != found.not_finite) return false;
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
     if (native == nullptr || native->sizes() != pair.device.sizes()) return false;
-    const at::Tensor odd = real_parts(pair.device).isfinite().logical_not();
-    return real_parts(libtorch::plain(*native)).isfinite().logical_not().equal(odd);
+    const at::Tensor device = real_parts(pair.device);
+    const at::Tensor cpu = real_parts(libtorch::plain(*native));
+    const auto infinities = [](const at::Tensor& all) {
+      return at::where(all.isinf(), all, at::zeros_like(all));
+    };
+    return device.isnan().equal(cpu.isnan()) && infinities(device).equal(infinities(cpu));
   }
 
   StrictFinding failed(const Pair& pair, const FloatType& type, const Limits& limits,

@@ -68,10 +68,13 @@ TEST(JudgeCall, FormulaThatOverflowsSaysNothingOfTheDevice) {
   ASSERT_FALSE(run.device().isfinite().all().item<bool>());
   EXPECT_EQ(run.forward().status, StrictStatus::kSkip) << run.forward().reason;
   EXPECT_THAT(run.forward().reason, StartsWith("the formula is not finite in this dtype"));
-  at::Tensor device = run.device().clone();
-  device[63] = std::numeric_limits<double>::quiet_NaN();
-  run.set_device(device);
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  for (const int at : {0, 63}) {  // where the CPU is infinite, and where it is finite
+    at::Tensor device = run.device().clone();
+    device[at] = std::numeric_limits<double>::quiet_NaN();
+    RunCall spoiled = run;
+    spoiled.set_device(device);
+    EXPECT_EQ(spoiled.forward().status, StrictStatus::kError) << at;
+  }
 }
 
 TEST(JudgeCall, OneChannelIsSeenAndNamed) {
