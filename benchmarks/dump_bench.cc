@@ -1,6 +1,8 @@
 // How fast a recording is read. Ingest (open_dump and every call) stands beside simdjson's own DOM
 // on the same bytes; run as it is, it repeats each nine times, interleaved, and prints the ratio of
 // the medians.
+//
+// usage: dump_bench [MEGABYTES] [options of Google Benchmark]
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -23,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kFileBytes = std::size_t{200} << 20;
+std::size_t file_bytes = std::size_t{200} << 20;
 
 // Text as Python's json.dump(indent=1) writes it, with the mix of values a training step has.
 class DumpMaker {
@@ -86,7 +88,7 @@ class DumpMaker {
 const fs::path& dump_path() {
   static const fs::path path = [] {
     fs::path made = fs::temp_directory_path() / fmt::format("dump_bench_{}.json", ::getpid());
-    std::ofstream(made, std::ios::binary) << DumpMaker().make(kFileBytes);
+    std::ofstream(made, std::ios::binary) << DumpMaker().make(file_bytes);
     return made;
   }();
   return path;
@@ -184,6 +186,10 @@ class RatioReporter : public benchmark::ConsoleReporter {
 
 int main(int argc, char** argv) {
   std::vector<char*> arguments(argv, argv + argc);
+  if (argc > 1 && argv[1][0] != '-') {
+    msprobe::dump::file_bytes = std::strtoull(argv[1], nullptr, 10) << 20;
+    arguments.erase(arguments.begin() + 1);
+  }
   std::string repetitions = "--benchmark_repetitions=9";
   std::string interleaving = "--benchmark_enable_random_interleaving=true";
   std::string aggregates = "--benchmark_report_aggregates_only=true";

@@ -278,13 +278,15 @@ def dump_files():
         "entry_arguments_object.json": beside('{"input_args": {}, "input_kwargs": [], "output": []}'),
         "unknown_api.json": beside(json.dumps(forward(tensor_record()))).replace("Torch.exp.0", "Torch.no_such_api.0"),
         "unknown_dtype.json": beside(json.dumps(forward(tensor_record(dtype="torch.float7")))),
+        "unknown_dtype_keyword.json": beside(json.dumps(forward(tensor_record(), dtype={"type": "torch.dtype", "value": "torch.float7"})))
+        .replace("Torch.exp.0", "Torch.sum.0"),
         "formula_names.json": good.replace("Torch.exp.0", "=Torch.exp.0"),
         "bad_utf8.json": beside(json.dumps(forward(tensor_record()))).encode().replace(b"Torch.exp.0", b"Torch.\xff\xfe.0"),
     }
 
 
-def real_data_dump(root, name, data_name, prepare=None, content=None):
-    """A dump of two real-data calls: the first asks for `data_name`, the second is good."""
+def real_data_dump(root, name, data_name, prepare=None, content=None, change=None):
+    """A dump of two real-data calls: the first asks for `data_name`, the second is good. `change` may change the entries."""
     folder = os.path.join(root, name)
     data = os.path.join(folder, "dump_tensor_data")
     os.makedirs(data)
@@ -297,8 +299,22 @@ def real_data_dump(root, name, data_name, prepare=None, content=None):
         prepare(data)
     entries = {"Torch.exp.0.forward": forward(tensor_record(data_name=data_name)),
                "Torch.exp.1.forward": forward(tensor_record(data_name="good.pt"))}
+    if change:
+        change(entries)
     with open(os.path.join(folder, "dump.json"), "w") as f:
         json.dump(dump(entries, task="tensor", dump_data_dir="./dump_tensor_data"), f, indent=1)
+
+
+def add_gradient(entries):
+    """The gradient that arrives at the first call has no file."""
+    entries["Torch.exp.0.forward"]["input_args"][0]["requires_grad"] = True
+    entries["Torch.exp.0.backward"] = {"input": [tensor_record(data_name="absent.pt")], "output": []}
+
+
+def add_outputs(entries):
+    """For device recorded: the output of the first call has no file."""
+    entries["Torch.exp.0.forward"]["output"] = [tensor_record(data_name="absent.pt")]
+    entries["Torch.exp.1.forward"]["output"] = [tensor_record(data_name="good.pt")]
 
 
 def real_data_dumps(root, pt):
@@ -326,6 +342,12 @@ def real_data_dumps(root, pt):
         real_data_dump(root, f"file_{name}", "bad.pt", content=pt[name + ".pt"])
     real_data_dump(root, "file_other_shape", "bad.pt",
                    content=archive(PROTO + tensor(size=(2,)) + STOP))
+    real_data_dump(root, "file_other_rank", "bad.pt", change=lambda e: e["Torch.exp.0.forward"]["input_args"][0].update(shape=[2, 3]),
+                   content=archive(PROTO + tensor(size=(3, 3), stride=(3, 1), numel=9) + STOP, struct.pack("<9f", *range(9))))
+    real_data_dump(root, "file_other_dtype", "good.pt",
+                   change=lambda e: e["Torch.exp.0.forward"]["input_args"][0].update(dtype="torch.complex64"))
+    real_data_dump(root, "missing_gradient", "good.pt", change=add_gradient)
+    real_data_dump(root, "missing_output", "good.pt", change=add_outputs)
     real_data_dump(root, "pipe", "pipe.pt", lambda d: os.mkfifo(os.path.join(d, "pipe.pt")))
 
 

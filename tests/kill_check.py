@@ -15,8 +15,11 @@ WINDOW = 256
 DISTURBANCES = ["kill msprobe", "kill an engine", "SIGTERM", "full disk"]
 
 
-def synthetic_dump(path, calls):
+def synthetic_dump(path, calls, slow=0):
+    """`slow` of the calls take 20 ms."""
     names = ["Torch.a" if i % 11 else "Torch.error" if i % 2 else "Torch.lost" for i in range(calls)]
+    if slow:
+        names[:: calls // slow] = ["Torch.slow"] * len(names[:: calls // slow])
     entry = {"input_args": [], "input_kwargs": {}, "output": []}
     data = {f"{name}.{i}.forward": entry for i, name in enumerate(names)}
     with open(path, "w") as f:
@@ -149,4 +152,5 @@ def main():
     sys.exit(1 if failures else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -69,7 +69,8 @@ def trespasses(trace):
     """Files the program must not open, and programs it must not start."""
     lines = read(trace).splitlines()
     opened = [line for line in lines if re.search(r"= \d+<[^>]*/outside_", line)]
-    started = [line for line in lines if "execve(" in line and "= 0" in line and "msprobe" not in line]
+    own = ["/msprobe\"", "/msprobe-engine\"", f'"{os.environ.get("MSPROBE_ENGINE", "/msprobe-engine")}"']
+    started = [line for line in lines if "execve(" in line and "= 0" in line and not any(program in line for program in own)]
     return opened + started
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Which API names an engine runs, and whether it computes what Python computes.
 
-usage: api_coverage.py ENGINE SUPPORTED_APIS_YAML [--group NAME ...] [--all]
+usage: api_coverage.py ENGINE SUPPORTED_APIS_YAML [--group NAME ...] [--all] [--markdown FILE]
 
 Every name of the groups functional, tensor, torch, _VF and aten gets a few calls that Python can make; their results are
 recorded (seed 0, one thread) and the engine replays them in the same precision. Prints the names that do not run or do
-not agree, with the reason (--all: every name), and a line per group. Exit status 0: at least 98 % of the names that exist
-in this Python's PyTorch, and can be called at all, agree.
+not agree, with the reason (--all: every name), and a table of the groups. Exit status 0: at least 98 % of the names that
+exist in this Python's PyTorch run and agree.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from typing import Any, Callable
 
 warnings.filterwarnings("ignore")
 
+import numpy as np
 import torch
 import yaml
 
@@ -31,6 +33,19 @@ GROUPS = {"functional": "Functional", "tensor": "Tensor", "torch": "Torch", "_VF
 ROOTS = {"functional": torch.nn.functional, "tensor": torch.Tensor, "torch": torch, "_VF": torch._VF, "aten": torch.ops.aten}
 WANTED_CALLS = 3
 WANTED_SHARE = 0.98
+RUNS, FAILS, ABSENT, NO_KERNEL, NOT_RECORDABLE = "runs", "fails", "absent", "no CPU kernel", "not recordable"
+# Why Python makes no call: what its message says, and what that means here.
+PYTHON_REFUSES = (
+    ("not in this PyTorch", ABSENT, "not in this PyTorch"),
+    ("is now removed|unexpected keyword argument '(driver|hermitian)'", ABSENT, "removed: the function only raises an error"),
+    ("from the 'CPU' backend", NO_KERNEL, "its operator has no kernel for the CPU"),
+    ("Cannot access accelerator", NO_KERNEL, "needs an accelerator"),
+    ("only be called on sparse", NOT_RECORDABLE, "takes sparse tensors, which a dump does not hold"),
+    ("^Python: function$", NOT_RECORDABLE, "takes a Python function"),
+    ("^Python: layout$", NOT_RECORDABLE, "takes a sparse layout, which a dump does not hold"),
+    ("^Python: nested$", NOT_RECORDABLE, "gives a nested tensor, which a dump does not hold"),
+    ("^no sample: quantized", NOT_RECORDABLE, "takes objects of PyTorch's own classes"),
+)
 
 
 class Unrecordable(Exception):
@@ -46,8 +61,10 @@ class Recorder:
         os.makedirs(os.path.join(folder, "dump_tensor_data"))
 
     def tensor(self, tensor: torch.Tensor, place: str) -> dict:
-        if tensor.layout != torch.strided or tensor.is_quantized:
-            raise Unrecordable("layout")
+        if tensor.is_quantized or tensor.is_nested:
+            raise Unrecordable("nested" if tensor.is_nested else "quantized")
+        if tensor.layout != torch.strided:  # results only: what the engine compares is dense, too
+            tensor = tensor.to_dense()
         name = place + ".pt"
         torch.save(tensor.detach().clone(), os.path.join(self.folder, "dump_tensor_data", name))
         return {"type": "torch.Tensor", "dtype": str(tensor.dtype), "shape": list(tensor.shape), "Max": None, "Min": None,
@@ -58,6 +75,8 @@ class Recorder:
             return None
         if isinstance(value, torch.Tensor):
             return self.tensor(value, place)
+        if isinstance(value, np.ndarray):
+            return self.tensor(torch.from_numpy(value), place)
         if isinstance(value, torch.Size):
             return {"type": "torch.Size", "value": list(value)}
         if isinstance(value, (list, tuple)):
@@ -79,6 +98,8 @@ class Recorder:
     def call(self, full_name: str, function: Callable, sample: Sample) -> None:
         args, kwargs = sample
         place = f"{full_name}.forward"
+        if kwargs.get("layout", torch.strided) != torch.strided:
+            raise Unrecordable("layout")
         entry = {"input_args": [self.value(a, f"{place}.input.{i}") for i, a in enumerate(args)],
                  "input_kwargs": {k: self.value(v, f"{place}.kwargs.{k}") for k, v in kwargs.items() if k != "layout"}}
         args, kwargs = fresh(args), fresh(kwargs)
@@ -122,7 +143,7 @@ def record_all(recorder: Recorder, groups: dict[str, list[str]], sources: dict[s
             if function is None:
                 reasons[group][name] = "not in this PyTorch"
                 continue
-            made, why = 0, "no sample"
+            made, why = 0, f"no sample: {name}"
             for sample in candidates(name, sources[group]):
                 if made == WANTED_CALLS:
                     break
@@ -130,15 +151,14 @@ def record_all(recorder: Recorder, groups: dict[str, list[str]], sources: dict[s
                     recorder.call(f"{GROUPS[group]}.{name}.{made}", function, sample)
                     made += 1
                 except Exception as error:  # Python itself refuses this sample
-                    why = f"Python: {error}".split("\n")[0][:100]
+                    why = f"Python: {error}".split("\n")[0][:300]
             if made == 0:
                 reasons[group][name] = why
     return reasons
 
 
 def replay(engine: str, dump: str) -> dict[str, list[dict]]:
-    run = subprocess.run([engine, "--replay", dump, "--equal-precision", "--per-call", "--seed", "0"],
-                         capture_output=True, text=True)
+    run = subprocess.run([engine, "--replay", dump, "--equal-precision", "--per-call"], capture_output=True, text=True)
     calls: dict[str, list[dict]] = {}
     for line in run.stdout.splitlines():
         call = json.loads(line)
@@ -148,25 +168,79 @@ def replay(engine: str, dump: str) -> dict[str, list[dict]]:
     return calls
 
 
-def agrees(call: dict) -> bool:
-    # What an uninitialised tensor holds is nobody's business; that it could be made counts.
-    uninitialised = "empty" in call["call"] and call["forward_text"].endswith("ulp")
-    return call["forward"] in ("equal", "2 ulp") or uninitialised
+def outcome_of(results: list[dict], reason: str) -> tuple[str, str]:
+    """One of RUNS, FAILS, ABSENT, NO_KERNEL, NOT_RECORDABLE, and a text."""
+    for call in results:
+        # What an uninitialised tensor holds is nobody's business; the engine says which APIs give one.
+        if call["forward"] not in ("equal", "2 ulp", "not comparable"):
+            return FAILS, call["forward_text"]
+    if results:
+        return RUNS, "executed, equal to Python"
+    for pattern, outcome, text in PYTHON_REFUSES:
+        if re.search(pattern, reason):
+            return outcome, text
+    return FAILS, reason
 
 
-def report(group: str, names: list[str], reasons: dict[str, str], calls: dict[str, list[dict]], show_all: bool) -> float:
-    good = callable_names = 0
-    for name in names:
-        results = calls.get(f"{GROUPS[group]}.{name}", [])
-        bad = [c for c in results if not agrees(c)]
-        if results:
-            callable_names += 1
-            good += not bad
-        text = "runs, equal" if results and not bad else bad[0]["forward_text"] if bad else reasons.get(name, "lost")
-        if show_all or bad or not results:
-            print(f"{group:10} {name:45} {text.splitlines()[0] if text else ''}")
-    print(f"{group}: {len(names)} names, {callable_names} with calls that Python makes, {good} run and agree")
-    return good / callable_names if callable_names else 1.0
+class Group:
+    """What became of the names of one group."""
+
+    def __init__(self, group: str, names: list[str], reasons: dict[str, str], calls: dict[str, list[dict]]) -> None:
+        self.group = group
+        self.names = {name: outcome_of(calls.get(f"{GROUPS[group]}.{name}", []), reasons.get(name, "lost")) for name in names}
+
+    def count(self, *outcomes: str) -> int:
+        return sum(outcome in outcomes for outcome, _ in self.names.values())
+
+    @property
+    def exist(self) -> int:
+        return len(self.names) - self.count(ABSENT)
+
+    @property
+    def figures(self) -> list[int]:
+        return [len(self.names), self.exist, self.count(NO_KERNEL), self.count(NOT_RECORDABLE), self.count(FAILS), self.count(RUNS)]
+
+    def lines(self, every: bool) -> list[str]:
+        shown = ((name, outcome, text) for name, (outcome, text) in self.names.items() if every or outcome != RUNS)
+        return [f"{self.group:10} {name:48} {outcome}: {text.splitlines()[0]}" for name, outcome, text in shown]
+
+
+def shares(figures: list[int]) -> list[str]:
+    """Of the names that exist, and of those among them that can be recorded and run on a CPU at all."""
+    _, exist, _, _, fail, runs = figures
+    return [f"{100 * runs / max(of, 1):.2f} %" for of in (exist, runs + fail)]
+
+
+def table(groups: list[Group]) -> list[list[str]]:
+    """Rows of text: a title, a row per group, the sum."""
+    rows = [["group", "names", "exist", "no CPU kernel", "not recordable", "fail", "run and equal",
+             "of those that exist", "of those that can"]]
+    total = [0] * 6
+    for group in groups:
+        total = [a + b for a, b in zip(total, group.figures)]
+        rows.append([group.group, *map(str, group.figures), *shares(group.figures)])
+    return [*rows, ["all", *map(str, total), *shares(total)]]
+
+
+def markdown(groups: list[Group]) -> str:
+    rows = table(groups)
+    text = [f"""# Coverage of the API names
+
+Made by `tools/api_coverage.py ENGINE SUPPORTED_APIS_YAML --markdown docs/api_coverage.md` with PyTorch {torch.__version__}; do
+not edit. Every name of the five groups that are executed gets up to {WANTED_CALLS} calls that Python can make. Python's results are recorded
+(seed 0, one thread), and the engine replays the calls in the same precision: *run and equal* means bit for bit, or within
+2 ulp. *exist* leaves out names that this PyTorch does not have, or whose function only says that it was removed; *can*
+leaves out those without a kernel for the CPU and those whose arguments or results no dump holds, too.
+"""]
+    text += ["| " + " | ".join(row) + " |" for row in rows]
+    text.insert(2, "|---" * len(rows[0]) + "|")
+    text.append("\n## Every name that does not run\n\n| group | name | outcome | why |\n|---|---|---|---|")
+    for group in groups:
+        for name, (outcome, why) in group.names.items():
+            if outcome != RUNS:
+                first = why.splitlines()[0].replace("|", "\\|")
+                text.append(f"| {group.group} | `{name}` | {outcome} | {first} |")
+    return "\n".join(text) + "\n"
 
 
 def main() -> int:
@@ -175,6 +249,7 @@ def main() -> int:
     parser.add_argument("supported")
     parser.add_argument("--group", action="append", choices=list(GROUPS))
     parser.add_argument("--all", action="store_true", help="print every name")
+    parser.add_argument("--markdown", help="write the figures and the exceptions to this file")
     options = parser.parse_args()
     torch.set_num_threads(1)
     with open(options.supported) as file:
@@ -188,8 +263,16 @@ def main() -> int:
         recorder = Recorder(folder)
         reasons = record_all(recorder, groups, sources)
         calls = replay(options.engine, recorder.save())
-    shares = [report(group, names, reasons[group], calls, options.all) for group, names in groups.items()]
-    return 0 if min(shares) >= WANTED_SHARE else 1
+    found = [Group(group, names, reasons[group], calls) for group, names in groups.items()]
+    for group in found:
+        print(*group.lines(options.all), sep="\n")
+    for row in table(found):
+        print("".join(f"{cell:16}" for cell in row))
+    if options.markdown:
+        with open(options.markdown, "w") as file:
+            file.write(markdown(found))
+    runs, exist = sum(group.count(RUNS) for group in found), sum(group.exist for group in found)
+    return 0 if runs >= WANTED_SHARE * exist else 1
 
 
 if __name__ == "__main__":

@@ -230,6 +230,13 @@ def by_hand() -> dict[str, list[Sample]]:
     return found
 
 
+def mkldnn_rnn_backward(inputs: tuple) -> Sample:
+    """Of an LSTM layer: takes what its forward gave."""
+    output, hy, cy, workspace = torch.ops.aten.mkldnn_rnn_layer(*inputs, False, [], 2, 3, 1, True, False, False, True)
+    gradients = (torch.ones_like(output), torch.ones_like(hy), torch.ones_like(cy))
+    return (*inputs, output, hy, cy, *gradients, False, 2, 3, 1, True, True, False, [], False, workspace), {}
+
+
 def by_hand_more() -> dict[str, list[Sample]]:
     """Operators below Python's own functions: reductions as numbers, lists as one argument, backward operators."""
     torch.manual_seed(0)
@@ -241,7 +248,49 @@ def by_hand_more() -> dict[str, list[Sample]]:
     labels2d = torch.randint(0, 4, (2, 6, 6))
     total = torch.tensor(72.0)
     mask = torch.rand(4, 6) > 0.5
+    zeros, ones = torch.zeros(4), torch.ones(4)
+    rnn = (torch.randn(5, 2, 3), torch.randn(12, 3), torch.randn(12, 3), torch.randn(12), torch.randn(12), torch.zeros(2, 3),
+           torch.zeros(2, 3))
     return {
+        "dropout1d": [((signal, 0.5, True), {})],
+        "embedding": [((classes, x.t().contiguous()), {})],
+        "triplet_margin_with_distance_loss": [((x, y, x * y), {"margin": 0.5, "swap": True})],
+        "sparse_coo_tensor": [((torch.tensor([[0, 1], [2, 0]]), torch.tensor([1.5, 2.5]), [2, 3]), {})],
+        "batch_norm_stats": [((image, 1e-5), {})],
+        "batch_norm_elemt": [((image, None, None, zeros, ones, 1e-5), {})],
+        "batch_norm_gather_stats": [((image, zeros[None], ones[None], None, None, 0.1, 1e-5, 72), {})],
+        "batch_norm_gather_stats_with_counts": [((image, zeros[None], ones[None], None, None, 0.1, 1e-5, ones[:1]), {})],
+        "batch_norm_backward_reduce": [((image, image, zeros, ones, None, True, True, True), {})],
+        "batch_norm_backward_elemt": [((image, image, zeros, ones, None, zeros, zeros, torch.ones(1).int()), {})],
+        "cudnn_batch_norm": [((image, ones, zeros, zeros, ones, True, 0.1, 1e-5), {})],
+        "cudnn_batch_norm_backward": [((image, image, ones, zeros, ones, zeros, ones, 1e-5, torch.zeros(0).byte()), {})],
+        "hspmm": [((x, y.t().contiguous()), {})],
+        "hsmm": [((x, y.t().contiguous()), {})],
+        "smm": [((x, y.t().contiguous()), {})],
+        "saddmm": [((square, x, y.t().contiguous()), {})],
+        "sspaddmm": [((square, x, y.t().contiguous()), {})],
+        "q_zero_point": [((x,), {})],
+        "symeig": [((square,), {})],
+        "map_": [((x, y, lambda a, b: a + b), {})],
+        "map2_": [((x, y, y, lambda a, b, c: a + b + c), {})],
+        "pin_memory": [((x,), {})],
+        "_pin_memory": [((x,), {})],
+        "_cudnn_rnn": [((torch.randn(5, 2, 3), [x], 4, None, torch.zeros(1, 2, 3), None, 2, 3, 0, 1, False, 0.0, False, False,
+                         [], None), {})],
+        "_fused_dropout": [((x, 0.5), {})],
+        "_fused_moving_avg_obs_fq_helper": [
+            ((x, ones[:1].long(), ones[:1].long(), zeros[:1], ones[:1], ones[:1], zeros[:1].int(), 0.01, 0, 255, 0), {})],
+        "_nested_tensor_from_tensor_list": [(([x, y],), {})],
+        "_scaled_dot_product_efficient_attention": [((image, image, image, None, False), {})],
+        "_scaled_dot_product_efficient_attention_backward": [
+            ((image, image, image, image, None, image, image, total.long(), total.long(), 0.0, [True] * 4), {})],
+        "_scaled_dot_product_flash_attention": [((image, image, image), {})],
+        "_scaled_dot_product_flash_attention_backward": [
+            ((image, image, image, image, image, image, classes, classes, 6, 6, 0.0, False, total.long(), total.long()), {})],
+        "_sparse_coo_tensor_with_dims_and_tensors": [
+            ((2, 0, [2, 3], torch.tensor([[0, 1], [2, 0]]), torch.tensor([1.5, 2.5])), {"layout": torch.sparse_coo})],
+        "_thnn_fused_lstm_cell": [((x, x, y), {})],
+        "_thnn_fused_lstm_cell_backward_impl": [((x, x, x, x, y, False), {})],
         "fill_diagonal_": [((x, 1.5), {})],
         "type_as": [((x, y.double()), {})],
         "float_power_": [((y.double(), 2), {})],
@@ -304,6 +353,6 @@ def by_hand_more() -> dict[str, list[Sample]]:
         "_unsafe_index": [((x, [torch.tensor([0, 2])]), {})],
         "_unsafe_index_put": [((x, [torch.tensor([0, 2])], y[:2].clone()), {})],
         "native_dropout_backward": [((x, mask, 2.0), {})],
-        "mkldnn_rnn_layer": [((torch.randn(5, 2, 3), torch.randn(12, 3), torch.randn(12, 3), torch.randn(12), torch.randn(12),
-                               torch.zeros(2, 3), torch.zeros(2, 3), False, [], 2, 3, 1, True, False, False, False), {})],
+        "mkldnn_rnn_layer": [((*rnn, False, [], 2, 3, 1, True, False, False, False), {})],
+        "mkldnn_rnn_layer_backward": [mkldnn_rnn_backward(rnn)],
     }

@@ -1,6 +1,14 @@
 #!/usr/bin/env bash
-# A short run of every fuzz target under AddressSanitizer and UndefinedBehaviorSanitizer; a nightly job.
+# A longer search of every fuzz target under AddressSanitizer and UndefinedBehaviorSanitizer: a nightly job. The test command runs
+# each for a fixed number of executions. What is found new is kept in build/asan/fuzz/found.
+#
+#   tools/fuzz.sh [SECONDS]    for each target (default 60)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh --dev
-cmake --workflow --preset fuzz
+cmake --preset asan
+cmake --build --preset asan --target fuzzers
+for seeds in fuzz/corpus/*/; do
+  name=$(basename "$seeds")
+  build/asan/bin/fuzz_"$name" -max_total_time="${1:-60}" -timeout=10 -rss_limit_mb=2048 "build/asan/fuzz/found/$name" "$seeds"
+done

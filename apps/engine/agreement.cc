@@ -1,9 +1,11 @@
 #include "agreement.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "incomparable.h"
 #include "libtorch/dtypes.h"
 
 namespace msprobe::engine {
@@ -11,86 +13,83 @@ namespace {
 
 using execute::LeafPair;
 
-int mantissa_bits(at::ScalarType type) {
-  switch (type) {
-    case at::kHalf:
-      return 10;
-    case at::kBFloat16:
-      return 7;
-    case at::kFloat:
-      return 23;
-    default:
-      return 52;
-  }
-}
+constexpr double kUlpLimit = 2;
+constexpr double kOtherZero = 0.5;  // 0 and -0: not the same bits, no distance
 
-int min_exponent(at::ScalarType type) {
-  switch (type) {
-    case at::kHalf:
-      return -14;
-    case at::kDouble:
-      return -1022;
-    default:
-      return -126;
-  }
+struct Format {
+  DType dtype;
+  int mantissa_bits;
+  int min_exponent;
+};
+constexpr Format kFormats[] = {
+    {DType::kFloat16, 10, -14},   {DType::kBFloat16, 7, -126}, {DType::kFloat32, 23, -126},
+    {DType::kFloat64, 52, -1022}, {DType::kFloat8E4M3, 3, -6}, {DType::kFloat8E5M2, 2, -14},
+};
+
+double ulp_between(double a, double b, const Format& format) {
+  if (a == b) return std::signbit(a) == std::signbit(b) ? 0 : kOtherZero;
+  if (std::isnan(a) && std::isnan(b)) return 0;
+  if (!std::isfinite(a) || !std::isfinite(b)) return INFINITY;
+  const int exponent =
+      std::max(std::ilogb(std::max(std::abs(a), std::abs(b))), format.min_exponent);
+  return std::abs(a - b) / std::ldexp(1.0, exponent - format.mantissa_bits);
 }
 
 double max_ulp(const at::Tensor& bench, const at::Tensor& device) {
   if (bench.numel() == 0) return 0;
-  if (bench.is_complex())
-    return max_ulp(at::view_as_real(bench.resolve_conj()), at::view_as_real(device.resolve_conj()));
-  if (!bench.is_floating_point()) return at::equal(bench, device) ? 0 : INFINITY;
-  const at::Tensor b = bench.to(at::kDouble).contiguous();
-  const at::Tensor d = device.to(at::kDouble).contiguous();
+  if (bench.is_complex()) return max_ulp(at::view_as_real(bench), at::view_as_real(device));
+  const auto dtype = libtorch::dtype_of(bench.scalar_type());
+  const auto* format = std::ranges::find(kFormats, dtype, &Format::dtype);
+  if (format == std::end(kFormats)) return at::equal(bench, device) ? 0 : INFINITY;
+  const at::Tensor b = bench.to(at::kDouble);
+  const at::Tensor d = device.to(at::kDouble);
   const double* bp = b.data_ptr<double>();
   const double* dp = d.data_ptr<double>();
-  const int bits = mantissa_bits(bench.scalar_type());
-  const int lowest = min_exponent(bench.scalar_type());
   double worst = 0;
   for (std::int64_t i = 0; i < b.numel(); ++i) {
-    if (bp[i] == dp[i] || (std::isnan(bp[i]) && std::isnan(dp[i]))) continue;
-    if (!std::isfinite(bp[i]) || !std::isfinite(dp[i])) return INFINITY;
-    const double size = std::max(std::abs(bp[i]), std::abs(dp[i]));
-    const int exponent = std::max(size > 0 ? std::ilogb(size) : lowest, lowest);
-    worst = std::max(worst, std::abs(bp[i] - dp[i]) / std::ldexp(1.0, exponent - bits));
+    worst = std::max(worst, ulp_between(bp[i], dp[i], *format));
   }
   return worst;
 }
 
-Agreement compare_tensors(const at::Tensor& bench, const at::Tensor& device) {
+Agreement beyond(std::string text) { return {Likeness::kBeyond, std::move(text)}; }
+
+Agreement compare_tensors(const at::Tensor& bench, const at::Tensor& device,
+                          std::optional<std::string_view> why_incomparable) {
   if (bench.scalar_type() != device.scalar_type()) {
-    return {false, 0,
-            fmt::format("dtype {} against recorded {}", libtorch::text(bench.scalar_type()),
-                        libtorch::text(device.scalar_type()))};
+    return beyond(fmt::format("dtype {} against recorded {}", libtorch::text(bench.scalar_type()),
+                              libtorch::text(device.scalar_type())));
   }
   if (bench.sizes() != device.sizes()) {
-    return {false, 0,
-            fmt::format("shape ({}) against recorded ({})", fmt::join(bench.sizes(), ", "),
-                        fmt::join(device.sizes(), ", "))};
+    return beyond(fmt::format("shape ({}) against recorded ({})", fmt::join(bench.sizes(), ", "),
+                              fmt::join(device.sizes(), ", ")));
   }
   const double ulp = max_ulp(libtorch::plain(bench), libtorch::plain(device));
-  return {true, ulp, ulp == 0 ? "" : fmt::format("{:.3g} ulp", ulp)};
+  if (ulp == 0) return {};
+  if (ulp <= kUlpLimit) return {Likeness::kClose, fmt::format("{:.3g} ulp", ulp)};
+  if (why_incomparable) return {Likeness::kNotComparable, std::string(*why_incomparable)};
+  return beyond(fmt::format("{:.3g} ulp", ulp));
 }
 
 }  // namespace
 
-Agreement compare(const LeafPair& pair) {
-  if (pair.state != LeafPair::State::kBoth)
-    return {false, 0, "fewer outputs recorded, or other keys"};
+Agreement compare(const LeafPair& pair, std::string_view bare_name) {
+  if (pair.state != LeafPair::State::kBoth) return beyond("fewer outputs recorded, or other keys");
   const auto* bench = pair.bench.as<at::Tensor>();
   const auto* device = pair.device.as<at::Tensor>();
-  if (bench != nullptr && device != nullptr) return compare_tensors(*bench, *device);
+  if (bench != nullptr && device != nullptr) {
+    return compare_tensors(*bench, *device, why_incomparable(bare_name, pair.path));
+  }
   if (pair.bench.data.index() != pair.device.data.index()) {
-    return {false, 0,
-            fmt::format("value of kind {} against recorded kind {}", pair.bench.data.index(),
-                        pair.device.data.index())};
+    return beyond(fmt::format("value of kind {} against recorded kind {}", pair.bench.data.index(),
+                              pair.device.data.index()));
   }
   const auto differs = [&]<class T>(const T* a, const T* b) { return a != nullptr && *a != *b; };
   if (differs(pair.bench.as<bool>(), pair.device.as<bool>()) ||
       differs(pair.bench.as<std::int64_t>(), pair.device.as<std::int64_t>()) ||
       differs(pair.bench.as<double>(), pair.device.as<double>()) ||
       differs(pair.bench.as<std::string>(), pair.device.as<std::string>())) {
-    return {true, INFINITY, "another value"};
+    return beyond("another value");
   }
   return {};
 }

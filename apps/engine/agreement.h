@@ -2,18 +2,27 @@
 // Python computed in the same precision.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "execute/execute_call.h"
 
 namespace msprobe::engine {
 
-struct Agreement {
-  bool comparable = true;  // same kind, dtype and shape
-  double max_ulp = 0;      // 0: bit for bit (NaN equals NaN, -0 equals 0)
-  std::string text;        // what is not the same
+// From best to worst.
+enum class Likeness : std::uint8_t {
+  kEqual,          // bit for bit; NaN equals NaN
+  kClose,          // within 2 ulp: kernels that take another path round otherwise; so does -0 for 0
+  kNotComparable,  // for a reason that lies in the API (incomparable.h)
+  kBeyond,         // another value, dtype, shape or kind
 };
 
-Agreement compare(const execute::LeafPair& pair);
+struct Agreement {
+  Likeness likeness = Likeness::kEqual;
+  std::string text;  // what is not the same
+};
+
+Agreement compare(const execute::LeafPair& pair, std::string_view bare_name);
 
 }  // namespace msprobe::engine

@@ -1,4 +1,5 @@
 // msprobe-engine: the worker process of msprobe, and the only program that links LibTorch.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Options {
   int threads = 1;
   std::string replay;  // empty: serve msprobe
   bool equal_precision = false;
+  std::optional<std::uint64_t> seed;
   engine::ReplayOptions replay_options;
 };
 
@@ -70,6 +72,7 @@ int replay(const Options& options) {
     replay.execute.recorded = device->recorded;
   }
   if (options.equal_precision) engine::compare_in_equal_precision(replay);
+  if (options.seed) replay.execute.arguments.seed = *options.seed;
   const Result<bool> good = device ? engine::replay(replay) : Result<bool>(propagate(device));
   if (good) return *good ? 0 : 1;
   fmt::print(stderr, "msprobe-engine: {}\n", good.error().message);
@@ -91,7 +94,8 @@ int main(int argc, char** argv) {
                "with --replay: compute as recorded and compare with the recorded outputs");
   app.add_flag("--per-call", replayed.per_call, "with --replay: one line of JSON per call");
   app.add_option("--only", replayed.only, "with --replay: this call alone");
-  app.add_option("--seed", replayed.execute.arguments.seed, "with --replay: the seed of the run");
+  app.add_option("--seed", options.seed,
+                 "with --replay: the seed of the run (with --equal-precision: 0)");
   CLI11_PARSE(app, argc, argv);
   at::set_num_threads(options.threads);
   libtorch::make_errors_short();

@@ -132,6 +132,7 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   call.float8_input = outcome.arguments.float8_input;
   call.backward_skip = outcome.backward_skip;
   call.note = outcome.note;
+  call.backward_note = outcome.backward_note;
   const bool dropout = full_name.find("dropout") != std::string::npos;
   const auto probability =
       dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();
@@ -147,6 +148,14 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   call.forward = measure_all(outcome.forward);
   call.backward = measure_all(outcome.backward);
   return call;
+}
+
+void add_findings(strict::Findings findings, measure::MeasuredCall& call) {
+  const auto add = [](std::vector<StrictFinding>& found, std::vector<MeasuredLeaf>& leaves) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].strict = std::move(found[i]);
+  };
+  add(findings.forward, call.forward);
+  add(findings.backward, call.backward);
 }
 
 measure::MeasuredCall skipped_call(const std::string& full_name, Skip why) {

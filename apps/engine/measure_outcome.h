@@ -4,12 +4,16 @@
 #include "check/wire.h"
 #include "execute/execute_call.h"
 #include "measure/measured_call.h"
+#include "strict/judge_call.h"
 
 namespace msprobe::engine {
 
 measure::MeasuredCall measure_outcome(const std::string& full_name,
                                       const execute::CallOutcome& outcome,
                                       const check::RunOptions& options);
+
+// Puts the strict status of every output and gradient beside its numbers.
+void add_findings(strict::Findings findings, measure::MeasuredCall& call);
 
 measure::MeasuredCall skipped_call(const std::string& full_name, Skip why);
 

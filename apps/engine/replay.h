@@ -16,10 +16,11 @@ struct ReplayOptions {
   bool per_call = false;  // a line of JSON per call
 };
 
-// Both sides in the recorded precision, arguments unchanged, the recorded outputs as the device.
+// Both sides in the recorded precision, arguments unchanged, the recorded outputs as the device,
+// seed 0 before each call: what Python computed the same way must come out bit for bit.
 void compare_in_equal_precision(ReplayOptions& options);
 
-// Prints to standard output. True: every call ran, and agreed where the dump holds results.
+// Prints to standard output. True: there are calls, every one ran, and agreed where compared.
 Result<bool> replay(const ReplayOptions& options);
 
 }  // namespace msprobe::engine

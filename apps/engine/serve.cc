@@ -42,10 +42,14 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 }
 
 // Outputs of a layout or type that cannot be read are as good as none.
-MeasuredCall measured(const CallRequest& request, const Run& run,
+MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
                       const execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
-    return measure_outcome(request.full_name, outcome, run.options);
+    MeasuredCall found = measure_outcome(request.full_name, outcome, run.options);
+    if (run.options.strict) {
+      add_findings(strict::judge_call(record, run.execute, outcome), found);
+    }
+    return found;
   });
   return call ? *call : skipped_call(request.full_name, call.error());
 }
@@ -62,7 +66,7 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
     const Result<void> saved = save_data(request.save_directory, request.full_name, *outcome);
     if (!saved) outcome->note += saved.error().message;
   }
-  return measured(request, run, *outcome);
+  return measured(request, *record, run, *outcome);
 }
 
 Result<void> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {

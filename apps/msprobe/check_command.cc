@@ -103,6 +103,10 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   if (arguments.api_info.empty()) {
     return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
   }
+  if (arguments.verdict.fail_on == "strict" &&
+      arguments.verdict.profile == judge::Profile::kReference) {
+    return fail(ErrorKind::kUsage, "--fail-on strict: profile reference has no strict status");
+  }
   const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
   if (!dump) return propagate(dump);
   options.dump = *dump;
@@ -134,6 +138,9 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   }
   options.only = arguments.only;
   options.drop_repeats = arguments.filter_api;
+  const Result<check::Shard> shard = check::parse_shard(arguments.shard);
+  if (!shard) return propagate(shard);
+  options.shard = *shard;
   options.save_error_data = arguments.save_error_data;
   options.jit_compile = arguments.jit_compile;
   options.profile = arguments.verdict.profile;
@@ -141,6 +148,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.rerun_command = rerun_command(arguments);
   options.workers = arguments.workers;
   options.pair_per_device = arguments.pair_per_device;
+  options.hosts = arguments.hosts;
   options.device_library = arguments.device_library;
   options.seed = arguments.seed;
   options.threads = arguments.threads;
@@ -158,10 +166,16 @@ std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) 
   json.key("recorded").value(coverage.recorded).key("checked").value(coverage.checked());
   json.key("passed").value(coverage.passed).key("warned").value(coverage.warned);
   json.key("failed").value(coverage.failed).key("lost").value(coverage.lost);
+  if (coverage.has_strict()) {
+    json.key("strict").begin_object();
+    json.key("passed").value(coverage.strict_passed).key("warned").value(coverage.strict_warned);
+    json.key("failed").value(coverage.strict_failed).end_object();
+  }
   json.key("skipped").begin_object();
   for (const auto& [reason, calls] : coverage.skipped) json.key(reason).value(calls);
   json.end_object();
   json.key("repeats").value(coverage.repeats).key("not_selected").value(coverage.not_selected);
+  json.key("other_shards").value(coverage.other_shards);
   json.key("device").value(outcome.device).key("interrupted").value(outcome.interrupted);
   json.key("result_csv").value(outcome.paths.result.string());
   json.key("details_csv").value(outcome.paths.details.string());
@@ -169,9 +183,14 @@ std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) 
   return json.text();
 }
 
-ExitStatus status_of(const check::CheckOutcome& outcome, bool fail_on_warning) {
+check::FailOn fail_on(const VerdictOptions& verdict) {
+  if (verdict.fail_on == "strict") return check::FailOn::kStrict;
+  return verdict.fail_on_warning() ? check::FailOn::kWarning : check::FailOn::kError;
+}
+
+ExitStatus status_of(const check::CheckOutcome& outcome, check::FailOn fail_on) {
   if (outcome.interrupted) return kCannot;
-  switch (check::status_of(outcome.coverage, fail_on_warning)) {
+  switch (check::status_of(outcome.coverage, fail_on)) {
     case check::CheckStatus::kPassed:
       return kPassed;
     case check::CheckStatus::kFailed:
@@ -224,6 +243,8 @@ void declare_check_options(CLI::App& command, CheckArguments& arguments) {
                      "config.yaml (else $MSPROBE_CONFIG, else the installed one)");
   command.add_option("--only", arguments.only, "check this call alone; may be repeated")
       ->take_all();
+  command.add_option("--shard", arguments.shard,
+                     "K/N: check only part K of N of about equal cost; merge_checks joins them");
   command.add_option("--seed", arguments.seed, "seed of generated inputs")->capture_default_str();
   command.add_option("--threads", arguments.threads, "threads inside an operator")
       ->check(CLI::Range(1, 1024))
@@ -240,7 +261,7 @@ void declare_check_options(CLI::App& command, CheckArguments& arguments) {
   command.add_option("--device-lib", arguments.device_library,
                      "library of an out-of-tree backend, loaded by the engine");
   command.add_flag("--json", arguments.json, "print the summary as JSON");
-  declare_verdict_options(command, arguments.verdict);
+  declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
 }
 
@@ -258,10 +279,14 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   const Result<check::CheckOutcome> outcome = check::run_check(*options);
   bar.clear();
   if (!outcome) return refuse(outcome.error());
-  const ExitStatus status = status_of(*outcome, arguments.verdict.fail_on_warning());
-  say_end(*outcome, status);
-  fmt::print("{}\n", arguments.json ? json_summary(*outcome, status)
-                                    : check::coverage_line(outcome->coverage));
+  return show_outcome(*outcome, arguments.verdict, arguments.json);
+}
+
+ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
+                        bool json) {
+  const ExitStatus status = status_of(outcome, fail_on(verdict));
+  say_end(outcome, status);
+  fmt::print("{}\n", json ? json_summary(outcome, status) : check::coverage_line(outcome.coverage));
   return status;
 }
 

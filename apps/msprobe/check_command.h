@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "check/run_check.h"
 #include "common_options.h"
 #include "exit_status.h"
 
@@ -27,6 +28,7 @@ struct CheckArguments {
   bool save_error_data = false;
   bool jit_compile = false;
   bool filter_api = false;
+  std::string shard = "1/1";
   bool json = false;
   std::uint64_t seed = 1234;
   int threads = 1;
@@ -38,11 +40,16 @@ struct CheckArguments {
   // Set by the command, not by an option of both.
   std::size_t workers = 1;
   bool pair_per_device = false;
+  check::Hosts* hosts = nullptr;
   std::string progress_label = "Processing";
 };
 
 void declare_check_options(CLI::App& command, CheckArguments& arguments);
 
 ExitStatus run_check_command(const CheckArguments& arguments);
+
+// What a finished or interrupted check ends with: where its files are, the coverage, the status.
+ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
+                        bool json);
 
 }  // namespace msprobe::app

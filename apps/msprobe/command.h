@@ -12,6 +12,10 @@ namespace CLI {
 class App;
 }
 
+namespace msprobe::check {
+class Hosts;
+}
+
 namespace msprobe::app {
 
 using Run = std::function<ExitStatus()>;
@@ -20,15 +24,19 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;  // shown below the options by --help
-  Run (*declare)(
-      CLI::App& command);  // declares the options; what it returns runs once they are parsed
+  // Declares the options; what it returns runs once they are parsed.
+  std::function<Run(CLI::App& command)> declare;
 };
 
+// Those of msprobe.
 std::span<const Command> commands();
 
 Run declare_acc_check(CLI::App& command);
 Run declare_api_precision_compare(CLI::App& command);
+Run declare_merge_checks(CLI::App& command);
 Run declare_metrics(CLI::App& command);
 Run declare_multi_acc_check(CLI::App& command);
+// The same on the devices of several machines.
+Run declare_multi_acc_check_on(CLI::App& command, check::Hosts* hosts);
 
 }  // namespace msprobe::app

@@ -14,34 +14,35 @@
 namespace msprobe::app {
 namespace {
 
-std::string overview() {
+std::string overview(const Program& program) {
   std::string text = fmt::format(
-      "msprobe {}: checks what an accelerator computes against a higher-precision benchmark\n\n"
-      "usage: msprobe COMMAND [options]\n\ncommands:\n",
-      kVersion);
-  for (const Command& command : commands()) {
+      "{0} {1}: {2}\n\n"
+      "usage: {0} COMMAND [options]\n\ncommands:\n",
+      program.name, kVersion, program.summary);
+  for (const Command& command : program.commands) {
     text += fmt::format("  {:<24}{}\n", command.name, command.summary);
   }
-  text +=
-      "\n  msprobe COMMAND --help   options and examples of a command\n"
-      "  msprobe --version\n\n"
+  text += fmt::format(
+      "\n  {0} COMMAND --help   options and examples of a command\n"
+      "  {0} --version\n\n"
       "exit status: 0 nothing failed, 1 a verdict failed or a call was lost, 2 the job could not "
-      "be done\n";
+      "be done\n",
+      program.name);
   return text;
 }
 
-const Command* find_command(std::string_view name) {
-  for (const Command& command : commands()) {
+const Command* find_command(const Program& program, std::string_view name) {
+  for (const Command& command : program.commands) {
     if (command.name == name) return &command;
   }
   return nullptr;
 }
 
-ExitStatus refuse_command(const std::string& name) {
+ExitStatus refuse_command(const Program& program, const std::string& name) {
   std::vector<std::string> names;
-  for (const Command& command : commands()) names.emplace_back(command.name);
+  for (const Command& command : program.commands) names.emplace_back(command.name);
   const std::string meant = nearest(name, names);
-  log::error("'{}' is not a command of msprobe{}; 'msprobe --help' lists them", name,
+  log::error("'{0}' is not a command of {1}{2}; '{1} --help' lists them", name, program.name,
              meant.empty() ? "" : fmt::format(". Did you mean '{}'?", meant));
   return kCannot;
 }
@@ -55,8 +56,8 @@ DeclaredOptions declared_options(const CLI::App& command) {
   return declared;
 }
 
-ExitStatus refuse_options(const CLI::ParseError& error, const CLI::App& parser,
-                          std::span<const std::string> words) {
+ExitStatus refuse_options(const Program& program, const CLI::ParseError& error,
+                          const CLI::App& parser, std::span<const std::string> words) {
   std::string meant;
   const DeclaredOptions declared = declared_options(parser);
   for (const std::string& word : words) {
@@ -67,12 +68,12 @@ ExitStatus refuse_options(const CLI::ParseError& error, const CLI::App& parser,
       meant = fmt::format(". Did you mean '--{}'?", near);
     }
   }
-  log::error("{}{} ('msprobe {} --help' shows the options)", error.what(), meant,
+  log::error("{}{} ('{} {} --help' shows the options)", error.what(), meant, program.name,
              parser.get_name());
   return kCannot;
 }
 
-ExitStatus run(const Command& command, std::span<const std::string> words) {
+ExitStatus run(const Program& program, const Command& command, std::span<const std::string> words) {
   CLI::App parser{std::string(command.summary), std::string(command.name)};
   parser.get_formatter()->column_width(34);
   parser.footer(fmt::format("\nexamples:\n{}", command.examples));
@@ -83,29 +84,41 @@ ExitStatus run(const Command& command, std::span<const std::string> words) {
   try {
     parser.parse(rewritten);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", parser.help(std::string("msprobe ") + std::string(command.name)));
+    fmt::print("{}", parser.help(fmt::format("{} {}", program.name, command.name)));
     return kPassed;
   } catch (const CLI::ParseError& error) {
-    return refuse_options(error, parser, shown);
+    return refuse_options(program, error, parser, shown);
   }
   return action();
 }
 
 }  // namespace
 
-ExitStatus run_command_line(std::vector<std::string> arguments) {
+ExitStatus run_command_line(const Program& program, std::vector<std::string> arguments) {
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
-    fmt::print("{}", overview());
+    fmt::print("{}", overview(program));
     return kPassed;
   }
   if (arguments[0] == "--version" || arguments[0] == "-V") {
-    fmt::print("msprobe {}\n", kVersion);
+    fmt::print("{} {}\n", program.name, kVersion);
     return kPassed;
   }
-  const Command* command = find_command(arguments[0]);
-  if (command == nullptr) return refuse_command(arguments[0]);
-  return run(*command, std::span<const std::string>(arguments).subspan(1));
+  const Command* command = find_command(program, arguments[0]);
+  if (command == nullptr) return refuse_command(program, arguments[0]);
+  return run(program, *command, std::span<const std::string>(arguments).subspan(1));
+}
+
+int run_main(const std::function<ExitStatus()>& run) {
+  log::start();
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    log::error("out of memory");
+  } catch (const std::exception& e) {
+    log::error("unexpected: {}", e.what());
+  }
+  return kCannot;
 }
 
 }  // namespace msprobe::app

@@ -11,7 +11,7 @@
 
 namespace msprobe::app {
 
-void declare_verdict_options(CLI::App& command, VerdictOptions& options) {
+void declare_verdict_options(CLI::App& command, VerdictOptions& options, bool has_strict) {
   static const std::map<std::string, judge::Profile> kProfiles{
       {"documented", judge::Profile::kDocumented}, {"reference", judge::Profile::kReference}};
   command
@@ -22,10 +22,19 @@ void declare_verdict_options(CLI::App& command, VerdictOptions& options) {
       ->check(CLI::IsMember({"documented", "reference"}));
   command.add_option("--standards", options.standards_file,
                      "YAML with your own standards per API, dtype or device (docs/standards.md)");
+  declare_fail_on(command, options, has_strict);
+}
+
+void declare_fail_on(CLI::App& command, VerdictOptions& options, bool has_strict) {
+  std::vector<std::string> fail_on{"error", "warning"};
+  if (has_strict) fail_on.emplace_back("strict");
   command
       .add_option("--fail-on", options.fail_on,
-                  "which verdicts make the exit status 1: error (default) or warning")
-      ->check(CLI::IsMember({"error", "warning"}));
+                  has_strict
+                      ? "which verdicts make the exit status 1: error (default), warning, or "
+                        "strict for the strict status too"
+                      : "which verdicts make the exit status 1: error (default) or warning")
+      ->check(CLI::IsMember(fail_on));
 }
 
 void declare_output_options(CLI::App& command, OutputOptions& options) {

@@ -24,11 +24,14 @@ struct VerdictOptions {
   std::string standards_file;
   std::string fail_on = "error";
 
-  bool fail_on_warning() const { return fail_on != "error"; }
+  bool fail_on_warning() const { return fail_on == "warning"; }
 };
 
-// Declares --profile, --standards and --fail-on.
-void declare_verdict_options(CLI::App& command, VerdictOptions& options);
+// Declares --profile, --standards and --fail-on; `has_strict`: where there is a strict status.
+void declare_verdict_options(CLI::App& command, VerdictOptions& options, bool has_strict = false);
+
+// Declares --fail-on alone.
+void declare_fail_on(CLI::App& command, VerdictOptions& options, bool has_strict);
 
 // How the CSVs are written.
 struct OutputOptions {

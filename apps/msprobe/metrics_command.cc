@@ -123,10 +123,9 @@ std::string bare_name(const std::string& api) {
 Answer evaluate(const Tensor& bench, const Tensor& device, const MetricsOptions& options,
                 const judge::Standards& standards) {
   const std::string api = bare_name(options.api);
-  const judge::Context context{.row_name = api.empty() ? "pair" : api,
-                               .api = api,
-                               .profile = options.verdict.profile,
-                               .standards = standards};
+  const std::string row_name = api.empty() ? "pair" : api;
+  const judge::Context context{
+      .row_name = row_name, .api = api, .profile = options.verdict.profile, .standards = standards};
   Answer answer{
       .pair = {bench.dtype, bench.shape, device.dtype, device.shape}, .row = {}, .metrics = {}};
   const std::optional<judge::DetailRow> settled = judge::judge_structure(answer.pair, context);

@@ -48,7 +48,12 @@ ExitStatus run(CheckArguments& arguments) {
 }  // namespace
 
 Run declare_multi_acc_check(CLI::App& command) {
+  return declare_multi_acc_check_on(command, nullptr);
+}
+
+Run declare_multi_acc_check_on(CLI::App& command, check::Hosts* hosts) {
   auto arguments = std::make_shared<CheckArguments>();
+  arguments->hosts = hosts;
   arguments->workers = kDefaultWorkers;
   arguments->pair_per_device = true;
   arguments->progress_label = "Total items";

@@ -58,7 +58,15 @@ SkipReason reason_of(const Error& error) {
   }
 }
 
-std::unexpected<Skip> skip_of(const Error& error) { return skip(reason_of(error), error.message); }
+// Results of one dump are the same wherever it lies: files are named inside the data directory.
+std::unexpected<Skip> skip_of(const Error& error, const Directory& data) {
+  std::string message = error.message;
+  const std::string place = data.path().string() + "/";
+  for (std::size_t at = 0; (at = message.find(place, at)) != std::string::npos;) {
+    message.erase(at, place.size());
+  }
+  return skip(reason_of(error), std::move(message));
+}
 
 OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const Options& options) {
   if (options.data == nullptr) {
@@ -66,7 +74,7 @@ OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const Options& opti
                 fmt::format("{}: the dump has no data directory", record.data_name));
   }
   Result<Tensor> tensor = dump::load_tensor_file(*options.data, record.data_name);
-  if (!tensor) return skip_of(tensor.error());
+  if (!tensor) return skip_of(tensor.error(), *options.data);
   if (tensor->shape != record.shape) {
     return skip(SkipReason::kBrokenData,
                 fmt::format("{}: shape ({}), recorded as ({})", record.data_name,

@@ -4,6 +4,11 @@
 #include <limits>
 
 namespace msprobe::check {
+namespace {
+
+constexpr double kStandsOut = 8;  // times the average of the calls before it
+
+}  // namespace
 
 CallQueue::CallQueue(std::size_t first, std::size_t end, std::size_t window, Order order,
                      std::function<std::optional<double>(std::size_t)> cost)
@@ -27,9 +32,17 @@ void CallQueue::advance(std::size_t safe) {
   for (; next_ < limit; ++next_) {
     const std::optional<double> cost = cost_(next_);
     if (!cost) continue;
-    const double rank = order_ == Order::kCostliestFirst ? *cost : 0;
-    waiting_.push({rank, {next_, *cost}});
+    waiting_.push({rank_of(*cost), {next_, *cost}});
   }
+}
+
+double CallQueue::rank_of(double cost) {
+  const double average =
+      costs_so_far_ == 0 ? cost : cost_so_far_ / static_cast<double>(costs_so_far_);
+  cost_so_far_ += cost;
+  ++costs_so_far_;
+  const bool stands_out = order_ == Order::kCostliestFirst && cost > kStandsOut * average;
+  return stands_out ? cost : 0;
 }
 
 }  // namespace msprobe::check

@@ -1,5 +1,7 @@
 // Which call an engine gets next: a bounded window moves over the calls in dump order; inside it,
-// the costliest goes first where several engines share the work.
+// those whose cost stands out go first, costliest first, where several engines share the work. The
+// rest goes in dump order: the window moves on only behind the first call that is not done, so
+// small calls that wait for all larger ones would hold it up.
 #pragma once
 
 #include <cstddef>
@@ -41,12 +43,16 @@ class CallQueue {
       return rank != other.rank ? rank < other.rank : item.position > other.item.position;
     }
   };
+  double rank_of(double cost);
+
   std::size_t next_;  // first position that never waited
   std::size_t end_;
   std::size_t window_;
   Order order_;
   std::function<std::optional<double>(std::size_t)> cost_;
   std::priority_queue<Waiting> waiting_;
+  double cost_so_far_ = 0;
+  std::size_t costs_so_far_ = 0;
 };
 
 }  // namespace msprobe::check

@@ -25,6 +25,9 @@ std::size_t Coverage::skipped_calls() const {
 
 // The worse direction decides; a call is skipped only when neither has a verdict.
 void Coverage::add(const judge::ResultRow& row) {
+  if (row.strict == Verdict::kError) ++strict_failed;
+  if (row.strict == Verdict::kWarning) ++strict_warned;
+  if (row.strict == Verdict::kPass) ++strict_passed;
   const SkipClass skip = classify_skip(row.message);
   if (has(row, Verdict::kSkip) && skip.lost) ++lost;
   if (has(row, Verdict::kError)) {
@@ -52,13 +55,23 @@ std::string coverage_line(const Coverage& coverage) {
   if (coverage.not_selected > 0) {
     line += fmt::format("; not selected by --only {}", coverage.not_selected);
   }
+  if (coverage.other_shards > 0) {
+    line += fmt::format("; left to other shards {}", coverage.other_shards);
+  }
+  if (coverage.has_strict()) {
+    line += fmt::format("; strict: passed {}, warned {}, failed {}", coverage.strict_passed,
+                        coverage.strict_warned, coverage.strict_failed);
+  }
   return line;
 }
 
-CheckStatus status_of(const Coverage& coverage, bool fail_on_warning) {
+CheckStatus status_of(const Coverage& coverage, FailOn fail_on) {
   if (coverage.failed > 0 || coverage.lost > 0) return CheckStatus::kFailed;
   if (coverage.checked() == 0) return CheckStatus::kNothingChecked;
-  return fail_on_warning && coverage.warned > 0 ? CheckStatus::kFailed : CheckStatus::kPassed;
+  const bool warned = fail_on == FailOn::kWarning && coverage.warned > 0;
+  const bool strict =
+      fail_on == FailOn::kStrict && coverage.strict_warned + coverage.strict_failed > 0;
+  return warned || strict ? CheckStatus::kFailed : CheckStatus::kPassed;
 }
 
 }  // namespace msprobe::check

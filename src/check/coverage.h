@@ -18,17 +18,26 @@ struct Coverage {
   std::size_t failed = 0;
   std::size_t repeats = 0;                               // left out by -f
   std::size_t not_selected = 0;                          // left out by --only
+  std::size_t other_shards = 0;                          // left to them by --shard
   std::map<std::string_view, std::size_t> skipped = {};  // by reason
+  // By the worst strict status of each call; all 0 where it was not asked for.
+  std::size_t strict_passed = 0;
+  std::size_t strict_warned = 0;
+  std::size_t strict_failed = 0;
   std::size_t lost = 0;  // of all rows: the call, or its backward pass, should have been checked
 
   std::size_t checked() const { return passed + warned + failed; }
   std::size_t skipped_calls() const;
+  bool has_strict() const { return strict_passed + strict_warned + strict_failed > 0; }
   void add(const judge::ResultRow& row);
 };
 
 std::string coverage_line(const Coverage& coverage);
 
 enum class CheckStatus : std::uint8_t { kPassed = 0, kFailed = 1, kNothingChecked = 2 };
-CheckStatus status_of(const Coverage& coverage, bool fail_on_warning);
+// --fail-on: which verdicts make a run fail. Errors of the documented ladder always do; `strict`
+// adds the warnings and errors of the strict status.
+enum class FailOn : std::uint8_t { kError, kWarning, kStrict };
+CheckStatus status_of(const Coverage& coverage, FailOn fail_on);
 
 }  // namespace msprobe::check

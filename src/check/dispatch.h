@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ class Work {
 };
 
 struct Worker {
-  EngineCommand command;
+  std::function<Result<EngineProcess>()> start;
   std::size_t device = 0;  // as Work::answered names it
 };
 

@@ -25,19 +25,6 @@ constexpr int kExecFailed = 127;
 constexpr int kEndTurns = 3000;
 constexpr std::chrono::milliseconds kEndTurn(1);
 
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(ErrorKind::kIo, fmt::format("cannot make a pipe: {}", strerror(errno)));
-  }
-  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
 // Between fork and exec: async-signal-safe calls only.
 [[noreturn]] void become_engine(char* const* arguments, int input, int output, int errors,
                                 pid_t parent) {
@@ -55,7 +42,54 @@ Result<Pipe> make_pipe() {
   ::_exit(kExecFailed);
 }
 
+class LocalProcess : public Process {
+ public:
+  explicit LocalProcess(pid_t pid) : pid_(pid) {}
+  // Leaves no zombie.
+  ~LocalProcess() override {
+    if (pid_ > 0) LocalProcess::wait();
+  }
+
+  std::uint64_t resident_bytes() const override {
+    std::ifstream file(fmt::format("/proc/{}/statm", pid_));
+    std::uint64_t total_pages = 0;
+    std::uint64_t resident_pages = 0;
+    file >> total_pages >> resident_pages;
+    return resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  }
+
+  void kill() override { ::kill(pid_, SIGKILL); }
+
+  // An engine that closed its output is about to end; one that does not is made to.
+  int wait() override {
+    int status = 0;
+    for (int turn = 0; turn < kEndTurns; ++turn) {
+      if (::waitpid(pid_, &status, WNOHANG) != 0) {
+        pid_ = -1;
+        return status;
+      }
+      std::this_thread::sleep_for(kEndTurn);
+    }
+    LocalProcess::kill();
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_;  // -1: gone
+};
+
 }  // namespace
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(ErrorKind::kIo, fmt::format("cannot make a pipe: {}", strerror(errno)));
+  }
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
 
 Result<fs::path> find_engine(const std::optional<fs::path>& named, const fs::path& program) {
   const fs::path beside = program.parent_path() / kEngineName;
@@ -107,22 +141,24 @@ Result<EngineProcess> EngineProcess::start(const EngineCommand& command) {
     return fail(ErrorKind::kIo,
                 fmt::format("cannot start {}: {}", command.program.string(), strerror(errno)));
   }
-  ::fcntl(input.write.get(), F_SETFL, O_NONBLOCK);
-  ::fcntl(errors.read.get(), F_SETFL, O_NONBLOCK);
-  return EngineProcess(pid, std::move(input.write), std::move(output.read), std::move(errors.read));
+  return EngineProcess(std::make_unique<LocalProcess>(pid), std::move(input.write),
+                       std::move(output.read), std::move(errors.read));
 }
 
-EngineProcess::EngineProcess(EngineProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      input_(std::move(other.input_)),
-      output_(std::move(other.output_)),
-      errors_(std::move(other.errors_)),
-      outgoing_(std::move(other.outgoing_)),
-      reader_(std::move(other.reader_)),
-      last_errors_(std::move(other.last_errors_)) {}
+EngineProcess::EngineProcess(std::unique_ptr<Process> process, Descriptor input, Descriptor output,
+                             Descriptor errors)
+    : process_(std::move(process)),
+      input_(std::move(input)),
+      output_(std::move(output)),
+      errors_(std::move(errors)) {
+  ::fcntl(input_.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
+}
+
+EngineProcess::EngineProcess(EngineProcess&& other) noexcept = default;
 
 EngineProcess& EngineProcess::operator=(EngineProcess&& other) noexcept {
-  std::swap(pid_, other.pid_);
+  std::swap(process_, other.process_);
   std::swap(input_, other.input_);
   std::swap(output_, other.output_);
   std::swap(errors_, other.errors_);
@@ -133,10 +169,7 @@ EngineProcess& EngineProcess::operator=(EngineProcess&& other) noexcept {
 }
 
 EngineProcess::~EngineProcess() {
-  if (pid_ > 0) {
-    kill();
-    wait();
-  }
+  if (process_) kill();
 }
 
 void EngineProcess::write_some() {
@@ -174,30 +207,13 @@ void EngineProcess::read_errors() {
   }
 }
 
-std::uint64_t EngineProcess::resident_bytes() const {
-  std::ifstream file(fmt::format("/proc/{}/statm", pid_));
-  std::uint64_t total_pages = 0;
-  std::uint64_t resident_pages = 0;
-  file >> total_pages >> resident_pages;
-  return resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
 void EngineProcess::kill() {
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  if (process_) process_->kill();
 }
 
 int EngineProcess::wait() {
-  int status = 0;
-  // An engine that closed its output is about to end; one that does not is made to.
-  for (int turn = 0; pid_ > 0 && turn < kEndTurns; ++turn) {
-    const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
-    if (ended != 0) pid_ = -1;
-    if (ended == 0) std::this_thread::sleep_for(kEndTurn);
-  }
-  kill();
-  while (pid_ > 0 && ::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  const int status = process_ ? process_->wait() : 0;
+  process_.reset();
   return status;
 }
 

@@ -4,13 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "check/wire.h"
 #include "core/descriptor.h"
@@ -31,17 +30,39 @@ Result<std::filesystem::path> find_engine(const std::optional<std::filesystem::p
 // How a process ended, for a person: "signal SIGSEGV (Segmentation fault)", "exit status 3".
 std::string end_text(int wait_status);
 
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+Result<Pipe> make_pipe();
+
+// The process behind the pipes, wherever it runs. It is killed before it goes out of scope.
+class Process {
+ public:
+  Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  virtual ~Process() = default;
+
+  virtual std::uint64_t resident_bytes() const = 0;
+  virtual void kill() = 0;
+  // Waits for the end of a process that closed its output or was killed; the wait status.
+  virtual int wait() = 0;
+};
+
 // Killed when it goes out of scope, and by the kernel when this process dies: no orphans.
 class EngineProcess {
  public:
+  // On this machine.
   static Result<EngineProcess> start(const EngineCommand& command);
+  EngineProcess(std::unique_ptr<Process> process, Descriptor input, Descriptor output,
+                Descriptor errors);
   EngineProcess(EngineProcess&& other) noexcept;
   EngineProcess& operator=(EngineProcess&& other) noexcept;
   EngineProcess(const EngineProcess&) = delete;
   EngineProcess& operator=(const EngineProcess&) = delete;
   ~EngineProcess();
 
-  pid_t pid() const { return pid_; }
   int output() const { return output_.get(); }  // poll for reading: frames
   int errors() const {
     return errors_.get();
@@ -64,20 +85,14 @@ class EngineProcess {
   void read_errors();
   const std::string& last_errors() const { return last_errors_; }
 
-  std::uint64_t resident_bytes() const;
+  std::uint64_t resident_bytes() const { return process_ ? process_->resident_bytes() : 0; }
 
   void kill();
-  // Waits for the end of a process that closed its output or was killed; the wait status.
+  // As Process::wait(); the process is gone then.
   int wait();
 
  private:
-  EngineProcess(pid_t pid, Descriptor input, Descriptor output, Descriptor errors)
-      : pid_(pid),
-        input_(std::move(input)),
-        output_(std::move(output)),
-        errors_(std::move(errors)) {}
-
-  pid_t pid_ = -1;  // -1: gone
+  std::unique_ptr<Process> process_;  // empty: gone
   Descriptor input_;
   Descriptor output_;
   Descriptor errors_;

@@ -36,12 +36,18 @@ measure::MeasuredLeaf value_leaf(std::string bench, std::string device) {
   return leaf;
 }
 
+// As a kernel does it, not as a sanitizer reports it.
+void crash() {
+  ::signal(SIGSEGV, SIG_DFL);
+  ::raise(SIGSEGV);
+}
+
 void misbehave(const std::string& what, const fs::path& mark) {
   if (what == "crash_once" && !fs::exists(mark)) {
     std::ofstream(mark) << "crashed";
-    ::raise(SIGSEGV);
+    crash();
   }
-  if (what == "crash") ::raise(SIGSEGV);
+  if (what == "crash") crash();
   if (what == "kill") ::raise(SIGKILL);
   if (what == "exit") std::_Exit(3);
   if (what == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
@@ -51,10 +57,19 @@ void misbehave(const std::string& what, const fs::path& mark) {
   if (what == "swell") kept.emplace_back(std::size_t{200} << 20, 'x');
 }
 
+// "sleep" takes a nanosecond for each element of its first shape.
+void sleep_for_shape(std::string_view json) {
+  const std::size_t shape = json.find("\"shape\": [");
+  if (shape == std::string_view::npos) return;
+  const long long nanoseconds = std::atoll(json.data() + json.find('[', shape) + 1);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+}
+
 CallResponse answer(const CallRequest& request, const fs::path& directory) {
   const auto name = parse_api_name(request.full_name);
   const std::string what(name ? name->bare_name : "");
   misbehave(what, directory / request.full_name);
+  if (what == "sleep") sleep_for_shape(request.forward_json);
   std::ofstream(directory / "calls.log", std::ios::app)
       << fmt::format("{} {} {}\n", request.full_name, ::getpid(), request.save_directory);
   CallResponse response;
@@ -73,6 +88,7 @@ int serve(const fs::path& directory, const std::string& device) {
     (void)write_all(STDOUT_FILENO, encode(Fatal{"no device none:0; there are: cpu"}));
     return 1;
   }
+  std::ofstream(directory / "pid") << ::getpid();
   (void)write_all(STDOUT_FILENO,
                   encode(Hello{.torch_version = "fake", .device = device, .devices = {device}}));
   FrameReader reader;

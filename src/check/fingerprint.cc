@@ -21,12 +21,13 @@ std::string yes_or_no(bool flag) { return flag ? "yes" : "no"; }
 
 }  // namespace
 
-RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Hello& engine) {
+RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
+                  const Hello& engine) {
   const bool documented = options.profile == judge::Profile::kDocumented;
   return {
       {"dump", hash_of(dump.file.text())},
-      {"profile", documented ? "documented" : "reference"},
-      {"titles", options.titles == report::Titles::kEnglish ? "en" : "zh"},
+      {std::string(kProfileFact), documented ? "documented" : "reference"},
+      {std::string(kTitlesFact), options.titles == report::Titles::kEnglish ? "en" : "zh"},
       {"precision", std::to_string(options.config.precision)},
       {"seed", std::to_string(options.seed)},
       {"device", std::string(device_kind(engine.device))},
@@ -39,6 +40,10 @@ RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, cons
       {"black_list", joined(options.config.black_list)},
       {"quantization_api_list", joined(options.config.quantization_api_list)},
       {"standards", hash_of(options.standards_text)},
+      {std::string(kRecordedFact), std::to_string(plan.recorded)},
+      {std::string(kRepeatsFact), std::to_string(plan.repeats)},
+      {std::string(kNotSelectedFact), std::to_string(plan.not_selected)},
+      {std::string(kShardFact), text(options.shard)},
       {std::string(kRerunFact), options.rerun_command},
   };
 }

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kTimestampPause(200);
 
 fs::path run_path(const CsvPaths& paths) {
   return paths.result.parent_path() /
-         fmt::format("accuracy_checking_run_{}.txt", timestamp_of(paths));
+         fmt::format("{}{}{}", kRunFileStart, timestamp_of(paths), kRunFileSuffix);
 }
 
 // "device0_20260101000000" for device 0; a colon, as in "cuda:1", is no character for a path.

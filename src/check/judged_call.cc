@@ -19,6 +19,7 @@ namespace {
 using judge::DetailRow;
 using judge::Profile;
 using judge::Verdict;
+using judge::worse;
 using measure::LeafKind;
 using measure::MeasuredCall;
 using measure::MeasuredLeaf;
@@ -98,6 +99,40 @@ std::vector<MeasuredLeaf> as_public_tool_sees(const std::vector<MeasuredLeaf>& l
   return seen;
 }
 
+Verdict verdict_of(StrictStatus status) {
+  switch (status) {
+    case StrictStatus::kPass:
+      return Verdict::kPass;
+    case StrictStatus::kWarning:
+      return Verdict::kWarning;
+    case StrictStatus::kError:
+      return Verdict::kError;
+    case StrictStatus::kSkip:
+      break;
+  }
+  return Verdict::kSkip;
+}
+
+void add_strict(const MeasuredLeaf& leaf, DetailRow& row) {
+  if (!leaf.strict) return;
+  row.strict_status = verdict_of(leaf.strict->status);
+  row.strict_reason = leaf.strict->reason;
+  row.likely_cause = leaf.strict->cause;
+}
+
+// A row that says why nothing was compared says it for the strict status too.
+void add_strict_skip(DetailRow& row, const Rules& rules) {
+  if (rules.profile == Profile::kDocumented) row.strict_status = Verdict::kSkip;
+}
+
+std::optional<Verdict> worst_strict(const std::vector<DetailRow>& rows) {
+  std::optional<Verdict> worst;
+  for (const DetailRow& row : rows) {
+    if (row.strict_status) worst = worst ? worse(*worst, *row.strict_status) : *row.strict_status;
+  }
+  return worst;
+}
+
 std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
                                     std::string_view full_name, std::string_view direction,
                                     bool float8_input, const Rules& rules) {
@@ -114,15 +149,26 @@ std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
                                  .standards = rules.standards};
     const bool list = rules.profile == Profile::kReference && is_nested(leaf);
     rows.push_back(list ? error_row(context, kUnexpectedList) : judge_leaf(leaf, context));
+    if (rules.profile == Profile::kDocumented) add_strict(leaf, rows.back());
   }
   return rows;
+}
+
+// The public tool has nothing of the kind: profile documented only.
+void add_note(std::vector<DetailRow>& rows, std::string_view note, const Rules& rules) {
+  if (note.empty() || rows.empty() || rules.profile != Profile::kDocumented) return;
+  std::string& message = rows.front().message;
+  if (!message.empty() && !message.ends_with('\n')) message += '\n';
+  message += note;
 }
 
 // Rows that do not pass carry the command that runs their call alone.
 void add_rerun(std::vector<DetailRow>& rows, std::string_view full_name, const Rules& rules) {
   if (rules.profile != Profile::kDocumented || rules.rerun_command.empty()) return;
   for (DetailRow& row : rows) {
-    if (row.status != Verdict::kPass) {
+    const bool strict_alarm =
+        row.strict_status == Verdict::kError || row.strict_status == Verdict::kWarning;
+    if (row.status != Verdict::kPass || strict_alarm) {
       row.rerun_command = fmt::format("{} {}", rules.rerun_command, full_name);
     }
   }
@@ -140,6 +186,8 @@ bool device_lacks_outputs(const MeasuredCall& call) {
 JudgedCall skip_call(std::string_view full_name, std::string_view message, const Rules& rules) {
   judge::SkippedCall skipped = judge::skipped_call(full_name, message);
   JudgedCall judged{{std::move(skipped.detail)}, std::move(skipped.result)};
+  add_strict_skip(judged.details.front(), rules);
+  judged.result.strict = worst_strict(judged.details);
   add_rerun(judged.details, full_name, rules);
   return judged;
 }
@@ -162,7 +210,10 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name, cons
   if (call.backward_skip) {
     backward = {judge::reason_row(fmt::format("{}.backward.output.0", full_name), Verdict::kSkip,
                                   skip_message(*call.backward_skip))};
+    add_strict_skip(backward.front(), rules);
   }
+  add_note(judged.details, call.note, rules);
+  add_note(backward, call.backward_note, rules);
   judged.result = judge::conclude(full_name, judged.details, backward, rules.profile,
                                   call.backward_skip.has_value());
   if (has_no_details(full_name, rules.profile)) {
@@ -170,6 +221,7 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name, cons
     return judged;
   }
   std::ranges::move(backward, std::back_inserter(judged.details));
+  judged.result.strict = worst_strict(judged.details);
   add_rerun(judged.details, full_name, rules);
   return judged;
 }

@@ -110,6 +110,38 @@ TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.backward.output.0 SKIP"));
 }
 
+TEST(JudgedCall, StrictStatusStandsBesideTheDocumentedOne) {
+  MeasuredCall call;
+  call.forward = {value("0", "1", "1"), value("1", "1", "1")};
+  call.forward[0].strict = {StrictStatus::kPass, "equal", ""};
+  call.forward[1].strict = {StrictStatus::kError, "1 of 8 elements", "lost tail"};
+  call.backward_skip = {SkipReason::kOutArgument, "out"};
+  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  EXPECT_EQ(judged.details[0].strict_status, Verdict::kPass);
+  EXPECT_EQ(judged.details[0].rerun_command, "");
+  EXPECT_EQ(judged.details[1].status, Verdict::kPass);
+  EXPECT_EQ(judged.details[1].strict_status, Verdict::kError);
+  EXPECT_EQ(judged.details[1].strict_reason, "1 of 8 elements");
+  EXPECT_EQ(judged.details[1].likely_cause, "lost tail");
+  EXPECT_THAT(judged.details[1].rerun_command, EndsWith("--only Torch.x.0"));
+  EXPECT_EQ(judged.details[2].strict_status, Verdict::kSkip);
+  EXPECT_EQ(judged.result.strict, Verdict::kError);
+  EXPECT_FALSE(judge_call(call, "Torch.x.0", kReference).result.strict);
+}
+
+TEST(JudgedCall, NotesStandInTheFirstRowOfTheirDirection) {
+  MeasuredCall call;
+  call.forward = {value("0", "1", "1"), value("1", "1", "1")};
+  call.backward = {floats(4, 1e-9)};
+  call.note = "keep_prob was replaced";
+  call.backward_note = "another order";
+  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  EXPECT_THAT(judged.details[0].message, EndsWith("keep_prob was replaced"));
+  EXPECT_THAT(judged.details[1].message, testing::Not(HasSubstr("keep_prob")));
+  EXPECT_THAT(judged.details[2].message, EndsWith("another order"));
+  EXPECT_EQ(judged.result.forward, Verdict::kPass);
+}
+
 TEST(JudgedCall, StructureThatDiffersIsAnError) {
   MeasuredCall call;
   call.forward = {kind("0", LeafKind::kTypesDiffer), kind("1", LeafKind::kKeysDiffer),
@@ -202,8 +234,8 @@ TEST(Coverage, CountsByTheWorseDirectionAndByReason) {
   add(Verdict::kPass, std::nullopt);
   add(Verdict::kPass, Verdict::kSkip, "function with out=... x, skip backward.");
   add(Verdict::kWarning, Verdict::kPass);
-  EXPECT_EQ(status_of(coverage, false), CheckStatus::kPassed);
-  EXPECT_EQ(status_of(coverage, true), CheckStatus::kFailed);
+  EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kPassed);
+  EXPECT_EQ(status_of(coverage, FailOn::kWarning), CheckStatus::kFailed);
   add(Verdict::kPass, Verdict::kError);
   add(Verdict::kSkip, Verdict::kSkip, "API to in black list or not in white list. SKIP.");
   add(Verdict::kSkip, std::nullopt, "Bench output is None, skip this test.");
@@ -214,22 +246,38 @@ TEST(Coverage, CountsByTheWorseDirectionAndByReason) {
             "recorded 9, checked 5 (passed 3, warned 1, failed 1), skipped 3: crashed 1, filtered "
             "1, nothing_to_compare 1; repeats left out by -f 1");
   EXPECT_EQ(coverage.lost, 2U);
-  EXPECT_EQ(status_of(coverage, false), CheckStatus::kFailed);
+  EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kFailed);
+}
+
+TEST(Coverage, StrictCountsByTheWorstRowOfACall) {
+  Coverage coverage{.recorded = 3};
+  const auto add = [&](std::optional<Verdict> strict) {
+    coverage.add({"x", Verdict::kPass, std::nullopt, "", strict});
+  };
+  add(Verdict::kPass);
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kPassed);
+  add(Verdict::kWarning);
+  add(Verdict::kError);
+  EXPECT_EQ(coverage_line(coverage),
+            "recorded 3, checked 3 (passed 3, warned 0, failed 0), skipped 0; strict: passed 1, "
+            "warned 1, failed 1");
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kFailed);
+  EXPECT_EQ(status_of(coverage, FailOn::kWarning), CheckStatus::kPassed);
 }
 
 TEST(Coverage, NothingCheckedIsNotSuccessAndALostCallIsAFailure) {
   Coverage coverage;
-  EXPECT_EQ(status_of(coverage, false), CheckStatus::kNothingChecked);
+  EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kNothingChecked);
   coverage.add({.api_name = "x",
                 .forward = Verdict::kSkip,
                 .backward = Verdict::kSkip,
                 .message = "API x not support for acc_check. SKIP."});
-  EXPECT_EQ(status_of(coverage, false), CheckStatus::kNothingChecked);
+  EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kNothingChecked);
   coverage.add({.api_name = "x",
                 .forward = Verdict::kSkip,
                 .backward = Verdict::kSkip,
                 .message = "timed_out: no answer within 300 s"});
-  EXPECT_EQ(status_of(coverage, false), CheckStatus::kFailed);
+  EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kFailed);
 }
 
 }  // namespace

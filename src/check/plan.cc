@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "check/api_name.h"
+#include "check/cost.h"
 #include "check/structure.h"
 #include "report/csv_text.h"
 
@@ -75,6 +76,21 @@ class RepeatFinder {
   std::set<Hash128> seen_;
 };
 
+// Calls that no engine runs cost nothing.
+void keep_shard(const dump::DumpIndex& dump, const Shard& shard, Plan& plan) {
+  std::vector<double> costs;
+  costs.reserve(plan.calls.size());
+  for (const PlannedCall& call : plan.calls) {
+    const bool runs = call.skip == SkipReason::kNone;
+    costs.push_back(runs ? estimate_cost(dump.calls[call.index]) : 0);
+  }
+  const Positions kept = positions_of(shard, costs);
+  plan.other_shards = plan.calls.size() - (kept.end - kept.first);
+  plan.calls.erase(plan.calls.begin() + static_cast<std::ptrdiff_t>(kept.end), plan.calls.end());
+  plan.calls.erase(plan.calls.begin(),
+                   plan.calls.begin() + static_cast<std::ptrdiff_t>(kept.first));
+}
+
 }  // namespace
 
 Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options) {
@@ -98,6 +114,7 @@ Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options)
     }
     plan.calls.push_back({index, skip});
   }
+  if (!options.shard.whole()) keep_shard(dump, options.shard, plan);
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "check/shard.h"
 #include "check/skip.h"
 #include "core/result.h"
 #include "dump/dump_json.h"
@@ -16,6 +17,7 @@ struct PlanOptions {
   std::vector<std::string> black_list = {};
   std::vector<std::string> only = {};  // full names; empty: every call
   bool drop_repeats = false;           // -f
+  Shard shard = {};
 };
 
 struct PlannedCall {
@@ -29,6 +31,7 @@ struct Plan {
   std::size_t recorded = 0;      // calls in the dump
   std::size_t not_selected = 0;  // left out by --only
   std::size_t repeats = 0;       // left out by -f
+  std::size_t other_shards = 0;  // left to them by --shard
 };
 
 // An error is a name in `only` that the dump does not have.

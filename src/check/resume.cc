@@ -80,21 +80,34 @@ Result<judge::ResultRow> read_result_row(const WholeRows& rows, const fs::path& 
   return row;
 }
 
-// Passes over the details rows of one call and tells whether there are as many kinds of them as its
-// result row needs.
-bool take_details(WholeRows& details, const judge::ResultRow& row, bool has_no_details) {
+// Passes over the details rows of one call, takes in their strict status, and tells whether there
+// are as many kinds of them as its result row needs.
+bool take_details(WholeRows& details, std::optional<std::size_t> strict_cell, judge::ResultRow& row,
+                  bool has_no_details) {
   bool forward = false;
   bool backward = false;
   while (details.there() && call_of(report::without_guard(details.cells()[0])) == row.api_name) {
     const bool is_backward =
         details.cells()[0].rfind(".backward.output.") != std::string_view::npos;
     (is_backward ? backward : forward) = true;
+    const auto strict = strict_cell && *strict_cell < details.cells().size()
+                            ? judge::parse_verdict(details.cells()[*strict_cell])
+                            : std::nullopt;
+    if (strict) row.strict = row.strict ? judge::worse(*row.strict, *strict) : *strict;
     details.next();
   }
   if (has_no_details) return true;
   const bool skipped =
       row.forward == judge::Verdict::kSkip && row.backward == judge::Verdict::kSkip;
   return forward == row.forward.has_value() && (skipped || backward == row.backward.has_value());
+}
+
+// Which cell of a details row holds the strict status; none in profile reference.
+std::optional<std::size_t> strict_place(std::string_view header) {
+  constexpr std::string_view kTitle = ",Strict Status,";
+  const std::size_t found = header.find(kTitle);
+  if (found == std::string_view::npos) return std::nullopt;
+  return static_cast<std::size_t>(std::ranges::count(header.substr(0, found), ',')) + 1;
 }
 
 std::string cut_note(const fs::path& path, std::uint64_t bytes, std::string_view why) {
@@ -109,6 +122,7 @@ class Salvager {
         expected_(expected),
         result_(pair.result, start.result, pair.paths.result),
         details_(pair.details, start.details, pair.paths.details),
+        strict_cell_(strict_place(pair.headers.details)),
         complete_{start, 0} {}
 
   Result<void> walk(const std::function<void(const judge::ResultRow&)>& show) {
@@ -119,7 +133,9 @@ class Salvager {
       const Result<std::size_t> place = find_place(*row);
       if (!place) return propagate(place);
       const bool known = *place < expected_.count;
-      if (!known || !take_details(details_, *row, expected_.has_no_details(row->api_name))) break;
+      if (!known ||
+          !take_details(details_, strict_cell_, *row, expected_.has_no_details(row->api_name)))
+        break;
       if (last_) show(*last_);
       last_ = std::move(*row);
       before_last_ = complete_;
@@ -185,6 +201,7 @@ class Salvager {
   const ExpectedRows& expected_;
   WholeRows result_;
   WholeRows details_;
+  std::optional<std::size_t> strict_cell_;
   Boundary complete_;
   Boundary before_last_;
   std::optional<judge::ResultRow> last_;
@@ -203,6 +220,27 @@ Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expect
   Salvager salvager(pair, expected, {*result, *details});
   if (const Result<void> walked = salvager.walk(show); !walked) return propagate(walked);
   return salvager.end(show);
+}
+
+Result<void> read_finished(const InterruptedPair& pair,
+                           const std::function<void(const judge::ResultRow&)>& show) {
+  const auto result_start = check_header(pair.result, pair.headers.result, pair.paths.result);
+  if (!result_start) return propagate(result_start);
+  const auto details_start = check_header(pair.details, pair.headers.details, pair.paths.details);
+  if (!details_start) return propagate(details_start);
+  WholeRows result(pair.result, *result_start, pair.paths.result);
+  WholeRows details(pair.details, *details_start, pair.paths.details);
+  const auto strict_cell = strict_place(pair.headers.details);
+  details.next();
+  while (result.next()) {
+    Result<judge::ResultRow> row = read_result_row(result, pair.paths.result);
+    if (!row) return propagate(row);
+    take_details(details, strict_cell, *row, true);
+    show(*row);
+  }
+  if (result.end() == pair.result.size() && details.end() == pair.details.size()) return {};
+  return fail(ErrorKind::kFormat, fmt::format("{}: line {}: not a row that a check writes",
+                                              pair.paths.result.string(), result.line()));
 }
 
 Result<CsvPaths> paths_to_resume(const fs::path& result_csv) {

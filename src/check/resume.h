@@ -45,6 +45,11 @@ struct Salvaged {
 Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expected,
                          const std::function<void(const judge::ResultRow&)>& show);
 
+// Shows the result rows of a finished pair, with the strict status of their details. An error for
+// other columns or a row that is not whole.
+Result<void> read_finished(const InterruptedPair& pair,
+                           const std::function<void(const judge::ResultRow&)>& show);
+
 // The pair of an interrupted run, by the documented names; an error for any other name.
 Result<CsvPaths> paths_to_resume(const std::filesystem::path& result_csv);
 // The 14 digits in the names.

@@ -231,5 +231,19 @@ TEST(CsvPair, ALostDirectoryIsNoticed) {
   EXPECT_THAT(pair->flush().error().message, HasSubstr("was removed while"));
 }
 
+TEST(Salvage, StrictStatusOfKeptRowsIsTheWorstOfTheirDetails) {
+  const CsvHeaders headers{kHeaders.result, "API name,Status,Strict Status,Strict Reason\r\n"};
+  const std::string details =
+      headers.details +
+      "Torch.a.0.forward.output.0,pass,warning,\"a, b\"\r\n"
+      "Torch.b.0.forward.output.0,pass,pass,\r\nTorch.b.0.backward.output.0,pass,SKIP,\r\n";
+  const std::string result = headers.result + kCalls[0].result + "Torch.b.0,pass,pass,\r\n";
+  std::vector<std::optional<judge::Verdict>> strict;
+  const auto salvaged = salvage({{}, result, details, headers, true}, kExpected,
+                                [&](const judge::ResultRow& row) { strict.push_back(row.strict); });
+  ASSERT_TRUE(salvaged) << salvaged.error().message;
+  EXPECT_THAT(strict, ::testing::ElementsAre(judge::Verdict::kWarning, judge::Verdict::kPass));
+}
+
 }  // namespace
 }  // namespace msprobe::check

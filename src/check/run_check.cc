@@ -29,15 +29,43 @@ EngineCommand engine_command(const CheckOptions& options, const std::string& dev
   return command;
 }
 
-// Worker i serves device i modulo their number.
+std::size_t host_count(const CheckOptions& options) {
+  return options.hosts == nullptr ? 1 : options.hosts->count();
+}
+
+Result<EngineProcess> start_engine(const CheckOptions& options, std::size_t host,
+                                   const std::string& device) {
+  const EngineCommand command = engine_command(options, device);
+  return host == 0 ? EngineProcess::start(command) : options.hosts->start(host, command);
+}
+
+// Devices of all hosts, those of host 0 first. Worker i serves device i modulo their number.
 std::vector<Worker> make_workers(const CheckOptions& options, std::size_t calls) {
   std::vector<Worker> workers;
-  const std::size_t count = std::clamp<std::size_t>(calls, 1, options.workers);
+  const std::size_t hosts = host_count(options);
+  const std::size_t count = std::clamp<std::size_t>(calls, 1, options.workers * hosts);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t device = i % options.devices.size();
-    workers.push_back({engine_command(options, options.devices[device]), device});
+    const std::size_t device = i % (options.devices.size() * hosts);
+    workers.push_back({[&options, device] {
+                         const std::size_t per_host = options.devices.size();
+                         return start_engine(options, device / per_host,
+                                             options.devices[device % per_host]);
+                       },
+                       device});
   }
   return workers;
+}
+
+// What the pair of each device is called: "0", "1", "0_rank1", "1_rank1".
+std::vector<std::string> device_labels(const CheckOptions& options) {
+  std::vector<std::string> labels;
+  if (!options.pair_per_device) return labels;
+  for (std::size_t host = 0; host < host_count(options); ++host) {
+    for (const std::string& device : options.devices) {
+      labels.push_back(host == 0 ? device : fmt::format("{}_rank{}", device, host));
+    }
+  }
+  return labels;
 }
 
 struct Recorded {
@@ -62,7 +90,8 @@ Result<Recorded> read_dump(const CheckOptions& options) {
   Result<Plan> plan = plan_calls(*dump, {.white_list = options.config.white_list,
                                          .black_list = options.config.black_list,
                                          .only = options.only,
-                                         .drop_repeats = options.drop_repeats});
+                                         .drop_repeats = options.drop_repeats,
+                                         .shard = options.shard});
   if (!plan) return propagate(plan);
   if (options.drop_repeats) {
     options.say(Level::kInfo,
@@ -79,8 +108,7 @@ Result<std::optional<ReadyEngine>> first_engine(const CheckOptions& options,
   Result<std::optional<ReadyEngine>> ready = greet(std::move(started), options.dispatch.interrupt);
   for (int tries = 1; !ready && ready.error().kind == ErrorKind::kExecution;) {
     if (++tries > kGreetingTries) break;
-    Result<EngineProcess> again =
-        EngineProcess::start(engine_command(options, options.devices.front()));
+    Result<EngineProcess> again = start_engine(options, 0, options.devices.front());
     if (!again) return propagate(again);
     ready = greet(std::move(*again), options.dispatch.interrupt);
   }
@@ -95,6 +123,7 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
     run.data_directory = (options.dump.parent_path() / "dump_tensor_data").string();
   }
   run.seed = options.seed;
+  run.strict = options.profile == judge::Profile::kDocumented;
   run.arithmetic = options.profile == judge::Profile::kDocumented ? measure::Arithmetic::kDocumented
                                                                   : measure::Arithmetic::kReference;
   for (std::size_t i = 0; i < run.thresholds.size(); ++i) {
@@ -109,8 +138,8 @@ Result<Journal> open_journal(const CheckOptions& options, const Recorded& record
   const JournalOptions journal{
       {report::csv_header(report::result_columns(), options.titles),
        report::csv_header(report::detail_columns(options.profile), options.titles)},
-      facts_of(options, recorded.dump, engine),
-      options.pair_per_device ? options.devices : std::vector<std::string>{}};
+      facts_of(options, recorded.dump, recorded.plan, engine),
+      device_labels(options)};
   if (!options.resume) return Journal::create(options.out_directory, options.timestamp, journal);
   const ExpectedRows expected{
       recorded.plan.calls.size(),
@@ -130,6 +159,11 @@ void say_where(const CheckOptions& options, const Journal& journal, std::size_t 
   }
   say(fmt::format("acc_check task result will be saved in {}", journal.paths().result.string()));
   say(fmt::format("acc_check task details will be saved in {}", journal.paths().details.string()));
+  // When a machine is lost, mpirun kills the others within a moment: nothing can be said then.
+  if (host_count(options) > 1) {
+    say(fmt::format("{} machines; if one is lost, add to the same command: -csv_path {}",
+                    host_count(options), journal.paths().result.string()));
+  }
   if (options.save_error_data) {
     say(fmt::format(
         "acc_check task error_data will be saved in {}",
@@ -148,8 +182,7 @@ Failure resumable(const Error& error, const CsvPaths& paths) {
 Result<CheckOutcome> run_check(const CheckOptions& options) {
   options.say(Level::kInfo, "start acc_check test");
   // The engine loads while the dump is read.
-  Result<EngineProcess> started =
-      EngineProcess::start(engine_command(options, options.devices.front()));
+  Result<EngineProcess> started = start_engine(options, 0, options.devices.front());
   if (!started) return propagate(started);
   const Result<Recorded> recorded = read_dump(options);
   if (!recorded) return propagate(recorded);
@@ -159,6 +192,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.coverage.recorded = plan.recorded;
   outcome.coverage.repeats = plan.repeats;
   outcome.coverage.not_selected = plan.not_selected;
+  outcome.coverage.other_shards = plan.other_shards;
 
   Result<std::optional<ReadyEngine>> engine = first_engine(options, std::move(*started));
   if (!engine) return propagate(engine);

@@ -13,6 +13,8 @@
 #include "check/coverage.h"
 #include "check/csv_pair.h"
 #include "check/dispatch.h"
+#include "check/hosts.h"
+#include "check/shard.h"
 #include "core/log.h"
 #include "core/result.h"
 #include "judge/detail_row.h"
@@ -28,6 +30,7 @@ struct CheckOptions {
   Config config;
   std::vector<std::string> only;
   bool drop_repeats = false;
+  Shard shard;
   bool save_error_data = false;
   bool jit_compile = false;
 
@@ -38,9 +41,10 @@ struct CheckOptions {
   std::string rerun_command;  // of a failing row, up to the name of its call
 
   std::filesystem::path engine;
-  std::vector<std::string> devices;  // as the user named them; each gets `engines_per_device`
+  std::vector<std::string> devices;  // as the user named them
   std::size_t workers = 1;           // dealt round-robin over the devices
   bool pair_per_device = false;
+  Hosts* hosts = nullptr;  // each has these devices and workers; null: this machine alone
   std::string device_library;
   std::uint64_t seed = 1234;
   int threads = 1;

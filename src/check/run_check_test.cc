@@ -97,7 +97,7 @@ TEST_F(RunCheckTest, WritesBothFilesInDumpOrder) {
                 "Torch.lost.0,SKIP,SKIP,missing_data: x.pt is not there\r\n");
   const std::string details = read_text(outcome->paths.details);
   EXPECT_THAT(details, HasSubstr("Torch.error.0.forward.output.0,<class 'int'>,<class 'int'>"));
-  EXPECT_THAT(details, HasSubstr(",error,,msprobe acc_check -api_info dump.json --only "
+  EXPECT_THAT(details, HasSubstr(",error,, ,,,msprobe acc_check -api_info dump.json --only "
                                  "Torch.error.0\r\n"));
   EXPECT_EQ(coverage_line(outcome->coverage),
             "recorded 6, checked 2 (passed 1, warned 0, failed 1), skipped 4: filtered 1, hostile "

@@ -72,7 +72,7 @@ Result<RunFile> RunFile::create(const fs::path& path, const RunFacts& facts) {
   }
   if (!fd) return io_failure(path, "cannot create");
   RunFile file(path, std::move(fd));
-  if (const Result<void> locked = file.lock(); !locked) return propagate(locked);
+  if (const Result<void> locked = file.lock(LOCK_EX); !locked) return propagate(locked);
   std::string text = fmt::format("{}\n", kFirstLine);
   for (const auto& [key, value] : facts) text += fmt::format("{} {}\n", key, escaped(value));
   if (const Result<void> written = file.append(text); !written) return propagate(written);
@@ -90,14 +90,23 @@ Result<RunFile> RunFile::open(const fs::path& path, const RunFacts& facts) {
   }
   if (!fd) return io_failure(path, "cannot open");
   RunFile file(path, std::move(fd));
-  if (const Result<void> locked = file.lock(); !locked) return propagate(locked);
+  if (const Result<void> locked = file.lock(LOCK_EX); !locked) return propagate(locked);
   if (const Result<void> done = file.read(); !done) return propagate(done);
   if (const Result<void> same = file.compare(facts); !same) return propagate(same);
   return file;
 }
 
-Result<void> RunFile::lock() const {
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return {};
+Result<RunFile> RunFile::inspect(const fs::path& path) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return io_failure(path, "cannot open");
+  RunFile file(path, std::move(fd));
+  if (const Result<void> locked = file.lock(LOCK_SH); !locked) return propagate(locked);
+  if (const Result<void> done = file.read(); !done) return propagate(done);
+  return file;
+}
+
+Result<void> RunFile::lock(int how) const {
+  if (::flock(fd_.get(), how | LOCK_NB) == 0) return {};
   if (errno != EWOULDBLOCK) return io_failure(path_, "cannot lock");
   return fail(ErrorKind::kUsage,
               fmt::format("{} is in use: another check is writing these results", path_.string()));

@@ -16,6 +16,9 @@
 
 namespace msprobe::check {
 
+inline constexpr std::string_view kRunFileStart = "accuracy_checking_run_";
+inline constexpr std::string_view kRunFileSuffix = ".txt";
+
 // Everything that changes rows, in a fixed order: {"dump", "8e4d..."}, {"seed", "1234"}.
 using RunFacts = std::vector<std::pair<std::string, std::string>>;
 
@@ -33,15 +36,18 @@ class RunFile {
   static Result<RunFile> create(const std::filesystem::path& path, const RunFacts& facts);
   // Fails when another process holds it or when a fact differs.
   static Result<RunFile> open(const std::filesystem::path& path, const RunFacts& facts);
+  // Reads a file of a run that nobody continues meanwhile; it is not to be marked.
+  static Result<RunFile> inspect(const std::filesystem::path& path);
 
   // What the file says of a fact that create() was given; empty: nothing.
   std::string_view fact(std::string_view key) const;
+  const RunFacts& facts() const { return facts_; }
   const std::optional<FinishedSizes>& finished() const { return finished_; }
   Result<void> mark_finished(const FinishedSizes& sizes);
 
  private:
   RunFile(std::filesystem::path path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
-  Result<void> lock() const;
+  Result<void> lock(int how) const;
   Result<void> append(std::string_view text) const;
   Result<void> read();
   Result<void> compare(const RunFacts& facts) const;

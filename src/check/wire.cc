@@ -116,6 +116,7 @@ void fields(Io& io, T& m) {
 template <class Io, Is<RunOptions> T>
 void fields(Io& io, T& m) {
   io(m.dump_name), io(m.data_directory), io(m.seed), io(m.arithmetic), io(m.thresholds);
+  io(m.strict);
 }
 
 template <class Io, Is<CallRequest> T>
@@ -128,16 +129,22 @@ void fields(Io& io, T& m) {
   io(m.reason), io(m.text);
 }
 
+template <class Io, Is<StrictFinding> T>
+void fields(Io& io, T& m) {
+  io(m.status), io(m.reason), io(m.cause);
+}
+
 template <class Io, Is<MeasuredLeaf> T>
 void fields(Io& io, T& m) {
   io(m.path), io(m.kind), io(m.bench_dtype), io(m.device_dtype), io(m.dtype), io(m.bench_shape);
   io(m.device_shape), io(m.metrics), io(m.bench_text), io(m.device_text), io(m.of_keyword);
-  io(m.dropout);
+  io(m.dropout), io(m.strict);
 }
 
 template <class Io, Is<MeasuredCall> T>
 void fields(Io& io, T& m) {
-  io(m.full_name), io(m.skip), io(m.forward), io(m.backward), io(m.backward_skip), io(m.note);
+  io(m.full_name), io(m.skip), io(m.forward), io(m.backward), io(m.backward_skip), io(m.note),
+      io(m.backward_note);
   io(m.float8_input);
 }
 

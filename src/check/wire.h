@@ -22,7 +22,7 @@
 
 namespace msprobe::check {
 
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -44,6 +44,7 @@ struct RunOptions {
   std::uint64_t seed = 1234;
   measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
   std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype
+  bool strict = false;                                      // find the strict status too
 };
 
 struct CallRequest {

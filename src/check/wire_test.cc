@@ -23,12 +23,14 @@ CallResponse sample_response() {
   leaf.metrics.count = 6;
   leaf.metrics.cosine = 0.5;
   leaf.dropout = {.bench_zeros = 3, .device_zeros = 4, .probability = 0.25};
+  leaf.strict = {StrictStatus::kError, "2 of 6 elements", "saturation"};
   CallResponse response;
   response.id = 7;
   response.call.full_name = "Functional.dropout.0";
   response.call.forward = {leaf, MeasuredLeaf{}};
   response.call.backward_skip = {SkipReason::kOutArgument, "out"};
   response.call.note = "note";
+  response.call.backward_note = "backward";
   return response;
 }
 
@@ -59,8 +61,13 @@ TEST(Wire, ResponseComesBackAsItWas) {
   EXPECT_EQ(leaf.device_shape, (Shape{2, 3}));
   EXPECT_EQ(leaf.metrics.cosine, 0.5);
   EXPECT_EQ(leaf.dropout->probability, 0.25);
+  EXPECT_EQ(leaf.strict->status, StrictStatus::kError);
+  EXPECT_EQ(leaf.strict->reason, "2 of 6 elements");
+  EXPECT_EQ(leaf.strict->cause, "saturation");
+  EXPECT_FALSE(back->call.forward[1].strict);
   EXPECT_EQ(back->call.backward_skip->text, "out");
   EXPECT_EQ(back->call.note, "note");
+  EXPECT_EQ(back->call.backward_note, "backward");
 }
 
 TEST(Wire, OtherMessagesComeBackAsTheyWere) {
@@ -72,10 +79,12 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
 
   RunOptions options;
   options.seed = 5;
+  options.strict = true;
   options.thresholds[1].rtol = 0.25;
   FrameReader runs;
   const auto run = decode_run_options(only_frame(runs, encode(options)));
   EXPECT_EQ(run->seed, 5U);
+  EXPECT_TRUE(run->strict);
   EXPECT_EQ(run->thresholds[1].rtol, 0.25);
 
   CallRequest asked;

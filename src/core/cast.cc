@@ -175,7 +175,7 @@ Result<Tensor> cast(const Tensor& tensor, DType dtype) {
     }
   }
   const std::span<const std::byte> bytes(memory.get(), count * size_bytes(to));
-  return Tensor{dtype, tensor.shape, std::move(memory), bytes};
+  return Tensor{dtype, tensor.shape, std::move(memory), bytes, tensor.recorded_strides};
 }
 
 }  // namespace msprobe

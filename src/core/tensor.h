@@ -30,6 +30,10 @@ struct Tensor {
   Shape shape;
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
+  // How far apart neighbours lay when it was recorded, in elements; empty: as in `bytes`, which are
+  // row-major in any case. Dense and without overlap. Kernels choose their way, and so the last
+  // digits, by it.
+  Shape recorded_strides = {};
 
   TensorView view() const { return {dtype, shape, bytes}; }
 };

@@ -59,8 +59,13 @@ Result<PickledTensor> read_description(const FileBytes& file, const ZipArchive& 
   return read_pickled_tensor(pickle->bytes, name, offset);
 }
 
-Result<MemberBytes> read_storage(const ZipArchive& archive, std::string_view folder,
-                                 const PickledTensor& tensor, std::string_view name) {
+struct Storage {
+  MemberBytes bytes;
+  std::uint64_t at = 0;  // where it begins in the file, for messages
+};
+
+Result<Storage> read_storage(const ZipArchive& archive, std::string_view folder,
+                             const PickledTensor& tensor, std::string_view name) {
   const std::string path = fmt::format("{}/data/{}", folder, tensor.storage_key);
   const std::optional<ZipMember> member = archive.find(path);
   if (!member) {
@@ -71,7 +76,9 @@ Result<MemberBytes> read_storage(const ZipArchive& archive, std::string_view fol
                                                 name, member->header_at, printable(path),
                                                 member->size, tensor.storage_bytes));
   }
-  return archive.read(*member, tensor.storage_bytes);
+  Result<MemberBytes> bytes = archive.read(*member, tensor.storage_bytes);
+  if (!bytes) return propagate(bytes);
+  return Storage{*std::move(bytes), member->header_at};
 }
 
 }  // namespace
@@ -91,14 +98,15 @@ Result<Tensor> read_pt(const FileBytes& file, std::string_view name) {
   if (!described) return propagate(described);
   const Result<bool> big_endian = is_big_endian(*archive, *folder, name);
   if (!big_endian) return propagate(big_endian);
-  Result<MemberBytes> storage = read_storage(*archive, *folder, *described, name);
+  Result<Storage> storage = read_storage(*archive, *folder, *described, name);
   if (!storage) return propagate(storage);
-  Result<Tensor> tensor =
-      to_tensor({described->dtype, std::move(described->shape), std::move(described->strides),
-                 described->offset, *big_endian, std::move(storage->owner), storage->bytes},
-                name);
-  if (tensor && described->conjugated) tensor = negated(*tensor, true, name);
-  if (tensor && described->negated) tensor = negated(*tensor, false, name);
+  const std::string place = fmt::format("{}: byte {}", name, storage->at);
+  Result<Tensor> tensor = to_tensor(
+      {described->dtype, std::move(described->shape), std::move(described->strides),
+       described->offset, *big_endian, std::move(storage->bytes.owner), storage->bytes.bytes},
+      place);
+  if (tensor && described->conjugated) tensor = negated(*tensor, true, place);
+  if (tensor && described->negated) tensor = negated(*tensor, false, place);
   return tensor;
 }
 

@@ -82,6 +82,20 @@ TEST(Pt, ReadsAnArchiveMadeByHand) {
   EXPECT_EQ(tensor->shape, (Shape{2, 3}));
 }
 
+TEST(Pt, KeepsTheOrderInMemoryOfDenseTensors) {
+  const auto strides_of = [](const std::vector<std::int64_t>& shape,
+                             const std::vector<std::int64_t>& strides) {
+    const auto tensor = read(archive(pickle(rebuild(6, 0, shape, strides)), std::string(24, 'x')));
+    return tensor ? tensor->recorded_strides : Shape{-1};
+  };
+  EXPECT_EQ(strides_of({2, 3}, {3, 1}), Shape{});
+  EXPECT_EQ(strides_of({2, 3}, {1, 2}), (Shape{1, 2}));
+  EXPECT_EQ(strides_of({1, 2, 3}, {1, 1, 2}), (Shape{1, 1, 2}));
+  EXPECT_EQ(strides_of({1, 6}, {1, 1}), (Shape{1, 1}));
+  EXPECT_EQ(strides_of({2, 3}, {0, 1}), Shape{});  // overlaps
+  EXPECT_EQ(strides_of({3}, {2}), Shape{});        // has gaps
+}
+
 TEST(Pt, NeverCallsWhatAPickleNames) {
   const std::string argument = tuple({text("echo gone > /tmp/gone")});
   expect_hostile(global("posix", "system") + argument + "R", "pickle wants to call posix.system");

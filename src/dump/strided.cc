@@ -27,6 +27,21 @@ bool is_contiguous(const StridedArray& array) {
   return true;
 }
 
+// Whether the elements fill a piece of memory, each place once, in whatever order of the axes.
+bool is_dense(const StridedArray& array) {
+  std::vector<std::size_t> axes;
+  for (std::size_t i = 0; i < array.shape.size(); ++i) {
+    if (array.shape[i] != 1) axes.push_back(i);
+  }
+  std::ranges::sort(axes, {}, [&](std::size_t axis) { return array.strides[axis]; });
+  std::int64_t expected = 1;
+  for (const std::size_t axis : axes) {
+    if (array.strides[axis] != expected) return false;
+    expected *= array.shape[axis];
+  }
+  return true;
+}
+
 // The index of the last element reached; negative strides do not occur in files.
 Result<std::int64_t> last_index(const StridedArray& array) {
   std::int64_t last = array.offset;
@@ -129,6 +144,9 @@ Result<Tensor> to_tensor(const StridedArray& array, std::string_view name) {
   if (!total) return propagate(total);
   Tensor tensor{array.dtype, array.shape, nullptr, {}};
   if (*total == 0) return tensor;
+  if (array.strides != contiguous_strides(array.shape, false) && is_dense(array)) {
+    tensor.recorded_strides = array.strides;
+  }
   const std::size_t unit = unit_bytes(array.dtype);
   const bool swapped = array.big_endian && unit > 1;
   const bool contiguous = is_contiguous(array);
@@ -166,7 +184,11 @@ Result<Tensor> negated(const Tensor& tensor, bool imaginary_only, std::string_vi
   std::ranges::copy(tensor.bytes, out);
   // The sign is the highest bit of the last byte.
   for (std::size_t at = step - 1; at < tensor.bytes.size(); at += step) out[at] ^= std::byte{0x80};
-  return Tensor{tensor.dtype, tensor.shape, std::move(memory), {out, tensor.bytes.size()}};
+  return Tensor{tensor.dtype,
+                tensor.shape,
+                std::move(memory),
+                {out, tensor.bytes.size()},
+                tensor.recorded_strides};
 }
 
 }  // namespace msprobe::dump

@@ -66,6 +66,9 @@ PyValue item(const Bound& a) {
   return {std::complex<double>(pair.real(), pair.imag())};
 }
 
+// The elements of an ndarray are those of the tensor.
+PyValue numpy(const Bound& a) { return {a.tensor("self").detach()}; }
+
 constexpr std::string_view kConverted = "self, memory_format=None";
 constexpr ApiRow kRows[] = {
     {"Tensor.bfloat16", kConverted, &converted<at::kBFloat16>},
@@ -81,6 +84,7 @@ constexpr ApiRow kRows[] = {
     {"Tensor.int", kConverted, &converted<at::kInt>},
     {"Tensor.item", "self", &item},
     {"Tensor.long", kConverted, &converted<at::kLong>},
+    {"Tensor.numpy", "self, *, force=False", &numpy},
     {"Tensor.short", kConverted, &converted<at::kShort>},
     {"Tensor.size", "self, dim=None", &size},
     {"Tensor.stride", "self, dim=None", &stride},

@@ -218,6 +218,9 @@ PyValue lu(const Bound& a) {
   return infos ? tuple_of({factors, pivots, info}) : tuple_of({factors, pivots});
 }
 
+// An operator of TorchScript, which the dispatcher does not know.
+PyValue list_to_tensor(const Bound& a) { return {at::tensor(a.integers("self"), at::kInt)}; }
+
 constexpr std::string_view kUnique =
     "input, sorted=True, return_inverse=False, return_counts=False, dim=None";
 constexpr std::string_view kConsecutive =
@@ -226,6 +229,7 @@ constexpr std::string_view kStft =
     "input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', "
     "normalized=False, onesided=None, return_complex=None, align_to_window=None";
 constexpr ApiRow kRows[] = {
+    {"Aten._list_to_tensor", "self", &list_to_tensor},
     {"Tensor.lu", "self, pivot=True, get_infos=False", &lu},
     {"Tensor.nonzero", "input, *, as_tuple=False", &nonzero},
     {"Tensor.norm", "input, p='fro', dim=None, keepdim=False, dtype=None", &norm},

@@ -97,6 +97,15 @@ std::unique_ptr<Api> make_api(std::string_view type, std::string_view bare_name)
   return make_aten_api(alias == std::end(kAliases) ? bare_name : alias->aten, style->style);
 }
 
+std::unique_ptr<Api> make_device_api(std::string_view bare_name, at::Device device) {
+  OverloadSet set = find_overloads(fmt::format("npu::{}", bare_name), Style::kOperator);
+  const c10::DispatchKey key = at::TensorOptions(device).computeDispatchKey();
+  std::erase_if(set.overloads, [&](const Overload& overload) {
+    return !overload.op.hasKernelForDispatchKey(key);
+  });
+  return set.overloads.empty() ? nullptr : std::make_unique<Api>(std::move(set));
+}
+
 }  // namespace
 
 PyValue Api::operator()(const PyCall& call) const {
@@ -110,6 +119,15 @@ const Api* find_api(std::string_view type, std::string_view bare_name) {
   const std::string key = fmt::format("{}.{}", type, bare_name);
   auto found = known.find(key);
   if (found == known.end()) found = known.emplace(key, make_api(type, bare_name)).first;
+  return found->second.get();
+}
+
+const Api* find_device_api(std::string_view type, std::string_view bare_name, at::Device device) {
+  if (type != "NPU") return nullptr;
+  thread_local std::unordered_map<std::string, std::unique_ptr<Api>> known;
+  const std::string key = fmt::format("{} {}", c10::DeviceTypeName(device.type()), bare_name);
+  auto found = known.find(key);
+  if (found == known.end()) found = known.emplace(key, make_device_api(bare_name, device)).first;
   return found->second.get();
 }
 

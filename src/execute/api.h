@@ -32,6 +32,10 @@ class Api {
 // "linalg.norm"). Null where the linked PyTorch has no such API. Looked up once per name.
 const Api* find_api(std::string_view type, std::string_view bare_name);
 
+// The vendor's operator itself, where its back end is loaded and has a kernel for `device`: what a
+// row of an NPU operator holds is the benchmark's definition of it. Null otherwise.
+const Api* find_device_api(std::string_view type, std::string_view bare_name, at::Device device);
+
 // An ATen operator by its Python binding, for adapters that change arguments and hand on.
 PyValue call_aten(std::string_view name, const PyCall& call, Style style = Style::kFunction);
 

@@ -6,6 +6,7 @@
 
 #include "execute/api.h"
 #include "execute/caught.h"
+#include "execute/npu/table.h"
 #include "execute/precision.h"
 #include "execute/recorded_gradients.h"
 #include "execute/side.h"
@@ -18,6 +19,9 @@ using arguments::Arguments;
 constexpr std::string_view kOutText =
     "function with out=... arguments don't support automatic differentiation, skip backward.";
 
+constexpr std::string_view kRecordedDropout =
+    "keep_prob is below 1: the recorded outputs hold a dropout that cannot be drawn again";
+
 bool has_out(const dump::CallRecord& record) {
   return std::ranges::any_of(record.forward.input_kwargs,
                              [](const auto& item) { return item.first == "out"; });
@@ -28,8 +32,8 @@ std::unexpected<Skip> unknown(std::string_view full_name, const CallName& name) 
     return skip(SkipReason::kNoBench,
                 fmt::format("There is not bench function {}", name.bare_name));
   }
-  return skip(SkipReason::kUnknownApi, fmt::format("the linked PyTorch has no API {}",
-                                                   full_name.substr(0, full_name.rfind('.'))));
+  return skip(SkipReason::kUnknownApi,
+              fmt::format("the linked PyTorch has no API {}", api_of(full_name)));
 }
 
 // A device that computed from float8 hands out float32 where it means float16.
@@ -76,20 +80,21 @@ class Execution {
       : record_(record), name_(name), api_(api), options_(options) {}
 
   OrSkip<CallOutcome> run() {
-    // A record can ask for more memory than there is.
-    OrSkip<OrSkip<Arguments>> built = caught(SkipReason::kBenchFailed, [&] {
-      return arguments::build_arguments(record_, name_.bare_name, options_.arguments);
-    });
-    if (!built) return std::unexpected(built.error());
-    OrSkip<Arguments>& arguments = *built;
+    OrSkip<Arguments> arguments =
+        arguments::build_arguments(record_, name_.bare_name, options_.arguments);
     if (!arguments) return std::unexpected(arguments.error());
     outcome_.arguments = *std::move(arguments);
+    outcome_.note = npu::without_dropout(api_of(record_.full_name), outcome_.arguments.call);
+    if (!outcome_.note.empty() && options_.recorded) {
+      return skip(SkipReason::kNothingRecorded, std::string(kRecordedDropout));
+    }
     precision_ = precision_of(outcome_.arguments.call, record_, name_.bare_name);
     precision_.raise = precision_.raise && options_.raise;
     with_grad_ = wants_backward();
     if (const auto failed = forward()) return std::unexpected(*failed);
     if (with_grad_) {
-      if (auto failed = backward()) outcome_.backward_skip = *std::move(failed);
+      const auto failed = caught(SkipReason::kBenchFailed, [&] { return backward(); });
+      outcome_.backward_skip = failed ? *failed : std::optional(failed.error());
     }
     return std::move(outcome_);
   }
@@ -128,8 +133,9 @@ class Execution {
 
   OrSkip<PyValue> device_output() {
     device_ = device_side(outcome_.arguments.call, options_.device, with_grad_);
-    OrSkip<PyValue> output =
-        run_forward(api_, device_, run_options(true), SkipReason::kDeviceFailed);
+    const Api* own = find_device_api(name_.type, name_.bare_name, options_.device);
+    OrSkip<PyValue> output = run_forward(own == nullptr ? api_ : *own, device_, run_options(true),
+                                         SkipReason::kDeviceFailed);
     if (output && outcome_.arguments.float8_input) return narrowed(*output);
     return output;
   }
@@ -146,8 +152,8 @@ class Execution {
     OrSkip<PyList> arriving = arguments::build_gradients(record_, options_.arguments);
     if (!arriving) return arriving.error();
     outcome_.arriving = *std::move(arriving);
-    const auto bench =
-        run_backward(bench_, bench_output_, outcome_.arriving, SkipReason::kBenchFailed);
+    const auto bench = run_backward(bench_, bench_output_, outcome_.arriving,
+                                    SkipReason::kBenchFailed, options_.recorded);
     if (!bench) return bench.error();
     return options_.recorded ? pair_with_recorded(*bench) : pair_with_device(*bench);
   }
@@ -163,10 +169,18 @@ class Execution {
   std::optional<Skip> pair_with_recorded(const std::vector<at::Tensor>& bench) {
     OrSkip<PyList> stored = arguments::stored_values(record_.backward->output, options_.arguments);
     if (!stored) return stored.error();
-    OrSkip<RecordedGradients> device = match_gradients(bench_.inputs, bench, *stored);
+    const auto node = [&] {
+      return run_last_node(bench_output_, outcome_.arriving, SkipReason::kBenchFailed)
+          .value_or(std::vector<at::Tensor>());
+    };
+    OrSkip<RecordedGradients> device = match_gradients(bench_.inputs, bench, *stored, node);
     if (!device) return device.error();
-    outcome_.note = device->note;
-    outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), device->values);
+    outcome_.backward_note = device->note;
+    if (device->node.empty()) {
+      outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), device->values);
+    } else {
+      outcome_.backward = pair_leaves({as_values(device->node)}, {device->values});
+    }
     return std::nullopt;
   }
 
@@ -241,6 +255,10 @@ std::optional<CallName> split_name(std::string_view full_name) {
   return CallName{full_name.substr(0, first), bare};
 }
 
+std::string_view api_of(std::string_view full_name) {
+  return full_name.substr(0, full_name.rfind('.'));
+}
+
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options) {
   const auto name = split_name(record.full_name);
   if (!name || name->type == "Distributed" || name->type == "MindSpeed") {
@@ -249,7 +267,11 @@ OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOp
   }
   const Api* api = find_api(name->type, name->bare_name);
   if (api == nullptr) return unknown(record.full_name, *name);
-  return Execution(record, *name, *api, options).run();
+  // Operators are watched one by one; this is for what lies between, such as copies that ask for
+  // more memory than there is.
+  OrSkip<OrSkip<CallOutcome>> outcome = caught(
+      SkipReason::kBenchFailed, [&] { return Execution(record, *name, *api, options).run(); });
+  return outcome ? *std::move(outcome) : std::unexpected(outcome.error());
 }
 
 }  // namespace msprobe::execute

@@ -41,7 +41,8 @@ struct CallOutcome {
   std::vector<LeafPair> backward;
   arguments::PyList arriving;  // the gradients that were sent backward
   std::optional<Skip> backward_skip;
-  std::string note;
+  std::string note;           // for a person: what was changed before both sides ran
+  std::string backward_note;  // how recorded gradients were paired
 };
 
 // Type and bare name of "Type.name.index" or "Type.namespace.name.index"; empty for another form.
@@ -50,6 +51,8 @@ struct CallName {
   std::string_view bare_name;
 };
 std::optional<CallName> split_name(std::string_view full_name);
+// The name without its index: "Torch.linalg.norm".
+std::string_view api_of(std::string_view full_name);
 
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options);
 

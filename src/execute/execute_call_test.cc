@@ -196,10 +196,12 @@ std::vector<Input> watched(std::size_t count) {
   return inputs;
 }
 
+std::vector<at::Tensor> no_node() { return {}; }
+
 TEST(RecordedGradients, ArgumentOrderFirst) {
   const at::Tensor a = at::rand({2, 2});
   const at::Tensor b = at::rand({2, 2});
-  const auto found = match_gradients(watched(2), {a, b}, {{a}, {b}});
+  const auto found = match_gradients(watched(2), {a, b}, {{a}, {b}}, no_node);
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->note.empty());
   EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(a));
@@ -210,7 +212,7 @@ TEST(RecordedGradients, NodeOrderAndTransposes) {  // decision 18
   const at::Tensor weight = at::rand({4, 3});
   const at::Tensor bias = at::rand({4});
   const auto found =
-      match_gradients(watched(3), {input, weight, bias}, {{bias}, {input}, {weight.t()}});
+      match_gradients(watched(3), {input, weight, bias}, {{bias}, {input}, {weight.t()}}, no_node);
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(input));
   EXPECT_TRUE(found->values[1].as<at::Tensor>()->equal(weight));
@@ -218,11 +220,34 @@ TEST(RecordedGradients, NodeOrderAndTransposes) {  // decision 18
   EXPECT_THAT(found->note, HasSubstr("transposed"));
 }
 
+TEST(RecordedGradients, TheLastNodeWhereTheArgumentsDisagree) {
+  const at::Tensor bench = at::rand({2, 3});
+  const at::Tensor node = at::rand({2, 3}) + 3;
+  const auto found = match_gradients(watched(1), {bench}, {{node}, {dump::None{}}},
+                                     [&] { return std::vector{node, at::Tensor()}; });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->node.size(), 2U);
+  EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(node));
+  EXPECT_THAT(found->note, HasSubstr("last autograd node"));
+}
+
+TEST(RecordedGradients, OneStepBackIsThatOfTheNode) {
+  at::Tensor input = at::rand({2, 5});
+  const libtorch::Edge edge = libtorch::watch(input);
+  const at::Tensor target = at::tensor({1, 3}, at::kLong);
+  const at::Tensor loss = at::cross_entropy_loss(input, target);
+  const at::Tensor weight = at::ones({});
+  const auto whole = libtorch::gradients({loss}, {weight}, {edge}, /*keep_graph=*/true);
+  const auto last = libtorch::node_gradients({loss}, {weight});
+  EXPECT_TRUE(at::allclose(whole[0], (at::softmax(input, 1) - at::one_hot(target, 5)) / 2));
+  EXPECT_TRUE(at::allclose(last[0], -at::one_hot(target, 5).to(at::kFloat) / 2));
+}
+
 TEST(RecordedGradients, SkipsOnlyWhereNoShapeFits) {
-  const auto found = match_gradients(watched(1), {at::rand({2, 3})}, {{at::rand({5})}});
+  const auto found = match_gradients(watched(1), {at::rand({2, 3})}, {{at::rand({5})}}, no_node);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().reason, SkipReason::kNothingRecorded);
-  EXPECT_TRUE(match_gradients(watched(1), {at::rand({3})}, {{at::rand({3}) + 100}}));
+  EXPECT_TRUE(match_gradients(watched(1), {at::rand({3})}, {{at::rand({3}) + 100}}, no_node));
 }
 
 }  // namespace

@@ -243,7 +243,7 @@ c10::optional<Overload> overload_of(const c10::OperatorHandle& op, Style style) 
   return overload;
 }
 
-// The overload names of every operator in aten, by name. Made once.
+// The overload names of every operator, by name with its namespace. Made once.
 const std::vector<std::string>& overload_names(const std::string& name) {
   static const auto kIndex = [] {
     std::unordered_map<std::string, std::vector<std::string>> index;
@@ -270,7 +270,8 @@ bool takes_numbers_as_tensors(std::string_view name) {
 
 OverloadSet find_overloads(std::string_view name, Style style, std::string_view overload) {
   OverloadSet set{std::string(name), style, takes_numbers_as_tensors(name), {}};
-  const std::string qualified = fmt::format("aten::{}", name);
+  const bool is_qualified = name.find("::") != std::string_view::npos;
+  const std::string qualified = is_qualified ? std::string(name) : fmt::format("aten::{}", name);
   for (const std::string& overload_name : overload_names(qualified)) {
     if (!overload.empty() && overload_name != overload) continue;
     const auto op = c10::Dispatcher::singleton().findSchema({qualified, overload_name});

@@ -57,14 +57,14 @@ struct Overload {
 };
 
 struct OverloadSet {
-  std::string name;  // without "aten::"
+  std::string name;  // as asked for, without "aten::"
   Style style = Style::kFunction;
   bool numbers_as_tensors = false;  // a number may stand for a Tensor: add(x, 2)
   std::vector<Overload> overloads;
 };
 
-// Empty where the linked PyTorch has no such operator. `overload` (torch.ops.aten.add.Tensor)
-// leaves that one only.
+// Of aten, or as `name` says ("npu::npu_mish"). Empty where the linked PyTorch has no such
+// operator. `overload` (torch.ops.aten.add.Tensor) leaves that one only.
 OverloadSet find_overloads(std::string_view name, Style style, std::string_view overload = {});
 
 }  // namespace msprobe::execute

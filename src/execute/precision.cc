@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "execute/execute_call.h"
+#include "execute/npu/table.h"
 #include "execute/tree.h"
 #include "libtorch/dtypes.h"
 
@@ -129,7 +131,9 @@ Precision precision_of(const PyCall& call, const dump::CallRecord& record,
   precision.raise =
       !contains(kNeverRaised, bare_name) && !(bare_name == "view" && seen.dtype_argument);
   const bool only_float = seen.floats.empty() || seen.floats == std::set{at::kFloat};
-  precision.target = only_float && !contains(kFloatStays, bare_name) ? at::kDouble : at::kFloat;
+  const bool two_steps = npu::benches_in_float64(api_of(record.full_name));
+  precision.target =
+      two_steps || (only_float && !contains(kFloatStays, bare_name)) ? at::kDouble : at::kFloat;
   const auto output = recorded_float(record);
   precision.autocast = autocast_of(seen, output);
   precision.round_inputs = precision.autocast && output == precision.autocast &&

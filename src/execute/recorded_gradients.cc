@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <numeric>
 
 #include <fmt/format.h>
+
+#include "libtorch/dtypes.h"
 
 namespace msprobe::execute {
 namespace {
@@ -18,12 +20,15 @@ constexpr double kAgrees = 0.05;
 double distance(const at::Tensor& recorded, const at::Tensor& bench) {
   const at::NoGradGuard no_grad;
   const at::ScalarType type = bench.is_complex() ? at::kComplexDouble : at::kDouble;
-  const at::Tensor b = bench.detach().to(type);
-  const double error = (recorded.to(type) - b).norm().item().toDouble();
+  const at::Tensor b = libtorch::plain(bench).to(type);
+  const double error = (libtorch::plain(recorded).to(type) - b).norm().item().toDouble();
   const double size = b.norm().item().toDouble();
   const double relative = size > 0 ? error / size : error;
   return std::isfinite(relative) ? relative : std::numeric_limits<double>::max();
 }
+
+constexpr std::string_view kNodeNote =
+    "gradients of the last autograd node, which is what was recorded";
 
 struct Candidate {
   at::Tensor tensor;
@@ -46,31 +51,45 @@ Candidate candidate(const PyValue& value, const at::Tensor& bench) {
   return best;
 }
 
-// Every input that is differentiated for, beside the recorded gradient at the same place.
-std::optional<RecordedGradients> in_argument_order(const std::vector<std::size_t>& wanted,
-                                                   const std::vector<at::Tensor>& bench,
-                                                   const PyList& recorded, double& worst) {
-  RecordedGradients found{std::vector<PyValue>(bench.size()), {}};
-  worst = 0;
+// Gradients, and the worst of their distances: kNoFit where their number or a shape does not fit.
+struct Match {
+  RecordedGradients gradients;
+  double worst = kNoFit;
+};
+
+// Recorded gradients beside the benchmark's at the places `wanted`, one by one.
+Match in_order(const std::vector<std::size_t>& wanted, const std::vector<at::Tensor>& bench,
+               const PyList& recorded) {
+  if (recorded.size() != wanted.size()) return {};
+  Match match{{std::vector<PyValue>(bench.size()), {}, {}}, 0};
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const at::Tensor& gradient = bench[wanted[i]];
     const auto* tensor = recorded[i].as<at::Tensor>();
-    if ((tensor != nullptr) != gradient.defined()) return std::nullopt;
+    if ((tensor != nullptr) != gradient.defined()) return {};
     if (tensor == nullptr) continue;
-    if (tensor->sizes() != gradient.sizes()) return std::nullopt;
-    worst = std::max(worst, distance(*tensor, gradient));
-    found.values[wanted[i]] = recorded[i];
+    if (tensor->sizes() != gradient.sizes()) return {};
+    match.worst = std::max(match.worst, distance(*tensor, gradient));
+    match.gradients.values[wanted[i]] = recorded[i];
   }
-  return found;
+  return match;
+}
+
+// Beside the gradients of the last autograd node.
+Match in_node_order(const std::vector<at::Tensor>& node, const PyList& recorded) {
+  std::vector<std::size_t> places(node.size());
+  std::iota(places.begin(), places.end(), 0U);
+  if (node.empty()) return {};
+  Match match = in_order(places, node, recorded);
+  match.gradients.node = node;
+  match.gradients.note = std::string(kNodeNote);
+  return match;
 }
 
 // Each gradient of the benchmark takes the nearest recorded one that is still free.
-std::optional<RecordedGradients> in_nearest_order(const std::vector<std::size_t>& wanted,
-                                                  const std::vector<at::Tensor>& bench,
-                                                  const PyList& recorded, double& worst) {
-  RecordedGradients found{std::vector<PyValue>(bench.size()), {}};
+Match in_nearest_order(const std::vector<std::size_t>& wanted, const std::vector<at::Tensor>& bench,
+                       const PyList& recorded) {
+  Match match{{std::vector<PyValue>(bench.size()), {}, {}}, 0};
   std::vector<bool> taken(recorded.size());
-  worst = 0;
   for (const std::size_t input : wanted) {
     if (!bench[input].defined()) continue;
     Candidate best;
@@ -83,43 +102,44 @@ std::optional<RecordedGradients> in_nearest_order(const std::vector<std::size_t>
         from = j;
       }
     }
-    if (!best.tensor.defined()) return std::nullopt;
+    if (!best.tensor.defined()) return {};
     taken[from] = true;
-    worst = std::max(worst, best.distance);
-    found.values[input] = {best.tensor};
-    found.note +=
-        fmt::format("{}gradient of input {} from place {}{}", found.note.empty() ? "" : ", ", input,
-                    from, best.transposed ? " transposed" : "");
+    match.worst = std::max(match.worst, best.distance);
+    match.gradients.values[input] = {best.tensor};
+    std::string& note = match.gradients.note;
+    note += fmt::format("{}gradient of input {} from place {}{}", note.empty() ? "" : ", ", input,
+                        from, best.transposed ? " transposed" : "");
   }
-  return found;
+  return match;
+}
+
+// The inputs that are differentiated for. Dumps of keyword tensors list them behind the positional
+// ones.
+std::vector<std::size_t> wanted_places(const std::vector<Input>& inputs, std::size_t recorded) {
+  std::vector<std::size_t> wanted;
+  const auto append = [&](bool of_keyword) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].edge.is_valid() && inputs[i].of_keyword == of_keyword) wanted.push_back(i);
+    }
+  };
+  append(false);
+  if (recorded > wanted.size()) append(true);
+  return wanted;
 }
 
 }  // namespace
 
 OrSkip<RecordedGradients> match_gradients(const std::vector<Input>& inputs,
                                           const std::vector<at::Tensor>& bench,
-                                          const PyList& recorded) {
-  std::vector<std::size_t> wanted;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].edge.is_valid() && !inputs[i].of_keyword) wanted.push_back(i);
-  }
-  // Dumps of keyword tensors list them behind the positional ones.
-  if (recorded.size() > wanted.size()) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].edge.is_valid() && inputs[i].of_keyword) wanted.push_back(i);
-    }
-  }
-  double plain_worst = kNoFit;
-  std::optional<RecordedGradients> plain;
-  if (recorded.size() == wanted.size()) {
-    plain = in_argument_order(wanted, bench, recorded, plain_worst);
-  }
-  if (plain && plain_worst <= kAgrees) return *std::move(plain);
-  double nearest_worst = kNoFit;
-  std::optional<RecordedGradients> nearest =
-      in_nearest_order(wanted, bench, recorded, nearest_worst);
-  if (plain && (!nearest || plain_worst <= nearest_worst)) return *std::move(plain);
-  if (nearest) return *std::move(nearest);
+                                          const PyList& recorded, const NodeGradients& node) {
+  const std::vector<std::size_t> wanted = wanted_places(inputs, recorded.size());
+  Match best = in_order(wanted, bench, recorded);
+  const auto challenge = [&](Match other) {
+    if (other.worst < best.worst) best = std::move(other);
+  };
+  if (best.worst > kAgrees) challenge(in_nearest_order(wanted, bench, recorded));
+  if (best.worst > kAgrees) challenge(in_node_order(node(), recorded));
+  if (best.worst < kNoFit) return std::move(best.gradients);
   return skip(SkipReason::kNothingRecorded,
               "the recorded gradients fit the inputs in no order of their shapes");
 }

@@ -36,11 +36,15 @@ Side side_of(const PyCall& call, bool with_grad, const Change& change) {
   return side;
 }
 
-at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision) {
+at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision,
+                       const TensorChange& change) {
   at::Tensor copy = tensor.detach();
   const at::ScalarType type = copy.scalar_type();
   if (precision.round_inputs && type == at::kFloat) copy = copy.to(*precision.autocast);
-  return copy.to(precision.raised(type), /*non_blocking=*/false, /*copy=*/true);
+  const at::ScalarType recorded = copy.scalar_type();
+  copy = copy.to(precision.raised(type), /*non_blocking=*/false, /*copy=*/true);
+  const bool floats = at::isFloatingType(recorded) || at::isComplexType(recorded);
+  return change && floats ? change(copy, recorded) : copy;
 }
 
 void seed_generator(at::Device device, std::uint64_t seed) {
@@ -68,11 +72,34 @@ at::Tensor as_weight(const at::Tensor& gradient, const at::Tensor& output) {
   return gradient.detach().to(output.options().dtype(output.scalar_type()));
 }
 
+// The outputs that are differentiated, and the gradients that arrive there.
+struct Roots {
+  std::vector<at::Tensor> outputs, weights;
+};
+
+// Throws BindError where there is none.
+Roots roots_of(const PyValue& output, const PyList& arriving) {
+  const std::vector<at::Tensor> leaves = leaves_for(output, arriving.size());
+  Roots roots;
+  for (std::size_t i = 0; i < std::min(leaves.size(), arriving.size()); ++i) {
+    const auto* gradient = arriving[i].as<at::Tensor>();
+    if (gradient == nullptr || !leaves[i].defined() || !leaves[i].requires_grad()) continue;
+    roots.outputs.push_back(leaves[i]);
+    roots.weights.push_back(as_weight(*gradient, leaves[i]));
+  }
+  if (roots.outputs.empty()) {
+    throw BindError("no output with a recorded gradient can be differentiated");
+  }
+  return roots;
+}
+
 }  // namespace
 
-Side bench_side(const PyCall& call, const Precision& precision, bool with_grad) {
+Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
+                const TensorChange& change) {
   return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
-    if (const auto* tensor = leaf.as<at::Tensor>()) return {raised_copy(*tensor, precision)};
+    if (const auto* tensor = leaf.as<at::Tensor>())
+      return {raised_copy(*tensor, precision, change)};
     if (const auto* dtype = leaf.as<at::ScalarType>()) return {precision.raised(*dtype)};
     return leaf;
   });
@@ -98,31 +125,31 @@ OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& 
 }
 
 OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
-                                             const PyList& arriving, SkipReason reason) {
+                                             const PyList& arriving, SkipReason reason,
+                                             bool keep_graph) {
   return caught(reason, [&] {
-    const std::vector<at::Tensor> leaves = leaves_for(output, arriving.size());
-    std::vector<at::Tensor> outputs;
-    std::vector<at::Tensor> weights;
-    for (std::size_t i = 0; i < std::min(leaves.size(), arriving.size()); ++i) {
-      const auto* gradient = arriving[i].as<at::Tensor>();
-      if (gradient == nullptr || !leaves[i].defined() || !leaves[i].requires_grad()) continue;
-      outputs.push_back(leaves[i]);
-      weights.push_back(as_weight(*gradient, leaves[i]));
-    }
-    if (outputs.empty())
-      throw BindError("no output with a recorded gradient can be differentiated");
+    const Roots roots = roots_of(output, arriving);
     std::vector<libtorch::Edge> edges;
     for (const Input& input : side.inputs) {
       if (input.edge.is_valid()) edges.push_back(input.edge);
     }
     std::vector<at::Tensor> found;
-    if (!edges.empty()) found = libtorch::gradients(outputs, weights, edges);
+    if (!edges.empty())
+      found = libtorch::gradients(roots.outputs, roots.weights, edges, keep_graph);
     std::vector<at::Tensor> gradients;
     std::size_t next = 0;
     for (const Input& input : side.inputs) {
       gradients.push_back(input.edge.is_valid() ? found[next++] : at::Tensor());
     }
     return gradients;
+  });
+}
+
+OrSkip<std::vector<at::Tensor>> run_last_node(const PyValue& output, const PyList& arriving,
+                                              SkipReason reason) {
+  return caught(reason, [&] {
+    const Roots roots = roots_of(output, arriving);
+    return libtorch::node_gradients(roots.outputs, roots.weights);
   });
 }
 

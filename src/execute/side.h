@@ -1,6 +1,7 @@
 // One side of a call: its own copy of the arguments, run forward and backward.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,8 +22,12 @@ struct Side {
   std::vector<Input> inputs;  // every tensor: positional ones depth first, then keyword ones
 };
 
-// Copies in raised precision, rounded first where autocast would round.
-Side bench_side(const PyCall& call, const Precision& precision, bool with_grad);
+// What becomes of a floating tensor in raised precision; `recorded`: the dtype it was rounded to.
+using TensorChange = std::function<at::Tensor(const at::Tensor& raised, at::ScalarType recorded)>;
+
+// Copies in raised precision, rounded first where autocast would round, changed where asked for.
+Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
+                const TensorChange& change = {});
 // As recorded, on `device`. On the CPU the tensors are those of `call` itself, not copies.
 Side device_side(const PyCall& call, at::Device device, bool with_grad);
 
@@ -38,8 +43,13 @@ OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& 
                             SkipReason reason);
 
 // One gradient per input; undefined where it has none. `arriving`: the gradients at the outputs,
-// None where an output has none.
+// None where an output has none. `keep_graph`: run_last_node may follow.
 OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
-                                             const PyList& arriving, SkipReason reason);
+                                             const PyList& arriving, SkipReason reason,
+                                             bool keep_graph = false);
+
+// What the autograd node of the first differentiable output computes by itself, in its own order.
+OrSkip<std::vector<at::Tensor>> run_last_node(const PyValue& output, const PyList& arriving,
+                                              SkipReason reason);
 
 }  // namespace msprobe::execute

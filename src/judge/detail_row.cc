@@ -27,4 +27,9 @@ std::optional<Verdict> parse_verdict(std::string_view text) {
   return found->first;
 }
 
+Verdict worse(Verdict one, Verdict other) {
+  if (one == Verdict::kSkip || other == Verdict::kSkip) return std::min(one, other);
+  return std::max(one, other);
+}
+
 }  // namespace msprobe::judge

@@ -57,7 +57,11 @@ struct DetailRow {
   Cell ulp_error_proportion;
   Verdict status = Verdict::kSkip;
   std::string message;
-  std::string rerun_command;  // profile documented only
+  // Profile documented only.
+  std::optional<Verdict> strict_status;
+  std::string strict_reason;
+  std::string likely_cause;
+  std::string rerun_command;
 };
 
 // One line of the result CSV. An empty verdict is a blank cell: there was nothing to judge.
@@ -66,6 +70,10 @@ struct ResultRow {
   std::optional<Verdict> forward;
   std::optional<Verdict> backward;
   std::string message;
+  std::optional<Verdict> strict = {};  // the worst of its details; shown only there
 };
+
+// Error before warning before pass before SKIP.
+Verdict worse(Verdict one, Verdict other);
 
 }  // namespace msprobe::judge

@@ -14,9 +14,15 @@ using Edge = torch::autograd::Edge;
 Edge watch(at::Tensor& tensor);
 
 // The gradients of `outputs`, weighted by `weights`, with respect to each edge; undefined where an
-// edge has no part in them. Throws what the operators throw.
+// edge has no part in them. `keep_graph`: node_gradients may follow. Throws what the operators
+// throw.
 std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs,
                                   const std::vector<at::Tensor>& weights,
-                                  const std::vector<Edge>& edges);
+                                  const std::vector<Edge>& edges, bool keep_graph = false);
+
+// One step back only: what the last autograd node hands to the nodes before it, in its own order.
+// Collectors that hook the node of an output record this, whatever the API's arguments were.
+std::vector<at::Tensor> node_gradients(const std::vector<at::Tensor>& outputs,
+                                       const std::vector<at::Tensor>& weights);
 
 }  // namespace msprobe::libtorch

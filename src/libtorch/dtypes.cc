@@ -63,7 +63,8 @@ at::Tensor copy_of(const Tensor& tensor) {
   if (!tensor.bytes.empty()) {
     std::memcpy(copy.data_ptr(), tensor.bytes.data(), tensor.bytes.size());
   }
-  return copy;
+  if (tensor.recorded_strides.empty()) return copy;
+  return at::empty_strided(tensor.shape, tensor.recorded_strides, copy.options()).copy_(copy);
 }
 
 at::Tensor plain(const at::Tensor& tensor) {

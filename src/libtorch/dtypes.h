@@ -16,7 +16,8 @@ std::optional<DType> dtype_of(at::ScalarType type);
 // "torch.float16", also for types that only LibTorch knows ("torch.qint8").
 std::string text(at::ScalarType type);
 
-// A copy in LibTorch's own memory. REQUIRES: scalar_type(tensor.dtype).
+// A copy in LibTorch's own memory, laid out as it was recorded. REQUIRES:
+// scalar_type(tensor.dtype).
 at::Tensor copy_of(const Tensor& tensor);
 
 // The elements alone: detached, dense, on the CPU, in row-major order. Throws what LibTorch throws.

@@ -42,9 +42,11 @@ class AbsMax {
       even_ = hn::Max(even_, hn::And(hn::LoadU(Tag(), integers + i), magnitude));
       odd_ = hn::Max(odd_, hn::And(hn::LoadU(Tag(), integers + i + lanes), magnitude));
     }
+    // As bytes: an element may lie at any address.
+    const auto* bytes = reinterpret_cast<const unsigned char*>(elements);
     for (; i < count; ++i) {
       Integer bits;
-      std::memcpy(&bits, elements + i, sizeof(bits));
+      std::memcpy(&bits, bytes + i * sizeof(bits), sizeof(bits));
       rest_ = std::max(rest_, static_cast<Integer>(bits & kMagnitude));
     }
   }

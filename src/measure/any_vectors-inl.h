@@ -33,6 +33,54 @@ class AnyVectors {
         rtol_(set(pair.thresholds.rtol)),
         ulp_count_(set(pair.thresholds.ulp_count)) {}
 
+  // REQUIRES: `count` is a multiple of the lanes.
+  template <class Device, class Bench>
+  HWY_NOINLINE void add(const Device* device, const Bench* bench, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += hn::Lanes(Doubles())) {
+      add(load(device + i), load(bench + i));
+    }
+  }
+
+  double max_relative_error() const { return maximum(relative_max_); }
+  double max_abs_error() const { return error_nan_ ? kNaN : maximum(error_max_); }
+  double max_ulp_error() const { return std::isnan(total(ulp_sum_)) ? kNaN : maximum(ulp_max_); }
+  CosineSums products() const {
+    return {.dot = total(dot_),
+            .device_squares = total(device_squares_),
+            .bench_squares = total(bench_squares_)};
+  }
+
+  // What was found in the elements added.
+  Tally tally() const {
+    Tally tally;
+    tally.count = count_;
+    tally.max_abs_error = max_abs_error();
+    tally.max_relative_error = max_relative_error();
+    tally.products = products();
+    tally.error_squares = total(error_squares_);
+    tally.relative_errors_sum = total(relative_sum_);
+    if (Traits::kUlp) {
+      tally.ulp_errors = ulp_and_relative_errors_.first();
+      tally.ulp_errors_sum = total(ulp_sum_);
+      tally.max_ulp_error = max_ulp_error();
+    }
+    const auto above = static_cast<std::int64_t>(signs_.first());
+    tally.balance = above - static_cast<std::int64_t>(signs_.second());
+    tally.different = count_ - equal_and_within_100_.first();
+    tally.within_100 = equal_and_within_100_.second();
+    tally.within_1000 = within_.first();
+    tally.within_10000 = within_.second();
+    tally.relative_errors = ulp_and_relative_errors_.second();
+    tally.small = small_and_normal_.first();
+    tally.normal = small_and_normal_.second();
+    tally.small_errors = small_errors_.first();
+    tally.absolute_small_errors = small_errors_.second();
+    tally.not_finite = count_ - tally.small - tally.normal;
+    tally.not_finite_errors = not_finite_errors_;
+    return tally;
+  }
+
+ private:
   HWY_INLINE void add(Vector device, Vector bench) {
     const Vector magnitude = hn::Abs(bench);
     const Vector error = hn::Abs(hn::Sub(device, bench));
@@ -65,41 +113,6 @@ class AnyVectors {
     add_by_size(finite, magnitude, error, relative, units);
   }
 
-  double max_relative_error() const { return maximum(relative_max_); }
-
-  // What was found in the elements added.
-  Tally tally() const {
-    Tally tally;
-    tally.count = count_;
-    tally.max_abs_error = error_nan_ ? kNaN : maximum(error_max_);
-    tally.max_relative_error = max_relative_error();
-    tally.products = {.dot = total(dot_),
-                      .device_squares = total(device_squares_),
-                      .bench_squares = total(bench_squares_)};
-    tally.error_squares = total(error_squares_);
-    tally.relative_errors_sum = total(relative_sum_);
-    if (Traits::kUlp) {
-      tally.ulp_errors = ulp_and_relative_errors_.first();
-      tally.ulp_errors_sum = total(ulp_sum_);
-      tally.max_ulp_error = std::isnan(tally.ulp_errors_sum) ? kNaN : maximum(ulp_max_);
-    }
-    const auto above = static_cast<std::int64_t>(signs_.first());
-    tally.balance = above - static_cast<std::int64_t>(signs_.second());
-    tally.different = count_ - equal_and_within_100_.first();
-    tally.within_100 = equal_and_within_100_.second();
-    tally.within_1000 = within_.first();
-    tally.within_10000 = within_.second();
-    tally.relative_errors = ulp_and_relative_errors_.second();
-    tally.small = small_and_normal_.first();
-    tally.normal = small_and_normal_.second();
-    tally.small_errors = small_errors_.first();
-    tally.absolute_small_errors = small_errors_.second();
-    tally.not_finite = count_ - tally.small - tally.normal;
-    tally.not_finite_errors = not_finite_errors_;
-    return tally;
-  }
-
- private:
   HWY_INLINE void add_by_size(Mask finite, Vector magnitude, Vector error, Vector relative,
                               Vector units) {
     const Mask small = hn::And(finite, hn::Le(magnitude, small_value_));

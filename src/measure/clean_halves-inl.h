@@ -12,31 +12,12 @@
 #include <cmath>
 
 #include "measure/clean_vectors-inl.h"
+#include "measure/halves-inl.h"
 #include "measure/pair.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace msprobe::measure::HWY_NAMESPACE {
-
-// A sum in float over few elements, and in double over what has been flushed.
-class FloatSum {
- public:
-  FloatSum() : part_(hn::Zero(Floats())), sum_(hn::Zero(Doubles())) {}
-
-  HWY_INLINE void add(hn::Vec<Floats> terms) { part_ = hn::Add(part_, terms); }
-  HWY_INLINE void add(hn::Vec<Floats> a, hn::Vec<Floats> b) { part_ = hn::MulAdd(a, b, part_); }
-  HWY_INLINE void flush() {
-    const Vector lower = hn::PromoteTo(Doubles(), hn::LowerHalf(part_));
-    const Vector upper = hn::PromoteTo(Doubles(), hn::UpperHalf(Singles(), part_));
-    sum_ = hn::Add(sum_, hn::Add(lower, upper));
-    part_ = hn::Zero(Floats());
-  }
-  double total() const { return HWY_NAMESPACE::total(sum_); }
-
- private:
-  hn::Vec<Floats> part_;
-  Vector sum_;
-};
 
 // As CleanVectors, in vectors of floats, twice as many lanes. D is within a factor of 2 of B there,
 // so D - B is exact in float, and with it E, U and their maxima. R is a float within a relative
@@ -45,17 +26,15 @@ class FloatSum {
 template <class Traits>
 class CleanHalves {
  public:
-  // Sums are kept in float over at most so many elements. With 4 lanes or more that is 32 additions
-  // in a row, a relative error below 2^-19; R's own and the rest included, below 2^-18.
-  static constexpr std::size_t kFloatSum = 128;
+  static constexpr std::size_t kFloatSum = HWY_NAMESPACE::kFloatSum;
 
   explicit CleanHalves(const Pair& pair)
-      : lowest_(set_bits(rounded_down(lowest(pair)))),
-        highest_(set_bits(static_cast<float>(std::min(pair.format.device.overflow, 0x1p60)))),
-        largest_(set_bits(std::numeric_limits<float>::denorm_min())),
-        clean_error_(set_float(rounded_down(clean_error<Traits>(pair) * (1 - 0x1p-20)))),
-        eps_(set_float(static_cast<float>(pair.format.eps))),
-        rounding_(set_float(static_cast<float>(std::ldexp(pair.format.device.rounding, -29)))),
+      : lowest_(bits(set_float(lowest(pair)))),
+        highest_(bits(set_float(std::min(pair.format.device.overflow, 0x1p60)))),
+        largest_(bits(set_float(std::numeric_limits<float>::denorm_min()))),
+        clean_error_(set_float(clean_error<Traits>(pair) * (1 - 0x1p-20))),
+        eps_(set_float(pair.format.eps)),
+        rounding_(half_rounding(pair)),
         ulp_scale_(hn::Set(Words(), (254 + pair.format.ulp_mantissa_bits) << 23)) {}
 
   static std::size_t lanes() { return hn::Lanes(Floats()); }
@@ -76,8 +55,8 @@ class CleanHalves {
 
   // The largest R that was found elsewhere. Vectors below it need not be looked at in double.
   void raise_largest(double relative) {
-    largest_ = set_bits(
-        std::max(rounded_down(relative * (1 - 0x1p-21)), std::numeric_limits<float>::denorm_min()));
+    constexpr double kLeast = std::numeric_limits<float>::denorm_min();
+    largest_ = bits(set_float(std::max(relative * (1 - kRelativeDoubt), kLeast)));
   }
 
   // What was found in the `count` elements added. The largest R is among the vectors refused.
@@ -98,43 +77,15 @@ class CleanHalves {
     const std::uint64_t level = signs_.second();
     const std::uint64_t above = count - level - below;
     tally.balance = static_cast<std::int64_t>(above) - static_cast<std::int64_t>(below);
-    tally.different = count - (Traits::kRounds ? equal_.first() : level);
+    const auto equal = static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(Words(), equal_)));
+    tally.different = count - (Traits::kRounds ? equal : level);
     return tally;
   }
 
  private:
-  using Words = hn::RebindToSigned<Floats>;
-  using Float = hn::Vec<Floats>;
-  using Word = hn::Vec<Words>;
-
   static double lowest(const Pair& pair) {
     return std::max({pair.thresholds.small_value, pair.format.device.smallest_normal, 0x1p-30});
   }
-  static float rounded_down(double value) {
-    const auto nearest = static_cast<float>(std::min(value, 0x1p100));
-    return nearest > value ? std::nextafter(nearest, 0.0F) : nearest;
-  }
-
-  static HWY_INLINE Float set_float(float value) { return hn::Set(Floats(), value); }
-  static HWY_INLINE Word set_bits(float value) {
-    return hn::Set(Words(), std::bit_cast<std::int32_t>(value));
-  }
-  static HWY_INLINE Word bits(Float vector) { return hn::BitCast(Words(), vector); }
-  static HWY_INLINE Float from_bits(Word vector) { return hn::BitCast(Floats(), vector); }
-  static double maximum_of(Float maxima) { return hn::GetLane(hn::MaxOfLanes(Floats(), maxima)); }
-
-  // The bits that R shares with its neighbours within a relative 2^-13 to 2^-12.
-  static constexpr std::int32_t kNeighbours = ~0x7ff;
-
-  // Whether R may be on either side of `limit`: all that come within 2^-21 of it are neighbours.
-  template <double limit>
-  static HWY_INLINE hn::Mask<Words> in_doubt(Word neighbours) {
-    constexpr auto kLow = std::bit_cast<std::int32_t>(static_cast<float>(limit * (1 - 0x1p-21)));
-    constexpr auto kHigh = std::bit_cast<std::int32_t>(static_cast<float>(limit * (1 + 0x1p-21)));
-    static_assert((kLow & kNeighbours) == (kHigh & kNeighbours));
-    return hn::Eq(neighbours, hn::Set(Words(), kLow & kNeighbours));
-  }
-
   HWY_INLINE bool add(Float device, Float bench) {
     const Float magnitude = hn::Abs(bench);
     const Float difference = hn::Sub(device, bench);
@@ -144,18 +95,18 @@ class CleanHalves {
         hn::And(hn::Gt(bits(magnitude), lowest_), hn::Gt(highest_, bits(magnitude)));
     const auto close = hn::And(hn::Gt(bits(hn::Mul(magnitude, clean_error_)), bits(error)),
                                hn::Gt(largest_, bits(relative)));
-    const Word neighbours = hn::And(bits(relative), hn::Set(Words(), kNeighbours));
+    const Word neighbours = neighbours_of(relative);
     const auto doubt = hn::Or(in_doubt<0.001>(neighbours), in_doubt<0.0001>(neighbours));
     if (HWY_UNLIKELY(!hn::AllTrue(Words(), hn::AndNot(doubt, hn::And(in_range, close)))))
       return false;
-    const Float power = hn::And(magnitude, from_bits(hn::Set(Words(), 0x7f80'0000)));
-    const Float units = hn::Mul(error, from_bits(hn::Sub(ulp_scale_, bits(power))));
+    const Float power = power_of_two_below(magnitude);
+    const Float units = ulp_error(error, power, ulp_scale_);
     relative_sum_.add(relative);
     ulp_sum_.add(units);
     error_max_ = hn::Max(error_max_, error);
     ulp_max_ = hn::Max(ulp_max_, units);
-    within_.add(Floats(), hn::Lt(relative, set_float(0.001F)),
-                hn::Lt(relative, set_float(0.0001F)));
+    within_.add(Floats(), hn::Lt(relative, hn::Set(Floats(), 0.001F)),
+                hn::Lt(relative, hn::Set(Floats(), 0.0001F)));
     bench_squares_.add(bench, bench);
     cross_.add(difference, bench);
     error_squares_.add(error, error);
@@ -169,8 +120,7 @@ class CleanHalves {
       const Float shift = hn::Mul(power, rounding_);
       const Word off = bits(hn::Sub(device, hn::Sub(hn::Add(bench, shift), shift)));
       signs_.add(Words(), hn::Gt(zero, off), hn::Eq(off, zero));
-      const auto equal = hn::Eq(bits(device), bits(bench));
-      equal_.add(Words(), equal, equal);
+      equal_ = hn::Sub(equal_, hn::VecFromMask(Words(), hn::Eq(bits(device), bits(bench))));
     } else {
       const Word off = bits(difference);
       signs_.add(Words(), hn::Gt(zero, off), hn::Eq(off, zero));
@@ -192,9 +142,9 @@ class CleanHalves {
   FloatSum ulp_sum_;
   Float error_max_ = hn::Zero(Floats());
   Float ulp_max_ = hn::Zero(Floats());
-  TwoCounters<Floats> within_;  // R below 0.001 and 0.0001
-  TwoCounters<Floats> signs_;   // D below B', D equal to B'
-  TwoCounters<Floats> equal_;   // D equal to B, where B is rounded
+  TwoCounters<Floats> within_;      // R below 0.001 and 0.0001
+  TwoCounters<Floats> signs_;       // D below B', D equal to B'
+  Word equal_ = hn::Zero(Words());  // D equal to B, where B is rounded
 };
 
 }  // namespace msprobe::measure::HWY_NAMESPACE

@@ -1,10 +1,12 @@
 // What the public tool said about recorded pairs, against measure() and measure_reference() in
 // reference arithmetic.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -182,7 +184,7 @@ std::vector<std::byte> read_npy(const fs::path& path, DType dtype) {
   const std::size_t header = 10 + static_cast<unsigned char>(text.at(8)) +
                              256 * static_cast<std::size_t>(static_cast<unsigned char>(text.at(9)));
   std::vector<std::byte> bytes(text.size() - header);
-  std::memcpy(bytes.data(), text.data() + header, bytes.size());
+  std::ranges::copy(std::as_bytes(std::span(text)).subspan(header), bytes.begin());
   if (dtype != DType::kBFloat16) return bytes;
   std::vector<std::byte> narrow(bytes.size() / 2);
   for (std::size_t i = 0; i < narrow.size() / 2; ++i) {

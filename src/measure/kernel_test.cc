@@ -133,6 +133,71 @@ TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsAreHardToTell) {
   }
 }
 
+constexpr DTypePair kHalves[] = {
+    {DType::kBFloat16, DType::kFloat32},
+    {DType::kFloat16, DType::kFloat32},
+    {DType::kBFloat16, DType::kBFloat16},
+    {DType::kFloat16, DType::kFloat16},
+};
+
+// Long enough that most groups are measured in floats, and some again in double.
+TEST_P(EveryTarget, AgreesOnHalvesOfEveryKind) {
+  for (const DTypePair dtypes : kHalves) {
+    const Thresholds no_floats{1e-3, 1e-5, 1e-6, 1e-3, 1.5, 0};
+    for (const Thresholds& limits : {documented_thresholds(dtypes.device), no_floats}) {
+      for (const Data data : {Data::kNoisy, Data::kEdges, Data::kRare, Data::kWild}) {
+        for (std::uint64_t seed = 0; seed < 9; ++seed) {
+          SCOPED_TRACE(describe(dtypes, data, seed));
+          const TestPair pair = make_pair_of(dtypes, data, 8192 + 24, seed);
+          const Options options{.thresholds = limits};
+          expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
+                           measure_reference(pair.device.view(), pair.bench.view(), options), true);
+        }
+      }
+    }
+  }
+}
+
+// Sizes and errors for which float has too little range or too few digits, among small values.
+TEST_P(EveryTarget, AgreesOnHalvesThatFloatCannotHold) {
+  struct Case {
+    const char* name;
+    double device_scale;
+    double bench_scale;
+    double device_offset;
+  };
+  constexpr Case kCases[] = {
+      {"device is zero", 0, 1, 0},
+      {"bench is zero", 1, 0, 0},
+      {"both are zero", 0, 0, 0},
+      {"one error everywhere", 1, 1, 1},
+      {"opposite", -1, 1, 0},
+      {"errors that float rounds", 1, 0x1p-21, 0},
+      {"squares vanish", 0x1p-90, 0x1p-90, 0},
+      {"squares of one side vanish", 1, 0x1p-90, 0},
+      {"subnormal", 0x1p-140, 0x1p-140, 0},
+      {"squares overflow", 0x1.02p70, 0x1p70, 0},
+      {"differences overflow", -0x1.fp125, 0x1.fp125, 0},
+      {"infinite", INFINITY, 1, 0},
+      {"bench overflows", 60000, 61000, 0},
+  };
+  for (const DTypePair dtypes : kHalves) {
+    for (const Case& which : kCases) {
+      SCOPED_TRACE(std::string(which.name) + describe(dtypes, Data::kNoisy, 0));
+      Generator generator(3);
+      TestPair pair{{dtypes.device, {}}, {dtypes.bench, {}}};
+      for (int i = 0; i < 5000; ++i) {
+        const double value = generator.bench(Data::kNoisy, dtypes);
+        pair.bench.append_value(value * which.bench_scale);
+        pair.device.append_value(value * which.device_scale + which.device_offset);
+      }
+      const Options options{.thresholds = documented_thresholds(dtypes.device)};
+      expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
+                       measure_reference(pair.device.view(), pair.bench.view(), options), true);
+    }
+  }
+}
+
 // R of these is below 0.001 by less than half a unit of float32, which rounds it up.
 TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsRoundUpToAThreshold) {
   struct Case {

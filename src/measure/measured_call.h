@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/skip.h"
+#include "core/strict.h"
 #include "core/tensor.h"
 #include "measure/metrics.h"
 
@@ -49,6 +50,7 @@ struct MeasuredLeaf {
   std::string device_text;
   bool of_keyword = false;  // the gradient of a keyword argument
   std::optional<DropoutFacts> dropout;
+  std::optional<StrictFinding> strict;  // where it was asked for
 };
 
 struct MeasuredCall {
@@ -57,7 +59,8 @@ struct MeasuredCall {
   std::vector<MeasuredLeaf> forward;
   std::vector<MeasuredLeaf> backward;  // empty: no backward pass recorded, or it was skipped
   std::optional<Skip> backward_skip;
-  std::string note;  // for a person: how recorded gradients were paired, for example
+  std::string note;           // for a person: what was changed before both sides ran
+  std::string backward_note;  // how recorded gradients were paired
   bool float8_input = false;
 };
 

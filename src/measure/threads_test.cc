@@ -8,11 +8,29 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include "measure/chunks.h"
 #include "measure/metrics.h"
 #include "measure/test_pairs.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MSPROBE_TEST_WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MSPROBE_TEST_WITH_ASAN 1
+#endif
+#endif
+
+#ifdef MSPROBE_TEST_WITH_ASAN
+// Of <sanitizer/allocator_interface.h>, which not every compiler brings along.
+extern "C" {
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
+                                              void (*on_free)(const volatile void*));
+std::size_t __sanitizer_get_allocated_size(const volatile void* block);
+}
+#else
+#include <malloc.h>
+#endif
 
 namespace {
 
@@ -20,8 +38,8 @@ namespace {
 std::atomic<std::size_t> live = 0;
 std::atomic<std::size_t> peak = 0;
 
-void note(void* block) {
-  const std::size_t now = live += ::malloc_usable_size(block);
+void note_new(std::size_t size_bytes) {
+  const std::size_t now = live += size_bytes;
   std::size_t highest = peak;
   while (now > highest && !peak.compare_exchange_weak(highest, now)) {
   }
@@ -29,10 +47,21 @@ void note(void* block) {
 
 }  // namespace
 
+#ifdef MSPROBE_TEST_WITH_ASAN
+
+// AddressSanitizer pairs each form of new with its delete, so its own are left in place.
+[[maybe_unused]] const int hooks = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void* block, std::size_t /*size*/) {
+      note_new(__sanitizer_get_allocated_size(block));
+    },
+    [](const volatile void* block) { live -= __sanitizer_get_allocated_size(block); });
+
+#else
+
 void* operator new(std::size_t size) {
   void* block = std::malloc(size);
   if (block == nullptr) throw std::bad_alloc();
-  note(block);
+  note_new(::malloc_usable_size(block));
   return block;
 }
 
@@ -42,6 +71,8 @@ void operator delete(void* block) noexcept {
 }
 
 void operator delete(void* block, std::size_t /*size*/) noexcept { operator delete(block); }
+
+#endif
 
 namespace msprobe::measure {
 namespace {

@@ -107,6 +107,8 @@ class TwoCounters {
     counts_ = hn::Sub(counts_, hn::OddEven(high, low));
   }
 
+  HWY_INLINE void add(const TwoCounters& other) { counts_ = hn::Add(counts_, other.counts_); }
+
   std::uint64_t first() const { return sum(0); }
   std::uint64_t second() const { return sum(1); }
 

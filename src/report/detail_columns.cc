@@ -31,6 +31,9 @@ constexpr Column<DetailRow> kDetailColumns[] = {
      &DetailRow::ulp_error_proportion},
     {"Status", "Status", &DetailRow::status},
     {"Message", "Message", &DetailRow::message},
+    {"Strict Status", "Strict Status", &DetailRow::strict_status, true},
+    {"Strict Reason", "Strict Reason", &DetailRow::strict_reason, true},
+    {"Likely Cause", "Likely Cause", &DetailRow::likely_cause, true},
     {"Rerun Command", "Rerun Command", &DetailRow::rerun_command, true},
 };
 

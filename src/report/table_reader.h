@@ -90,7 +90,7 @@ class TableReader {
 
   void note(std::string problem) {
     if (problem_.empty()) {
-      problem_ = fmt::format("{}: line {}: {}", csv_.shown(), csv_.line(), problem);
+      problem_ = fmt::format("line {}: {}", csv_.line(), problem);
     }
   }
 

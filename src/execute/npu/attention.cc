@@ -183,6 +183,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention(
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention_grad(
     const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& dy,
     const FusionAttention& options) {
+  // Inputs may still be watched; nobody differentiates a gradient again.
+  const at::NoGradGuard no_grad;
   const Problem problem = problem_of(query, key, value, options);
   const auto grads = split_parts(dy, problem.layout, problem.heads.query, problem.query_lengths);
   std::vector<at::Tensor> dq;

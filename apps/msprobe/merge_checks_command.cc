@@ -1,0 +1,53 @@
+// msprobe merge_checks: the shards of one check -> its CSV pair and its verdict.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "check/merge.h"
+#include "check_command.h"
+#include "command.h"
+#include "common_options.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "timestamp.h"
+
+namespace msprobe::app {
+namespace {
+
+struct MergeArguments {
+  std::vector<std::string> directories;
+  std::string out = "./";
+  VerdictOptions verdict;
+  bool json = false;
+};
+
+ExitStatus run(const MergeArguments& arguments) {
+  const Result<std::filesystem::path> out = prepare_output_directory(arguments.out);
+  if (!out) return refuse(out.error());
+  const Result<check::MergeOutcome> merged = check::merge_shards(
+      {{arguments.directories.begin(), arguments.directories.end()}, *out, &local_timestamp});
+  if (!merged) return refuse(merged.error());
+  log::info("merged {} shards", merged->shards);
+  check::CheckOutcome outcome;
+  outcome.coverage = merged->coverage;
+  outcome.paths = merged->paths;
+  return show_outcome(outcome, arguments.verdict, arguments.json);
+}
+
+}  // namespace
+
+Run declare_merge_checks(CLI::App& command) {
+  auto arguments = std::make_shared<MergeArguments>();
+  command
+      .add_option("directories", arguments->directories,
+                  "where the shards wrote their results: one directory each, or all in one")
+      ->required();
+  command.add_option("-o,--out_path", arguments->out, "directory for the two CSVs")
+      ->capture_default_str();
+  declare_fail_on(command, arguments->verdict, true);
+  command.add_flag("--json", arguments->json, "print the summary as JSON");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace msprobe::app

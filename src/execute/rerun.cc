@@ -1,0 +1,136 @@
+#include "execute/rerun.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
+
+#include "execute/caught.h"
+#include "execute/tree.h"
+
+namespace msprobe::execute {
+namespace {
+
+std::vector<Leaf> leaves_of(const PyValue& output, std::string_view bare_name) {
+  const auto* list = output.as<PyList>();
+  const bool first_only = bare_name == "npu_fusion_attention" && list != nullptr && !list->empty();
+  const PyValue& seen = first_only ? list->front() : output;
+  std::vector<Leaf> leaves;
+  for (LeafPair& pair : pair_leaves(seen, seen)) {
+    leaves.push_back({std::move(pair.path), std::move(pair.bench)});
+  }
+  return leaves;
+}
+
+// Whether numbers were drawn since the generator got its seed: a fresh engine stands at its start.
+bool has_drawn() {
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+  const std::lock_guard lock(generator.mutex());
+  const at::mt19937_data_pod state =
+      at::check_generator<at::CPUGeneratorImpl>(generator)->engine().data();
+  return state.left_ != 1 || state.next_ != 0;
+}
+
+PyList changed(const PyList& arriving, const TensorChange& change) {
+  if (!change) return arriving;
+  PyList list;
+  for (const PyValue& value : arriving) {
+    const auto* tensor = value.as<at::Tensor>();
+    const bool floats = tensor != nullptr && (tensor->is_floating_point() || tensor->is_complex());
+    if (!floats) {
+      list.push_back(value);
+      continue;
+    }
+    const at::ScalarType wide = tensor->is_complex() ? at::kComplexDouble : at::kDouble;
+    list.push_back({change(tensor->detach().to(wide, false, true), tensor->scalar_type())});
+  }
+  return list;
+}
+
+}  // namespace
+
+Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options)
+    : record_(record), options_(options), name_(*split_name(record.full_name)) {}
+
+OrSkip<PyCall> Rerun::built(bool adjust) const {
+  arguments::Options how = options_.arguments;
+  how.adjust = how.adjust && adjust;
+  const auto caught_call = caught(SkipReason::kBenchFailed, [&] {
+    return arguments::build_arguments(record_, name_.bare_name, how);
+  });
+  if (!caught_call) return std::unexpected(caught_call.error());
+  if (!*caught_call) return std::unexpected(caught_call->error());
+  return (*caught_call)->call;
+}
+
+OrSkip<const PyCall*> Rerun::arguments() {
+  if (!call_) call_ = built(true);
+  if (!*call_) return std::unexpected(call_->error());
+  return &**call_;
+}
+
+OrSkip<const PyList*> Rerun::arriving() {
+  if (!arriving_) {
+    arriving_ = record_.backward ? arguments::build_gradients(record_, options_.arguments)
+                                 : OrSkip<PyList>(PyList{});
+  }
+  if (!*arriving_) return std::unexpected(arriving_->error());
+  return &**arriving_;
+}
+
+const Precision& Rerun::precision() {
+  if (!precision_) {
+    const auto call = arguments();
+    precision_ = call ? precision_of(**call, record_, name_.bare_name) : Precision{};
+    precision_->raise = precision_->raise && options_.raise;
+  }
+  return *precision_;
+}
+
+at::ScalarType Rerun::recorded_type(const at::Tensor& tensor) {
+  const at::ScalarType type = tensor.scalar_type();
+  return precision().round_inputs && type == at::kFloat ? *precision().autocast : type;
+}
+
+Precision Rerun::precision_for(const Variation& variation) {
+  Precision how = precision();
+  how.raise = how.raise && variation.raise;
+  if (variation.target) how.target = *variation.target;
+  if (!variation.raise) how.round_inputs = false;
+  return how;
+}
+
+at::ScalarType Rerun::raised_type(at::ScalarType type, const Variation& variation) {
+  return precision_for(variation).raised(type);
+}
+
+OrSkip<Leaves> Rerun::run(const Variation& variation) {
+  const OrSkip<const PyCall*> given = arguments();
+  if (!given) return std::unexpected(given.error());
+  OrSkip<PyCall> edited = variation.adjust ? OrSkip<PyCall>(**given) : built(false);
+  if (!edited) return std::unexpected(edited.error());
+  if (variation.edit) variation.edit(*edited);
+
+  const Precision how = precision_for(variation);
+  const OrSkip<const PyList*> gradients = arriving();
+  const bool backward = record_.backward.has_value() && gradients && !(*gradients)->empty();
+  RunOptions run{variation.seed.value_or(options_.arguments.seed), {}, at::kCPU};
+  if (!variation.raise) run.autocast = how.autocast;
+
+  const OrSkip<Side> side = caught(SkipReason::kBenchFailed, [&] {
+    return bench_side(*edited, how, backward, variation.change);
+  });
+  if (!side) return std::unexpected(side.error());
+  const Api* api = find_api(name_.type, name_.bare_name);
+  const OrSkip<PyValue> output = run_forward(*api, *side, run, SkipReason::kBenchFailed);
+  if (!output) return std::unexpected(output.error());
+  Leaves leaves{leaves_of(*output, name_.bare_name), {}, has_drawn()};
+  if (!backward) return leaves;
+  const auto found = run_backward(*side, *output, changed(**gradients, variation.change),
+                                  SkipReason::kBenchFailed);
+  if (!found) return leaves;
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    if ((*found)[i].defined()) leaves.backward.push_back({fmt::format("{}", i), {(*found)[i]}});
+  }
+  return leaves;
+}
+
+}  // namespace msprobe::execute

@@ -1,0 +1,65 @@
+// The benchmark of a recorded call once more, with something changed: how far its outputs depend on
+// what cannot be known (the rounding of its inputs, the seed, the precision of its intermediates).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "execute/execute_call.h"
+#include "execute/side.h"
+
+namespace msprobe::execute {
+
+struct Variation {
+  // Of each floating tensor that goes in, arguments and arriving gradients, in the precision it is
+  // computed in; `recorded`: the dtype it was rounded to before. Empty: nothing.
+  TensorChange change = {};
+  std::function<void(PyCall&)> edit = {};     // of the arguments, before they are raised
+  std::optional<std::uint64_t> seed = {};     // of random operators; the run's own where empty
+  bool raise = true;                          // off: in the recorded precision, as a device would
+  c10::optional<at::ScalarType> target = {};  // of the raised tensors; the benchmark's where empty
+  bool adjust = true;                         // as ExecuteOptions::arguments.adjust
+};
+
+// A leaf has the path it has in CallOutcome.
+struct Leaf {
+  std::string path;
+  PyValue value;
+};
+
+struct Leaves {
+  std::vector<Leaf> forward;
+  std::vector<Leaf> backward;
+  bool random = false;  // the forward pass drew random numbers
+};
+
+class Rerun {
+ public:
+  // REQUIRES: both outlive this, and execute_call(record, options) worked.
+  Rerun(const dump::CallRecord& record, const ExecuteOptions& options);
+
+  OrSkip<Leaves> run(const Variation& variation);
+  // The arguments, never changed by a run. They are built once.
+  OrSkip<const PyCall*> arguments();
+  OrSkip<const PyList*> arriving();
+  // What `tensor`, an argument, was rounded to before the benchmark raised it.
+  at::ScalarType recorded_type(const at::Tensor& tensor);
+  // What the benchmark computes in where the recorded dtype is `type`.
+  at::ScalarType raised_type(at::ScalarType type, const Variation& variation);
+
+ private:
+  OrSkip<PyCall> built(bool adjust) const;
+  const Precision& precision();
+  Precision precision_for(const Variation& variation);
+
+  const dump::CallRecord& record_;
+  const ExecuteOptions& options_;
+  CallName name_;
+  std::optional<OrSkip<PyCall>> call_;
+  std::optional<OrSkip<PyList>> arriving_;
+  std::optional<Precision> precision_;
+};
+
+}  // namespace msprobe::execute

@@ -1,0 +1,249 @@
+// The bound against truth: correct kernels, in several orders of summation, stay below it, and it
+// is not empty: in the median it is within a factor of 64 of what they really err.
+#include "strict/bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "libtorch/dtypes.h"
+#include "strict/calls_for_test.h"
+#include "strict/conditioning.h"
+#include "strict/native_error.h"
+#include "strict/op_traits.h"
+
+namespace msprobe::strict {
+namespace {
+
+using Kernel = std::function<at::Tensor(const std::vector<at::Tensor>& inputs)>;
+
+constexpr double kFactor = 64;
+constexpr int kRuns = 12;
+const std::vector<DType> kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
+
+std::vector<at::Tensor> inputs_of(const RunCall& run) {
+  std::vector<at::Tensor> inputs;
+  for (const auto& value : run.outcome.arguments.call.args) {
+    if (const auto* tensor = value.as<at::Tensor>()) inputs.push_back(tensor->detach());
+  }
+  return inputs;
+}
+
+// Compares one result of a call with its bound, and keeps how much of the bound was used.
+class Truth {
+ public:
+  void check(const RunCall& run, const std::vector<Kernel>& others) {
+    execute::Rerun rerun(run.record, run.options);
+    LeafTensors base;
+    for (const auto& pair : run.outcome.forward) {
+      base[{Direction::kForward, pair.path}] = *pair.bench.as<at::Tensor>();
+    }
+    for (const auto& pair : run.outcome.backward) {
+      base[{Direction::kBackward, pair.path}] = *pair.bench.as<at::Tensor>();
+    }
+    Conditioning conditioning(rerun, run.record.full_name, base, {});
+    conditioning.measure(kRuns);
+    NativeError native(rerun, run.record.full_name, {});
+    const auto limits = [&](Direction direction, const execute::LeafPair& pair) {
+      const at::Tensor& device = *pair.device.as<at::Tensor>();
+      const double length = reduction_length(execute::split_name(run.record.full_name)->bare_name,
+                                             run.outcome.arguments.call, run.bench().numel(),
+                                             device.numel(), direction == Direction::kBackward);
+      Limits found = spread_limits(*float_type(device.scalar_type()), length,
+                                   conditioning.spread(direction, pair.path));
+      found.natives = native.of(direction, pair.path);
+      return found;
+    };
+    const Limits forward = limits(Direction::kForward, run.outcome.forward[0]);
+    compare(run, run.device(), run.bench(), forward);
+    for (const Kernel& kernel : others) compare(run, kernel(inputs_of(run)), run.bench(), forward);
+    for (const auto& pair : run.outcome.backward) {
+      compare(run, *pair.device.as<at::Tensor>(), *pair.bench.as<at::Tensor>(),
+              limits(Direction::kBackward, pair));
+    }
+  }
+
+  // How many times larger the bound is than the largest error of a kernel, in the median.
+  double median_room() {
+    std::ranges::sort(rooms_);
+    // The exception stays one.
+    EXPECT_LE(20 * by_native_, compared_);
+    testing::Test::RecordProperty("compared", compared_);
+    testing::Test::RecordProperty("by_native", by_native_);
+    return rooms_.empty() ? 1 : rooms_[rooms_.size() / 2];
+  }
+
+ private:
+  void compare(const RunCall& run, const at::Tensor& device, const at::Tensor& bench,
+               const Limits& limits) {
+    // First the bound from conditioning alone, then with what the CPU errs in this dtype.
+    Scan found = scan(libtorch::plain(device), libtorch::plain(bench), limits);
+    ++compared_;
+    if (!found.good()) {
+      ++by_native_;
+      Limits wider = limits;
+      wider.native = kNative;
+      wider.native_cap = INFINITY;
+      found = scan(libtorch::plain(device), libtorch::plain(bench), wider);
+    }
+    EXPECT_TRUE(found.good()) << run.record.full_name << " " << device.scalar_type() << " "
+                              << device.sizes() << ": " << found.worst << " times the bound";
+    if (found.worst_inside > 0) rooms_.push_back(1 / found.worst_inside);
+  }
+
+  std::vector<double> rooms_;
+  int compared_ = 0;
+  int by_native_ = 0;
+};
+
+// Sums kept in float32, one term after another.
+at::Tensor sequential_matmul(const at::Tensor& left, const at::Tensor& right) {
+  at::Tensor sum = at::zeros({left.size(0), right.size(1)}, at::kFloat);
+  const at::Tensor l = left.to(at::kFloat);
+  const at::Tensor r = right.to(at::kFloat);
+  for (std::int64_t k = 0; k < l.size(1); ++k) sum.add_(l.narrow(1, k, 1) * r.narrow(0, k, 1));
+  return sum.to(left.scalar_type());
+}
+
+at::Tensor order(std::int64_t length) { return at::randperm(length, at::kLong); }
+
+TEST(Bound, HoldsForMatmul) {
+  Truth truth;
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t inner : {1, 7, 64, 300, 1024}) {
+      for (const std::int64_t rows : {1, 16, 40}) {
+        for (const double least : {-1.0, 0.0}) {  // with cancellation and without
+          const RunCall run(
+              with_backward(call("Torch.matmul.0", {{tensor({rows, inner}, dtype, true, least)},
+                                                    {tensor({inner, 24}, dtype, true, least)}}),
+                            {{tensor({rows, 24}, dtype)}}));
+          truth.check(run, {[](const auto& in) { return sequential_matmul(in[0], in[1]); },
+                            [&](const auto& in) {
+                              const at::Tensor p = order(inner);
+                              return at::matmul(in[0].index_select(1, p), in[1].index_select(0, p));
+                            }});
+        }
+      }
+    }
+  }
+  EXPECT_LE(truth.median_room(), kFactor);
+  RecordProperty("median_room", std::to_string(truth.median_room()));
+}
+
+TEST(Bound, HoldsForSums) {
+  Truth truth;
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t length : {2, 33, 500, 4096, 20000}) {
+      for (const double least : {-1.0, 0.0}) {
+        const RunCall run(
+            call("Torch.sum.0", {{tensor({12, length}, dtype, false, least)}, {std::int64_t{1}}}));
+        truth.check(
+            run, {[](const auto& in) {
+                    return sequential_matmul(in[0], at::ones({in[0].size(1), 1}, in[0].options()))
+                        .flatten();
+                  },
+                  [&](const auto& in) { return in[0].index_select(1, order(length)).sum(1); },
+                  [](const auto& in) { return std::get<0>(in[0].sort(1)).sum(1); }});
+      }
+    }
+  }
+  EXPECT_LE(truth.median_room(), kFactor);
+  RecordProperty("median_room", std::to_string(truth.median_room()));
+}
+
+TEST(Bound, HoldsForConvolutions) {
+  Truth truth;
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    for (const std::int64_t channels : {1, 4, 32}) {
+      for (const std::int64_t kernel : {1, 3, 5}) {
+        const RunCall run(with_backward(
+            call("Functional.conv2d.0", {{tensor({2, channels, 10, 10}, dtype, true)},
+                                         {tensor({6, channels, kernel, kernel}, dtype, true)}}),
+            {{tensor({2, 6, 11 - kernel, 11 - kernel}, dtype)}}));
+        truth.check(run, {[&](const auto& in) {
+                      const at::Tensor p = order(channels);
+                      return at::conv2d(in[0].index_select(1, p), in[1].index_select(1, p));
+                    }});
+      }
+    }
+  }
+  for (const std::int64_t channels : {2, 16}) {
+    const RunCall run(with_backward(
+        call("Functional.conv3d.0", {{tensor({2, channels, 6, 6, 6}, DType::kFloat32, true)},
+                                     {tensor({4, channels, 3, 3, 3}, DType::kFloat32, true)}}),
+        {{tensor({2, 4, 4, 4, 4})}}));
+    truth.check(run, {[&](const auto& in) {
+                  const at::Tensor p = order(channels);
+                  return at::conv3d(in[0].index_select(1, p), in[1].index_select(1, p));
+                }});
+  }
+  EXPECT_LE(truth.median_room(), kFactor);
+  RecordProperty("median_room", std::to_string(truth.median_room()));
+}
+
+TEST(Bound, HoldsForSoftmax) {
+  Truth truth;
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t length : {2, 31, 256, 3000}) {
+      for (const double size : {1.0, 20.0}) {
+        const RunCall run(with_backward(
+            call("Functional.softmax.0", {{tensor({9, length}, dtype, true, -size, size)}},
+                 {{"dim", {std::int64_t{1}}}}),
+            {{tensor({9, length}, dtype)}}));
+        truth.check(run,
+                    {[&](const auto& in) {
+                       const at::Tensor p = order(length);
+                       return at::softmax(in[0].index_select(1, p), 1).index_select(1, p.argsort());
+                     },
+                     [](const auto& in) {
+                       const at::Tensor x = in[0].to(at::kFloat);
+                       const at::Tensor e = (x - x.amax(1, true)).exp();
+                       return (e / e.sum(1, true)).to(in[0].scalar_type());
+                     }});
+      }
+    }
+  }
+  EXPECT_LE(truth.median_room(), kFactor);
+  RecordProperty("median_room", std::to_string(truth.median_room()));
+}
+
+TEST(Bound, HoldsForNorms) {
+  Truth truth;
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t length : {4, 64, 1000}) {
+      for (const double center : {0.0, 10.0}) {
+        const RunCall run(
+            with_backward(call("Functional.layer_norm.0",
+                               {{tensor({14, length}, dtype, true, center - 1, center + 1)},
+                                {dump::List{{length}}},
+                                {tensor({length}, dtype, true)},
+                                {tensor({length}, dtype, true)}}),
+                          {{tensor({14, length}, dtype)}}));
+        truth.check(
+            run, {[](const auto& in) {
+              const at::Tensor x = in[0].to(at::kFloat);
+              const at::Tensor d = x - x.mean(1, true);
+              const at::Tensor y = d / (d.square().mean(1, true) + 1e-5).sqrt();
+              return (y * in[1].to(at::kFloat) + in[2].to(at::kFloat)).to(in[0].scalar_type());
+            }});
+        const RunCall batch(
+            with_backward(call("Functional.batch_norm.0",
+                               {{tensor({8, 3, length}, dtype, true, center - 1, center + 1)},
+                                {dump::None{}},
+                                {dump::None{}},
+                                {tensor({3}, dtype, true)},
+                                {tensor({3}, dtype, true)},
+                                {true}}),
+                          {{tensor({8, 3, length}, dtype)}}));
+        truth.check(batch, {});
+      }
+    }
+  }
+  EXPECT_LE(truth.median_room(), kFactor);
+  RecordProperty("median_room", std::to_string(truth.median_room()));
+}
+
+}  // namespace
+}  // namespace msprobe::strict

@@ -1,0 +1,62 @@
+// Recorded calls with generated inputs, and outcomes whose device side a test can spoil.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "execute/execute_call.h"
+#include "strict/judge_call.h"
+
+namespace msprobe::strict {
+
+inline dump::TensorRecord tensor(Shape shape, DType dtype = DType::kFloat32, bool grad = false,
+                                 double least = -1, double greatest = 1) {
+  dump::TensorRecord record;
+  record.dtype = dtype;
+  record.dtype_text = text(dtype);
+  record.shape = std::move(shape);
+  record.min = {dump::Statistic::Kind::kReal, 0, least};
+  record.max = {dump::Statistic::Kind::kReal, 0, greatest};
+  record.requires_grad = grad;
+  return record;
+}
+
+inline dump::CallRecord call(std::string name, dump::List args, dump::Dict kwargs = {}) {
+  dump::CallRecord record;
+  record.full_name = std::move(name);
+  record.forward.input_args = std::move(args);
+  record.forward.input_kwargs = std::move(kwargs);
+  return record;
+}
+
+inline dump::CallRecord with_backward(dump::CallRecord record, dump::List arriving) {
+  record.backward = dump::BackwardRecord{std::move(arriving), {}};
+  return record;
+}
+
+// A call that was run; forward[i].device and backward[i].device may be replaced.
+struct RunCall {
+  dump::CallRecord record;
+  execute::ExecuteOptions options;
+  execute::CallOutcome outcome;
+
+  explicit RunCall(dump::CallRecord recorded) : record(std::move(recorded)) {
+    OrSkip<execute::CallOutcome> run = execute::execute_call(record, options);
+    if (!run) throw std::runtime_error(run.error().text);
+    outcome = *std::move(run);
+  }
+  const at::Tensor& bench(std::size_t i = 0) const {
+    return *outcome.forward[i].bench.as<at::Tensor>();
+  }
+  const at::Tensor& device(std::size_t i = 0) const {
+    return *outcome.forward[i].device.as<at::Tensor>();
+  }
+  void set_device(const at::Tensor& tensor, std::size_t i = 0) {
+    outcome.forward[i].device = {tensor};
+  }
+  Findings judge() const { return judge_call(record, options, outcome); }
+  StrictFinding forward(std::size_t i = 0) const { return judge().forward[i]; }
+};
+
+}  // namespace msprobe::strict

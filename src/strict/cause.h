@@ -1,0 +1,38 @@
+// What fits the pattern of an error. A hypothesis that can be computed is computed and compared
+// with what the device gave; nothing is named where nothing fits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "execute/rerun.h"
+#include "strict/conditioning.h"
+#include "strict/float_type.h"
+#include "strict/scan.h"
+
+namespace msprobe::strict {
+
+// An output or gradient that is beyond its bound.
+struct Failure {
+  at::Tensor device;  // plain
+  at::Tensor bench;   // plain
+  Limits limits;      // that it is beyond
+  FloatType type;
+  Direction direction = Direction::kForward;
+  std::string path;
+  std::string_view bare_name;
+  std::vector<at::Tensor> other_benches;  // of this direction, where another output has this shape
+  execute::Variation how;                 // in which way the benchmark ran
+};
+
+// Empty where nothing fits.
+std::string likely_cause(const Failure& failure, execute::Rerun& rerun);
+
+// The pieces, each by itself: what the error looks like ...
+std::string pattern_cause(const Failure& failure);
+// ... where it is ...
+std::string region_cause(const Failure& failure);
+// ... and what a device computes that rounds its inputs or its sums.
+std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun);
+
+}  // namespace msprobe::strict

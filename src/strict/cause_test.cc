@@ -1,0 +1,218 @@
+// Errors made by each hypothesis are named by it; correct results are not accused.
+#include "strict/cause.h"
+
+#include <functional>
+#include <iostream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "strict/calls_for_test.h"
+
+namespace msprobe::strict {
+namespace {
+
+// Calls with at least 256 elements in their output, by a product where `products` asks for it.
+std::vector<dump::CallRecord> calls(DType dtype, bool products) {
+  std::vector<dump::CallRecord> records;
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t rows = 16 + 8 * i;
+    const std::string index = std::to_string(i);
+    records.push_back(
+        call("Torch.matmul." + index, {{tensor({rows, 96}, dtype)}, {tensor({96, 40}, dtype)}}));
+    records.push_back(call("Functional.linear." + index,
+                           {{tensor({rows, 64}, dtype)}, {tensor({24, 64}, dtype)}}));
+    if (products) continue;
+    records.push_back(call("Torch.tanh." + index, {{tensor({rows, 33}, dtype, false, -2, 2)}}));
+    records.push_back(call("Functional.softmax." + index,
+                           {{tensor({rows, 20}, dtype, false, -3, 3)}},
+                           {{"dim", {std::int64_t{1}}}}));
+    records.push_back(call("Functional.conv2d." + index,
+                           {{tensor({2, 3, 8 + i, 9}, dtype)}, {tensor({5, 3, 3, 3}, dtype)}}));
+  }
+  return records;
+}
+
+at::Tensor kept_to(const at::Tensor& tensor, int bits) {
+  auto [mantissa, exponent] = at::frexp(tensor.to(at::kDouble));
+  const double unit = static_cast<double>(1 << (bits + 1));
+  return at::ldexp((mantissa * unit).round() / unit, exponent).to(tensor.scalar_type());
+}
+
+bool is_linear(const dump::CallRecord& record) {
+  return record.full_name.starts_with("Functional.linear");
+}
+
+at::Tensor product(const dump::CallRecord& record, const at::Tensor& left,
+                   const at::Tensor& right) {
+  return at::matmul(left, is_linear(record) ? right.t() : right);
+}
+
+// The share of `records` whose spoiled output is blamed on what `wanted` begins with.
+double right_share(
+    const std::vector<dump::CallRecord>& records, const std::string& wanted,
+    const std::function<at::Tensor(const RunCall&, const std::vector<at::Tensor>&)>& spoil) {
+  double right = 0;
+  for (const dump::CallRecord& record : records) {
+    RunCall run(record);
+    std::vector<at::Tensor> inputs;
+    for (const auto& value : run.outcome.arguments.call.args) {
+      if (const auto* tensor = value.as<at::Tensor>()) inputs.push_back(tensor->detach());
+    }
+    run.set_device(spoil(run, inputs));
+    const StrictFinding finding = run.forward();
+    if (finding.cause.starts_with(wanted)) {
+      ++right;
+    } else {
+      std::cout << record.full_name << ": " << wanted << ", got '" << finding.cause << "' "
+                << finding.reason << "\n";
+    }
+  }
+  return right / static_cast<double>(records.size());
+}
+
+using Change = at::Tensor (*)(at::Tensor);
+
+struct Pattern {
+  std::string cause;
+  Change change;
+};
+
+const Pattern kPatterns[] = {
+    {"wrong scale", [](at::Tensor t) { return t * 2; }},
+    {"wrong scale", [](at::Tensor t) { return t * -1; }},
+    {"shifted", [](at::Tensor t) { return t.roll(1, 0); }},
+    {"shifted", [](at::Tensor t) { return t.roll(-2, -1); }},
+    {"lost tail",
+     [](at::Tensor t) {
+       t.flatten().slice(0, t.numel() - t.numel() / 8).zero_();
+       return t;
+     }},
+    {"lost tail",
+     [](at::Tensor t) {
+       t.slice(-1, t.size(-1) - 3).zero_();
+       return t;
+     }},
+    {"bad tile",
+     [](at::Tensor t) {
+       t.slice(-2, 2, 6).slice(-1, 3, 7).mul_(1.5);
+       return t;
+     }},
+    {"bad ",
+     [](at::Tensor t) {
+       t.select(0, 1).add_(0.5);
+       return t;
+     }},
+    {"bad ",
+     [](at::Tensor t) {
+       t.select(1, 2).mul_(3);
+       return t;
+     }},
+    {"bad stride",
+     [](at::Tensor t) {
+       t.flatten().slice(0, 7, {}, 50).add_(1);
+       return t;
+     }},
+    {"NaN or Inf",
+     [](at::Tensor t) {
+       t.select(0, 1).fill_(NAN);
+       return t;
+     }},
+    {"one bad element",
+     [](at::Tensor t) {
+       t.flatten()[77].add_(0.75);
+       return t;
+     }},
+    {"saturation",
+     [](at::Tensor t) {
+       const double top = 0.6 * t.abs().max().item<double>();
+       return t.clamp(-top, top);
+     }},
+};
+
+TEST(Cause, PatternsAreNamed) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const Pattern& pattern : kPatterns) {
+      const double share = right_share(
+          calls(dtype, false), pattern.cause,
+          [&](const RunCall& run, const auto&) { return pattern.change(run.device().clone()); });
+      EXPECT_GE(share, 0.9) << pattern.cause << " " << name(dtype);
+    }
+  }
+}
+
+TEST(Cause, TransposedDataIsNamed) {
+  std::vector<dump::CallRecord> records;
+  for (int i = 0; i < 8; ++i) {
+    records.push_back(call("Torch.exp." + std::to_string(i), {{tensor({20, 20 + i})}}));
+  }
+  EXPECT_GE(right_share(records, "transposed",
+                        [](const RunCall& run, const auto&) {
+                          const at::Tensor t = run.device();
+                          return t.t().contiguous().view(t.sizes());
+                        }),
+            0.9);
+}
+
+TEST(Cause, RoundedInputsAreNamedByWhatTheBenchmarkThenGives) {
+  const std::pair<std::string, int> kinds[] = {
+      {"TF32 inputs", 10}, {"HF32 inputs", 11}, {"bfloat16 inputs", 7}};
+  for (const auto& [wanted, bits] : kinds) {
+    const auto spoil = [bits = bits](const RunCall& run, const std::vector<at::Tensor>& in) {
+      return product(run.record, kept_to(in[0], bits), kept_to(in[1], bits));
+    };
+    EXPECT_GE(right_share(calls(DType::kFloat32, true), wanted, spoil), 0.9) << wanted;
+  }
+}
+
+TEST(Cause, LowPrecisionSumsAreNamed) {
+  for (const std::int64_t block : {1, 8}) {
+    const auto spoil = [&](const RunCall& run, const std::vector<at::Tensor>& in) {
+      const at::Tensor right = is_linear(run.record) ? in[1].t() : in[1];
+      at::Tensor sum;
+      for (std::int64_t k = 0; k < right.size(0); k += block) {
+        const std::int64_t length = std::min(block, right.size(0) - k);
+        const at::Tensor term = at::matmul(in[0].narrow(1, k, length), right.narrow(0, k, length));
+        sum = (sum.defined() ? sum + term : term).to(at::kBFloat16).to(at::kFloat);
+      }
+      return sum;
+    };
+    EXPECT_GE(right_share(calls(DType::kFloat32, true), "low-precision accumulation", spoil), 0.9);
+  }
+}
+
+TEST(Cause, FlushedSubnormalsAreNamed) {
+  std::vector<dump::CallRecord> records;
+  for (int i = 0; i < 6; ++i) {
+    records.push_back(call("Torch.mul." + std::to_string(i),
+                           {{tensor({300 + i}, DType::kFloat32, false, -1e-37, 1e-37)}, {0.25}}));
+  }
+  EXPECT_GE(right_share(records, "flushed subnormals",
+                        [](const RunCall& run, const auto&) {
+                          const at::Tensor t = run.device();
+                          return at::where(t.abs() < 1.1754943508222875e-38, at::zeros_like(t), t);
+                        }),
+            0.9);
+}
+
+TEST(Cause, SwappedOutputsAreNamed) {
+  RunCall run(call("Torch.aminmax.0", {{tensor({20, 300})}}, {{"dim", {std::int64_t{0}}}}));
+  const at::Tensor first = run.device(0);
+  run.set_device(run.device(1), 0);
+  run.set_device(first, 1);
+  EXPECT_THAT(run.forward(0).cause, testing::StartsWith("swapped outputs"));
+  EXPECT_THAT(run.forward(1).cause, testing::StartsWith("swapped outputs"));
+}
+
+TEST(Cause, NoneIsNamedOnCorrectResults) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    for (const dump::CallRecord& record : calls(dtype, false)) {
+      const StrictFinding finding = RunCall(record).forward();
+      EXPECT_EQ(finding.status, StrictStatus::kPass) << record.full_name << finding.reason;
+      EXPECT_EQ(finding.cause, "") << record.full_name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace msprobe::strict

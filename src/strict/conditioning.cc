@@ -1,0 +1,118 @@
+#include "strict/conditioning.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "core/stable_hash.h"
+#include "execute/tree.h"
+#include "libtorch/dtypes.h"
+#include "strict/bound.h"
+#include "strict/float_type.h"
+
+namespace msprobe::strict {
+namespace {
+
+using execute::Leaf;
+using execute::Leaves;
+
+// From this run on, inputs move by several roundings, as many as the bound allows intermediate
+// results, and the effect is divided: where a result jumps, the jump is seen that those can cause.
+constexpr int kFirstWideRun = 2;
+// Where the benchmark computes in the recorded dtype itself, half a unit cannot be added: more is,
+// and the effect divided.
+constexpr double kLargerMove = 64;
+
+at::Tensor real_parts(const at::Tensor& tensor) {
+  const at::Tensor plain = libtorch::plain(tensor);
+  return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble);
+}
+
+// x * (1 + size * r), r uniform in [-1, 1), or in [-1, 0) where a larger x may leave the domain.
+at::Tensor moved(const at::Tensor& raised, double size, bool inward, at::Generator& generator) {
+  const at::Tensor parts = raised.is_complex() ? at::view_as_real(raised) : raised;
+  const at::Tensor draw =
+      at::empty(parts.sizes(), at::kDouble).uniform_(-1, inward ? 0 : 1, generator);
+  const at::Tensor changed =
+      (parts.to(at::kDouble) * draw.mul_(size).add_(1)).to(parts.scalar_type());
+  return raised.is_complex() ? at::view_as_complex(changed.contiguous()) : changed;
+}
+
+}  // namespace
+
+LeafTensors tensors_of(const Leaves& leaves) {
+  LeafTensors tensors;
+  const auto add = [&](Direction direction, const std::vector<Leaf>& all) {
+    for (const Leaf& leaf : all) {
+      if (const auto* tensor = leaf.value.as<at::Tensor>())
+        tensors[{direction, leaf.path}] = *tensor;
+    }
+  };
+  add(Direction::kForward, leaves.forward);
+  add(Direction::kBackward, leaves.backward);
+  return tensors;
+}
+
+double Conditioning::amplitude() {
+  if (amplitude_) return *amplitude_;
+  amplitude_ = 1;
+  const auto look = [&](const at::Tensor& tensor) {
+    const auto recorded = float_type(rerun_.recorded_type(tensor));
+    const auto raised = float_type(rerun_.raised_type(tensor.scalar_type(), how_));
+    if (recorded && raised && raised->eps >= recorded->eps) amplitude_ = kLargerMove;
+  };
+  if (const auto call = rerun_.arguments()) {
+    for (const auto& value : (*call)->args) execute::for_each_tensor(value, look);
+    for (const auto& [name, value] : (*call)->kwargs) execute::for_each_tensor(value, look);
+  }
+  if (const auto arriving = rerun_.arriving()) {
+    for (const auto& value : **arriving) execute::for_each_tensor(value, look);
+  }
+  return *amplitude_;
+}
+
+bool Conditioning::run_once(int number, bool inward) {
+  const std::uint64_t seed =
+      StableHash().add(full_name_).add(static_cast<std::uint64_t>(number)).value().low;
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  const double amplitude = this->amplitude() * (number < kFirstWideRun ? 1 : kIntermediates);
+  execute::Variation variation = how_;
+  variation.change = [&](const at::Tensor& raised, at::ScalarType recorded) {
+    const auto type = float_type(recorded);
+    return type ? moved(raised, amplitude * type->eps / 2, inward, generator) : raised;
+  };
+  const auto leaves = rerun_.run(variation);
+  if (!leaves) return false;
+  random_ = random_ || leaves->random;
+  for (const auto& [key, tensor] : tensors_of(*leaves)) {
+    const auto base = base_.find(key);
+    if (base == base_.end() || base->second.sizes() != tensor.sizes()) continue;
+    at::Tensor move = (real_parts(tensor) - real_parts(base->second)).abs_().div_(amplitude);
+    move.nan_to_num_(0, 0, 0);
+    at::Tensor& spread = spreads_[key];
+    spread = spread.defined() ? at::maximum(spread, move) : move;
+  }
+  return true;
+}
+
+void Conditioning::measure(int runs) {
+  for (; done_ < runs; ++done_) {
+    if (!run_once(done_, false)) run_once(done_, true);
+  }
+}
+
+at::Tensor Conditioning::spread(Direction direction, const std::string& path) const {
+  const auto found = spreads_.find({direction, path});
+  return found == spreads_.end() ? at::Tensor() : found->second;
+}
+
+const at::Tensor* Conditioning::native(Direction direction, const std::string& path) {
+  if (!native_) {
+    execute::Variation as_device = how_;
+    as_device.raise = false;
+    const auto leaves = rerun_.run(as_device);
+    native_ = leaves ? tensors_of(*leaves) : Tensors{};
+  }
+  const auto found = native_->find({direction, path});
+  return found == native_->end() ? nullptr : &found->second;
+}
+
+}  // namespace msprobe::strict

@@ -1,0 +1,55 @@
+// How far a rounding of its inputs moves each element of a call's results, measured: the benchmark
+// runs again with every input moved at random within half a unit of its recorded dtype.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "execute/rerun.h"
+
+namespace msprobe::strict {
+
+enum class Direction : std::uint8_t { kForward, kBackward };
+
+using LeafTensors = std::map<std::pair<Direction, std::string>, at::Tensor>;
+LeafTensors tensors_of(const execute::Leaves& leaves);
+
+class Conditioning {
+ public:
+  using Tensors = LeafTensors;
+
+  // `base`: what the benchmark gives when it runs as `how` says. REQUIRES: `rerun` and `full_name`
+  // outlive this.
+  Conditioning(execute::Rerun& rerun, const std::string& full_name, Tensors base,
+               execute::Variation how)
+      : rerun_(rerun), full_name_(full_name), how_(std::move(how)), base_(std::move(base)) {}
+
+  // Runs until `runs` have worked or failed. Deterministic: seeds come from the call's name.
+  void measure(int runs);
+  int runs() const { return done_; }
+
+  // The largest move of every element so far, in float64 (complex: of both parts); undefined where
+  // no run gave this leaf.
+  at::Tensor spread(Direction direction, const std::string& path) const;
+  bool random() const { return random_; }  // the operator draws random numbers
+
+  // The same call in the recorded precision, on the CPU.
+  const at::Tensor* native(Direction direction, const std::string& path);
+
+ private:
+  bool run_once(int number, bool inward);
+  double amplitude();
+
+  execute::Rerun& rerun_;
+  const std::string& full_name_;
+  execute::Variation how_;
+  int done_ = 0;
+  std::optional<double> amplitude_;
+  bool random_ = false;
+  Tensors base_;
+  Tensors spreads_;
+  std::optional<Tensors> native_;
+};
+
+}  // namespace msprobe::strict

@@ -1,0 +1,40 @@
+#include "strict/float_type.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace msprobe::strict {
+namespace {
+
+struct Row {
+  std::string_view name;  // as c10::toString gives it, so that older LibTorch builds too
+  int mantissa_bits;
+  int least_exponent;  // of a normal number
+  double largest;
+};
+constexpr Row kRows[] = {
+    {"Half", 10, -14, 65504.0},
+    {"ComplexHalf", 10, -14, 65504.0},
+    {"BFloat16", 7, -126, 3.3895313892515355e38},
+    {"Float", 23, -126, 3.4028234663852886e38},
+    {"ComplexFloat", 23, -126, 3.4028234663852886e38},
+    {"Double", 52, -1022, 1.7976931348623157e308},
+    {"ComplexDouble", 52, -1022, 1.7976931348623157e308},
+    {"Float8_e4m3fn", 3, -6, 448.0},
+    {"Float8_e5m2", 2, -14, 57344.0},
+};
+constexpr int kFloatBits = 23;
+
+}  // namespace
+
+std::optional<FloatType> float_type(at::ScalarType type) {
+  const auto row = std::ranges::find(kRows, std::string_view(c10::toString(type)), &Row::name);
+  if (row == std::end(kRows)) return std::nullopt;
+  const double eps = std::ldexp(1.0, -row->mantissa_bits);
+  return FloatType{eps, std::ldexp(1.0, row->least_exponent - row->mantissa_bits),
+                   std::ldexp(1.0, row->least_exponent), row->largest,
+                   std::min(eps, std::ldexp(1.0, -kFloatBits))};
+}
+
+}  // namespace msprobe::strict

@@ -1,0 +1,21 @@
+// What the bound needs to know of a floating dtype.
+#pragma once
+
+#include <optional>
+
+#include "libtorch/aten.h"
+
+namespace msprobe::strict {
+
+struct FloatType {
+  double eps = 0;       // distance from 1 to the next number
+  double smallest = 0;  // the least positive number, a subnormal
+  double least_normal = 0;
+  double largest = 0;
+  double accumulator_eps = 0;  // of the sums a sound kernel keeps: float32 for what is narrower
+};
+
+// Of `type`, or of its parts where it is complex; nothing for other dtypes.
+std::optional<FloatType> float_type(at::ScalarType type);
+
+}  // namespace msprobe::strict

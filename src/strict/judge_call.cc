@@ -1,0 +1,400 @@
+#include "strict/judge_call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "execute/caught.h"
+#include "libtorch/dtypes.h"
+#include "strict/bound.h"
+#include "strict/cause.h"
+#include "strict/conditioning.h"
+#include "strict/doubts.h"
+#include "strict/native_error.h"
+#include "strict/op_traits.h"
+#include "strict/random.h"
+#include "strict/unique.h"
+#include "strict/value.h"
+#include "strict/wording.h"
+
+namespace msprobe::strict {
+namespace {
+
+using execute::CallOutcome;
+using execute::LeafPair;
+using execute::Variation;
+
+// Runs after which the spread is looked at; the more, the less can a move be small by chance.
+constexpr int kRuns[] = {1, 4, 12};
+constexpr int kRunsBeforeNative = 4;
+// The CPU's own error explains nothing beyond this many u of the largest term, nor beyond that
+// term: a kernel that far off is wrong, wherever it runs.
+constexpr double kNativeCapUnits = 16384;
+// An overflow of an intermediate result is understood where the result itself is this near to it.
+constexpr double kNearlyLargest = 0.25;
+// From this share of the largest term on it explains, but little is proven.
+constexpr double kWeakNative = 1.0 / 16;
+// Up to this many bounds an excess is a warning.
+constexpr double kWarningExcess = 4;
+
+StrictFinding pass(std::string reason) { return {StrictStatus::kPass, std::move(reason), ""}; }
+StrictFinding error(std::string reason) { return {StrictStatus::kError, std::move(reason), ""}; }
+
+// Two tensors of one leaf, plain.
+struct Pair {
+  const LeafPair& leaf;
+  Direction direction;
+  at::Tensor bench;
+  at::Tensor device;
+};
+
+at::Tensor real_parts(const at::Tensor& tensor) {
+  return (tensor.is_complex() ? at::view_as_real(tensor) : tensor).to(at::kDouble);
+}
+
+double largest(const at::Tensor& tensor) {
+  return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
+}
+
+// The documented check rounds float32 inputs of these to HF32 and keeps the benchmark in float32. A
+// strict one needs a wider benchmark, and a recorded output comes from inputs as they were.
+std::optional<Variation> own_benchmark(const execute::CallName& name, const CallOutcome& outcome,
+                                       bool recorded) {
+  if (name.bare_name != "conv1d" && name.bare_name != "conv2d") return std::nullopt;
+  const auto* device =
+      outcome.forward.empty() ? nullptr : outcome.forward.front().device.as<at::Tensor>();
+  if (device == nullptr || device->scalar_type() != at::kFloat) return std::nullopt;
+  return Variation{.target = at::kDouble, .adjust = !recorded};
+}
+
+LeafTensors bench_tensors(const CallOutcome& outcome) {
+  LeafTensors tensors;
+  const auto add = [&](const std::vector<LeafPair>& pairs, Direction direction) {
+    for (const LeafPair& pair : pairs) {
+      if (const auto* tensor = pair.bench.as<at::Tensor>())
+        tensors[{direction, pair.path}] = *tensor;
+    }
+  };
+  add(outcome.forward, Direction::kForward);
+  add(outcome.backward, Direction::kBackward);
+  return tensors;
+}
+
+StrictFinding within(const Scan& found, const std::string& how) {
+  if (found.differ == 0) return pass("equal to the rounded benchmark");
+  return pass(fmt::format("{} of {} elements differ, by at most {} of the bound{}", found.differ,
+                          found.count, number_text(found.worst_inside), how));
+}
+
+// One call on its way; what takes a run of the benchmark is done when it is needed, and once.
+class CallJudge {
+ public:
+  CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
+            const CallOutcome& outcome)
+      : name_(*execute::split_name(record.full_name)),
+        outcome_(outcome),
+        recorded_(options.recorded),
+        rerun_(record, options),
+        bench_(bench_tensors(outcome)) {
+    if (const auto own = own_benchmark(name_, outcome, options.recorded)) {
+      const auto leaves = rerun_.run(*own);
+      if (leaves) {
+        how_ = *own;
+        bench_ = tensors_of(*leaves);
+      }
+    }
+    conditioning_.emplace(rerun_, record.full_name, bench_, how_);
+    native_error_.emplace(rerun_, record.full_name, how_);
+  }
+
+  StrictFinding judge(const LeafPair& leaf, Direction direction) {
+    if (leaf.state == LeafPair::State::kDeviceMissing)
+      return error("the device gave fewer outputs");
+    if (leaf.state == LeafPair::State::kKeysDiffer) return error("dictionaries with other keys");
+    // Recorded gradients list what is positional.
+    if (leaf.of_keyword && leaf.device.is_none()) {
+      return {StrictStatus::kSkip, "the gradient of a keyword argument was not recorded", ""};
+    }
+    if (leaf.bench.is_none()) return {StrictStatus::kSkip, "the benchmark gives None", ""};
+    const auto bench = bench_.find({direction, leaf.path});
+    const auto* device = leaf.device.as<at::Tensor>();
+    if (bench == bench_.end() || device == nullptr) return judge_value(leaf);
+    const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
+    StrictFinding finding = judge_tensor(pair);
+    if (finding.status == StrictStatus::kError && recorded_)
+      finding = judge_last_node(pair, finding);
+    if (finding.status == StrictStatus::kPass)
+      finding.reason = doubts(pair.device) + finding.reason;
+    return finding;
+  }
+
+ private:
+  // What was recorded as the gradient of cross_entropy is that of its last node, the negative log
+  // likelihood; the gradient of the logits follows from it.
+  StrictFinding judge_last_node(const Pair& pair, const StrictFinding& otherwise) {
+    const auto call = rerun_.arguments();
+    if (name_.bare_name != "cross_entropy" || pair.direction == Direction::kForward || !call ||
+        (*call)->args.empty()) {
+      return otherwise;
+    }
+    const auto* logits = (*call)->args.front().as<at::Tensor>();
+    if (logits == nullptr || logits->sizes() != pair.device.sizes()) return otherwise;
+    const std::int64_t dim = logits->dim() == 1 ? 0 : 1;
+    const at::Tensor gradient = pair.device.to(at::kDouble);
+    const at::Tensor shares = logits->detach().to(at::kDouble).softmax(dim);
+    Pair at_logits = pair;
+    at_logits.device =
+        (gradient - shares * gradient.sum(dim, /*keepdim=*/true)).to(pair.device.scalar_type());
+    StrictFinding finding = judge_tensor(at_logits);
+    if (finding.status != StrictStatus::kPass) return otherwise;
+    finding.reason = "recorded at its last node, nll_loss: " + finding.reason;
+    return finding;
+  }
+
+  StrictFinding judge_tensor(const Pair& pair) {
+    if (pair.bench.sizes() != pair.device.sizes()) {
+      return error(fmt::format("shape ({}), the benchmark's is ({})",
+                               fmt::join(pair.device.sizes(), ", "),
+                               fmt::join(pair.bench.sizes(), ", ")));
+    }
+    if (pair.device.numel() == 0) return pass("nothing to compare");
+    const auto type = float_type(pair.device.scalar_type());
+    return type ? judge_floats(pair, *type) : judge_integers(pair);
+  }
+
+  // An element may differ where a rounding of the inputs changes it.
+  StrictFinding judge_integers(const Pair& pair) {
+    if (same_bytes(pair.bench, pair.device)) return pass("equal");
+    at::Tensor differ = pair.bench.ne(pair.device);
+    if (!differ.any().item<bool>()) return pass("equal");
+    if (auto finding = judge_otherwise(pair)) return *finding;
+    std::string how;
+    for (const int runs : kRuns) {
+      if (is_exact(name_.bare_name) && pair.device.scalar_type() != at::kLong) break;
+      conditioning_->measure(runs);
+      const at::Tensor spread = conditioning_->spread(pair.direction, pair.leaf.path);
+      if (!spread.defined()) break;
+      const at::Tensor off = (pair.bench.to(at::kDouble) - pair.device.to(at::kDouble)).abs();
+      differ = off.gt(spread);
+      if (!differ.any().item<bool>()) {
+        return pass("differs only where a rounding of the inputs changes the result");
+      }
+    }
+    const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
+    return error(fmt::format("{} of {} elements differ, first at {}",
+                             differ.sum().item<std::int64_t>(), differ.numel(),
+                             place_text(pair.device.sizes(), first)));
+  }
+
+  // Random and not unique results, which need not be the benchmark's element by element.
+  std::optional<StrictFinding> judge_otherwise(const Pair& pair) {
+    const auto call = rerun_.arguments();
+    if (!call) return std::nullopt;
+    conditioning_->measure(kRuns[0]);
+    if (conditioning_->random()) {
+      const auto* forward =
+          outcome_.forward.empty() ? nullptr : outcome_.forward.front().device.as<at::Tensor>();
+      auto finding = judge_random(draws_, name_.bare_name, pair.direction, pair.leaf.path,
+                                  pair.device, forward == nullptr ? at::Tensor() : *forward,
+                                  conditioning_->spread(pair.direction, pair.leaf.path));
+      if (finding) return finding;
+    }
+    if (pair.direction == Direction::kBackward) return std::nullopt;
+    Outputs outputs;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < outcome_.forward.size(); ++i) {
+      const auto* bench = outcome_.forward[i].bench.as<at::Tensor>();
+      const auto* device = outcome_.forward[i].device.as<at::Tensor>();
+      outputs.bench.push_back(bench == nullptr ? at::Tensor() : *bench);
+      outputs.device.push_back(device == nullptr ? at::Tensor() : *device);
+      if (&outcome_.forward[i] == &pair.leaf) place = i;
+    }
+    return judge_unique(name_.bare_name, **call, outputs, place);
+  }
+
+  // The size of what a result is made of: a gradient can be the small rest of large ones.
+  double terms_of(const Pair& pair) {
+    double size = largest(pair.bench);
+    const auto arriving = rerun_.arriving();
+    if (pair.direction == Direction::kForward || !arriving) return size;
+    for (const auto& value : **arriving) {
+      const auto* gradient = value.as<at::Tensor>();
+      if (gradient != nullptr && gradient->numel() > 0) size = std::max(size, largest(*gradient));
+    }
+    return size;
+  }
+
+  double length_of(const Pair& pair) {
+    const auto call = rerun_.arguments();
+    if (!call) return 1;
+    const auto* first =
+        outcome_.forward.empty() ? nullptr : outcome_.forward.front().bench.as<at::Tensor>();
+    return reduction_length(name_.bare_name, **call, first == nullptr ? 1 : first->numel(),
+                            pair.device.numel(), pair.direction == Direction::kBackward);
+  }
+
+  StrictFinding judge_floats(const Pair& given, const FloatType& type) {
+    Pair pair = given;
+    if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
+    if (pair.bench.is_complex() != pair.device.is_complex()) return error("real against complex");
+    const bool exact = pair.direction == Direction::kForward && is_exact(name_.bare_name);
+    Limits limits = exact ? Limits{} : rounding_limits(type);
+    Scan found = scan(pair.device, pair.bench, limits);
+    if (found.good()) return within(found, "");
+    if (auto finding = judge_otherwise(pair)) return *finding;
+    if (!exact) {
+      if (auto finding = judge_conditioned(pair, type, limits, found)) return *finding;
+    }
+    return failed(pair, type, limits, found);
+  }
+
+  // The bound with what the inputs' rounding does; then with what the CPU does in this dtype, which
+  // costs one run; then with more runs. Leaves in `limits` and `found` what was compared last.
+  std::optional<StrictFinding> judge_conditioned(const Pair& pair, const FloatType& type,
+                                                 Limits& limits, Scan& found) {
+    const double length = length_of(pair);
+    for (const int runs : kRuns) {
+      const bool last = runs == kRuns[std::size(kRuns) - 1];
+      conditioning_->measure(runs);
+      limits = spread_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
+      const bool native = last && add_native(pair, type, limits) && add_neighbours(pair, limits);
+      found = scan(pair.device, pair.bench, limits);
+      if (found.good()) return within_spread(pair, limits, found, native);
+      // No further run makes a NaN right.
+      const bool hopeless = found.not_finite > 0;
+      if ((!hopeless && runs != kRunsBeforeNative) || !add_native(pair, type, limits)) continue;
+      found = scan(pair.device, pair.bench, limits);
+      if (found.good()) return within_spread(pair, limits, found, true);
+      if (hopeless) return std::nullopt;
+      if (!add_neighbours(pair, limits)) continue;
+      found = scan(pair.device, pair.bench, limits);
+      if (found.good()) return within_spread(pair, limits, found, true);
+    }
+    return std::nullopt;
+  }
+
+  StrictFinding within_spread(const Pair& pair, const Limits& limits, const Scan& found,
+                              bool native) {
+    if (!native) {
+      return within(found, fmt::format(", from the conditioning of this call ({} runs)",
+                                       conditioning_->runs()));
+    }
+    StrictFinding finding = within(found, ", as the CPU computes in this dtype");
+    if (largest(limits.natives) > kWeakNative * 2 * terms_of(pair)) {
+      finding.reason = "proves little: the CPU errs as much in this dtype; " + finding.reason;
+    }
+    return finding;
+  }
+
+  // False where the CPU cannot run this call in its recorded dtype.
+  bool add_native(const Pair& pair, const FloatType& type, Limits& limits) {
+    const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
+    if (native == nullptr || native->sizes() != pair.bench.sizes()) return false;
+    limits.natives = native_errors(real_parts(libtorch::plain(*native)), pair, type);
+    limits.native = kNative;
+    // Two results of this size can be twice as far apart.
+    limits.native_cap = std::min(kNativeCapUnits * type.eps / 2, 1.0) * 2 * terms_of(pair);
+    return true;
+  }
+
+  // The CPU's error at inputs next to these: at one input it may be small by chance.
+  bool add_neighbours(const Pair& pair, Limits& limits) {
+    const at::Tensor errors = native_error_->of(pair.direction, pair.leaf.path);
+    if (!errors.defined() || errors.numel() != limits.natives.numel()) return false;
+    limits.natives = at::maximum(limits.natives, errors);
+    return true;
+  }
+
+  // Infinite where the CPU overflows too and the result is near the end of the number range.
+  static at::Tensor native_errors(const at::Tensor& native, const Pair& pair,
+                                  const FloatType& type) {
+    const at::Tensor bench = real_parts(pair.bench);
+    const at::Tensor overflows =
+        native.isfinite().logical_not().logical_and(bench.abs().ge(type.largest * kNearlyLargest));
+    const at::Tensor errors = (native - bench).abs().nan_to_num(0, 0, 0);
+    return errors.masked_fill(overflows, std::numeric_limits<double>::infinity());
+  }
+
+  // Where the device's result is not finite and the CPU's in the same dtype is not either, the
+  // weakness is that of the formula.
+  std::string native_text(const Pair& pair, const Scan& found) {
+    if (found.not_finite == 0) return "";
+    const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
+    if (native == nullptr || native->sizes() != pair.device.sizes()) return "";
+    const at::Tensor odd = real_parts(pair.device).isfinite().logical_not();
+    const bool same =
+        real_parts(libtorch::plain(*native)).isfinite().logical_not().eq(odd).all().item<bool>();
+    return same ? "; the CPU is not finite there either in this dtype" : "";
+  }
+
+  StrictFinding failed(const Pair& pair, const FloatType& type, const Limits& limits,
+                       const Scan& found) {
+    Failure failure{pair.device,    pair.bench,      limits, type, pair.direction,
+                    pair.leaf.path, name_.bare_name, {},     how_};
+    for (const auto& [key, tensor] : bench_) {
+      const bool other = key.first == pair.direction && key.second != pair.leaf.path;
+      if (other && tensor.sizes() == pair.device.sizes() &&
+          tensor.scalar_type() == pair.bench.scalar_type()) {
+        failure.other_benches.push_back(libtorch::plain(tensor));
+      }
+    }
+    const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
+    return {slight ? StrictStatus::kWarning : StrictStatus::kError,
+            excess_text(found, pair.device, pair.bench) + native_text(pair, found),
+            likely_cause(failure, rerun_)};
+  }
+
+  execute::CallName name_;
+  const CallOutcome& outcome_;
+  bool recorded_;
+  execute::Rerun rerun_;
+  Variation how_;  // in which way the benchmark ran
+  LeafTensors bench_;
+  std::optional<Conditioning> conditioning_;
+  std::optional<NativeError> native_error_;
+  Draws draws_{rerun_};
+};
+
+}  // namespace
+
+namespace {
+
+bool is_alarm(const StrictFinding& finding) {
+  return finding.status == StrictStatus::kError || finding.status == StrictStatus::kWarning;
+}
+
+// A wrong gradient of a right output points at the backward kernel.
+void say_gradient_only(Findings& findings) {
+  if (std::ranges::any_of(findings.forward, is_alarm)) return;
+  for (StrictFinding& finding : findings.backward) {
+    if (!is_alarm(finding)) continue;
+    finding.cause += finding.cause.empty() ? "gradient only" : "; gradient only";
+  }
+}
+
+}  // namespace
+
+Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOptions& options,
+                    const CallOutcome& outcome) {
+  CallJudge judge(record, options, outcome);
+  const auto judge_all = [&](const std::vector<LeafPair>& pairs, Direction direction) {
+    std::vector<StrictFinding> findings;
+    findings.reserve(pairs.size());
+    for (const LeafPair& pair : pairs) {
+      const auto finding =
+          execute::caught(SkipReason::kDeviceFailed, [&] { return judge.judge(pair, direction); });
+      findings.push_back(finding ? *finding
+                                 : StrictFinding{StrictStatus::kSkip, finding.error().text, ""});
+    }
+    return findings;
+  };
+  Findings findings{judge_all(outcome.forward, Direction::kForward),
+                    judge_all(outcome.backward, Direction::kBackward)};
+  say_gradient_only(findings);
+  return findings;
+}
+
+}  // namespace msprobe::strict

@@ -1,0 +1,208 @@
+#include "strict/judge_call.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "strict/calls_for_test.h"
+
+namespace msprobe::strict {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::vector<DType> kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
+
+dump::CallRecord matmul(DType dtype, std::int64_t rows = 24, std::int64_t inner = 64,
+                        std::int64_t columns = 32) {
+  return with_backward(call("Torch.matmul.0", {{tensor({rows, inner}, dtype, true)},
+                                               {tensor({inner, columns}, dtype, true)}}),
+                       {{tensor({rows, columns}, dtype)}});
+}
+
+TEST(JudgeCall, CorrectDeviceIsSilent) {
+  for (const DType dtype : kFloats) {
+    const RunCall run(matmul(dtype));
+    const Findings findings = run.judge();
+    ASSERT_EQ(findings.forward.size(), 1U);
+    ASSERT_EQ(findings.backward.size(), 2U);
+    EXPECT_EQ(findings.forward[0].status, StrictStatus::kPass) << findings.forward[0].reason;
+    EXPECT_EQ(findings.backward[0].status, StrictStatus::kPass) << findings.backward[0].reason;
+    EXPECT_EQ(findings.backward[1].status, StrictStatus::kPass) << findings.backward[1].reason;
+    EXPECT_EQ(findings.forward[0].cause, "");
+  }
+}
+
+// What a fault of one element, of one channel and of a few units does to a sound result.
+TEST(JudgeCall, OneWrongElementIsSeenWithItsPlace) {
+  for (const DType dtype : kFloats) {
+    RunCall run(matmul(dtype));
+    at::Tensor device = run.device().clone();
+    device[7][5] = device[7][5] * 2;
+    run.set_device(device);
+    const StrictFinding finding = run.forward();
+    EXPECT_EQ(finding.status, StrictStatus::kError) << finding.reason;
+    EXPECT_THAT(finding.reason, StartsWith("1 of 768 elements is beyond the bound"));
+    EXPECT_THAT(finding.reason, HasSubstr("(7, 5)"));
+    EXPECT_EQ(finding.cause, "one bad element: (7, 5)");
+  }
+}
+
+TEST(JudgeCall, NanInOneElementNeverPasses) {
+  RunCall run(matmul(DType::kBFloat16));
+  at::Tensor device = run.device().clone();
+  device[0][0] = std::numeric_limits<double>::quiet_NaN();
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_THAT(run.forward().cause, StartsWith("NaN or Inf spread: 1 NaN"));
+}
+
+TEST(JudgeCall, OneChannelIsSeenAndNamed) {
+  RunCall run(call("Functional.conv2d.0", {{tensor({2, 4, 12, 12})}, {tensor({6, 4, 3, 3})}}));
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  at::Tensor device = run.device().clone();
+  device.select(1, 3).mul_(1.01);
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().cause, "bad channel: index 3 of dimension 1");
+}
+
+// Moving data makes no new numbers: one unit is wrong.
+TEST(JudgeCall, ExactOperatorsAllowNothing) {
+  RunCall run(call("Torch.cat.0", {{dump::List{{tensor({8, 8})}, {tensor({8, 8})}}}}));
+  EXPECT_EQ(run.forward().reason, "equal to the rounded benchmark");
+  at::Tensor device = run.device().clone();
+  device[3][3] = std::nextafter(device[3][3].item<float>(), 10.0F);
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, IntegersAndBoolsAreCompared) {
+  RunCall run(call("Torch.gt.0", {{tensor({300})}, {0.25}}));
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass);
+  at::Tensor device = run.device().clone();
+  device[299] = device[299].logical_not();
+  run.set_device(device);
+  EXPECT_EQ(run.forward().reason, "1 of 300 elements differ, first at (299)");
+}
+
+TEST(JudgeCall, ComplexIsCompared) {
+  RunCall run(call("Torch.complex.0", {{tensor({40})}, {tensor({40})}}));
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  run.set_device(run.device().conj().resolve_conj());
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, ACheckThatProvesLittleSaysSo) {
+  const RunCall zeros(call("Torch.mul.0", {{tensor({6}, DType::kFloat32, false, 0, 0)}, {2.0}}));
+  EXPECT_EQ(zeros.forward().status, StrictStatus::kPass);
+  EXPECT_THAT(zeros.forward().reason, StartsWith("proves little: it is all zero"));
+  const RunCall constant(call("Torch.mul.0", {{tensor({6}, DType::kFloat32, false, 3, 3)}, {2.0}}));
+  EXPECT_THAT(constant.forward().reason, StartsWith("proves little: all elements are equal"));
+}
+
+// The true sum is the small rest of large terms: the bound grows with the terms, and no further.
+TEST(JudgeCall, CancellationIsAllowedForAndNoMore) {
+  RunCall run(call("Torch.sub.0", {{tensor({64}, DType::kFloat32, false, 1000, 1001)},
+                                   {tensor({64}, DType::kFloat32, false, 1000, 1001)}}));
+  run.set_device(run.device() + 2e-4F);
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  run.set_device(run.device() + 2e-2F);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, RandomResultsAreComparedByProperty) {
+  RunCall run(
+      call("Functional.dropout.0", {{tensor({64, 32})}}, {{"p", {0.3}}, {"training", {true}}}));
+  const at::Tensor input = *run.outcome.arguments.call.args[0].as<at::Tensor>();
+  const auto dropped = [&](double p, double scale) {
+    return at::where(at::rand(input.sizes()) < p, at::zeros_like(input), input * scale);
+  };
+  run.set_device(dropped(0.3, 1 / 0.7));
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_THAT(run.forward().reason, StartsWith("random: "));
+  run.set_device(dropped(0.5, 1 / 0.7));
+  EXPECT_EQ(run.forward().status, StrictStatus::kError) << "another share";
+  run.set_device(dropped(0.3, 1));
+  EXPECT_EQ(run.forward().status, StrictStatus::kError) << "another scale";
+  at::Tensor odd = dropped(0.3, 1 / 0.7);
+  odd[5][5] = std::numeric_limits<float>::infinity();
+  run.set_device(odd);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError) << "infinite";
+}
+
+// Most elements are then kept in every draw of the benchmark.
+TEST(JudgeCall, ARareDropIsNoOutlier) {
+  RunCall run(
+      call("Functional.dropout.0", {{tensor({64, 64})}}, {{"p", {0.1}}, {"training", {true}}}));
+  const at::Tensor input = *run.outcome.arguments.call.args[0].as<at::Tensor>();
+  const at::Tensor kept = at::rand(input.sizes()) >= 0.1;
+  run.set_device(at::where(kept, input / 0.9F, at::zeros_like(input)));
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+}
+
+TEST(JudgeCall, RandomNumbersAreComparedByDistribution) {
+  RunCall run(call("Torch.normal.0", {{tensor({2000}, DType::kFloat32, false, 0, 9)},
+                                      {tensor({2000}, DType::kFloat32, false, 1, 2)}}));
+  const at::Tensor mean = *run.outcome.arguments.call.args[0].as<at::Tensor>();
+  const at::Tensor deviation = *run.outcome.arguments.call.args[1].as<at::Tensor>();
+  run.set_device(mean + deviation * at::randn({2000}));
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  run.set_device(mean + 2 * deviation * at::randn({2000}));
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  run.set_device(mean.flip(0) + deviation * at::randn({2000}));
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, FactorsAreComparedByWhatTheyGive) {
+  RunCall run(call("Torch.linalg.svd.0", {{tensor({20, 12})}}));
+  run.set_device(-run.device(0), 0);
+  run.set_device(-run.device(2), 2);
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    EXPECT_EQ(run.forward(i).status, StrictStatus::kPass) << i << run.forward(i).reason;
+  }
+  at::Tensor wrong = run.device(0).clone();
+  wrong[3][3] += 1e-3;
+  run.set_device(wrong, 0);
+  EXPECT_EQ(run.forward(0).status, StrictStatus::kError);
+
+  RunCall qr(call("Torch.linalg.qr.0", {{tensor({9, 9})}}));
+  qr.set_device(-qr.device(0), 0);
+  qr.set_device(-qr.device(1), 1);
+  EXPECT_EQ(qr.forward(0).status, StrictStatus::kPass) << qr.forward(0).reason;
+  qr.set_device(-qr.device(1), 1);
+  EXPECT_EQ(qr.forward(0).status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, TiesMayBeBrokenOtherwise) {
+  RunCall run(call("Torch.sort.0", {{tensor({50}, DType::kFloat32, false, 2, 2)}}));
+  run.set_device(run.device(1).flip(0), 1);
+  EXPECT_EQ(run.forward(1).status, StrictStatus::kPass) << run.forward(1).reason;
+
+  RunCall other(call("Torch.sort.0", {{tensor({50})}}));
+  other.set_device(other.device(1).flip(0), 1);
+  EXPECT_EQ(other.forward(1).status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, ShapesAndMissingOutputsAreErrors) {
+  RunCall run(matmul(DType::kFloat32));
+  run.set_device(run.device().t());
+  EXPECT_EQ(run.forward().reason, "shape (32, 24), the benchmark's is (24, 32)");
+  run.outcome.forward[0].state = execute::LeafPair::State::kDeviceMissing;
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+}
+
+TEST(JudgeCall, AWrongGradientOfARightOutputIsSaid) {
+  RunCall run(matmul(DType::kFloat32));
+  run.outcome.backward[1].device = {*run.outcome.backward[1].device.as<at::Tensor>() * 2};
+  const Findings findings = run.judge();
+  EXPECT_EQ(findings.forward[0].status, StrictStatus::kPass);
+  EXPECT_EQ(findings.backward[0].status, StrictStatus::kPass);
+  EXPECT_EQ(findings.backward[1].status, StrictStatus::kError);
+  EXPECT_EQ(findings.backward[1].cause, "wrong scale: 2 times the benchmark; gradient only");
+}
+
+}  // namespace
+}  // namespace msprobe::strict

@@ -1,0 +1,31 @@
+// How much the CPU errs when it computes a call in the recorded dtype: over several inputs next to
+// the recorded ones, so that an error that happens to be small says nothing.
+#pragma once
+
+#include <string>
+
+#include "strict/conditioning.h"
+
+namespace msprobe::strict {
+
+class NativeError {
+ public:
+  // `how`: in which way the benchmark runs. REQUIRES: `rerun` and `full_name` outlive this.
+  NativeError(execute::Rerun& rerun, const std::string& full_name, execute::Variation how)
+      : rerun_(rerun), full_name_(full_name), how_(std::move(how)) {}
+
+  // The largest error of every element over the samples, in float64 (complex: of both parts);
+  // undefined where the CPU cannot run the call so. Deterministic.
+  at::Tensor of(Direction direction, const std::string& path);
+
+ private:
+  void sample(int number);
+
+  execute::Rerun& rerun_;
+  const std::string& full_name_;
+  execute::Variation how_;
+  bool sampled_ = false;
+  LeafTensors errors_;
+};
+
+}  // namespace msprobe::strict

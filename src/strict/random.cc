@@ -1,0 +1,223 @@
+#include "strict/random.h"
+
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "libtorch/dtypes.h"
+#include "strict/bound.h"
+#include "strict/float_type.h"
+#include "strict/wording.h"
+
+namespace msprobe::strict {
+namespace {
+
+constexpr int kDraws = 12;
+constexpr std::uint64_t kFirstSeed = 0x5eed;
+// Student's t with 11 degrees of freedom exceeds this once in 10^7.
+constexpr double kDeviations = 12;
+// Draws within so many eps of each other are equal.
+constexpr double kAlike = 16;
+constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
+
+StrictFinding wrong(std::string reason) {
+  return {StrictStatus::kError, "random: " + std::move(reason), ""};
+}
+
+at::Tensor flat(const at::Tensor& tensor) {
+  const at::Tensor plain = libtorch::plain(tensor);
+  return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble).flatten();
+}
+
+// Bounded, so that heavy tails have means too.
+at::Tensor squashed(const at::Tensor& values) { return values.atan().nan_to_num(0, 0, 0); }
+
+// A number that every draw gives: the device's must lie among those of the draws.
+struct Statistic {
+  std::string_view what;
+  at::Tensor of_draws;  // one per draw
+  double of_device;
+  double range;  // what one element can change it by, times the number of elements
+};
+
+std::optional<StrictFinding> outlier(const Statistic& statistic, std::int64_t numel, double eps) {
+  const double mean = statistic.of_draws.mean().item<double>();
+  const double variance = statistic.of_draws.var(/*unbiased=*/true).item<double>();
+  const double few = statistic.range * statistic.range / static_cast<double>(kDraws * numel);
+  const double limit = kDeviations * std::sqrt(variance + few) + 2 * eps * statistic.range;
+  if (std::abs(statistic.of_device - mean) <= limit) return std::nullopt;
+  return wrong(fmt::format("{} is {}, {} draws of the benchmark give {} +- {}", statistic.what,
+                           number_text(statistic.of_device), kDraws, number_text(mean),
+                           number_text(std::sqrt(variance))));
+}
+
+std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at::Tensor& draws,
+                                              double eps) {
+  const std::int64_t numel = device.numel();
+  const at::Tensor all = draws.flatten().nan_to_num(0, 0, 0);
+  const at::Tensor sample =
+      all.slice(0, 0, c10::nullopt, std::max<std::int64_t>(1, all.numel() >> 16));
+  const double center = sample.median().item<double>();
+  const double width = std::max((sample - center).abs().mean().item<double>(), 1e-300);
+  const auto standard = [&](const at::Tensor& values) { return (values - center) / width; };
+
+  // Element by element, each draw against the others, the device against as many.
+  const at::Tensor sum = draws.sum(0);
+  const at::Tensor squares = draws.square().sum(0);
+  const auto against_others = [&](const at::Tensor& values, const at::Tensor& left_out) {
+    const at::Tensor mean = (sum - left_out) / (kDraws - 1);
+    const at::Tensor variance =
+        ((squares - left_out.square()) / (kDraws - 1) - mean.square()).clamp_min(0);
+    // Others that are all alike differ from the device by its rounding: that is no width.
+    const at::Tensor alike = (kAlike * std::max(eps, kLeastEps) * mean).square();
+    const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-300);
+    return at::where(variance > alike, z, at::zeros_like(z));
+  };
+  const at::Tensor drawn = against_others(draws, draws);
+  const at::Tensor seen = against_others(device, draws[0]);
+  constexpr double kQuarterTurn = 1.5708;
+  const Statistic statistics[] = {
+      {"the share of zeros", draws.eq(0).to(at::kDouble).mean(1),
+       device.eq(0).to(at::kDouble).mean().item<double>(), 1},
+      {"the location", squashed(standard(draws)).mean(1),
+       squashed(standard(device)).mean().item<double>(), 2 * kQuarterTurn},
+      {"the width", squashed(standard(draws).abs()).mean(1),
+       squashed(standard(device).abs()).mean().item<double>(), kQuarterTurn},
+      {"the location element by element", squashed(drawn).mean(1),
+       squashed(seen).mean().item<double>(), 2 * kQuarterTurn},
+      {"the width element by element", squashed(drawn.abs()).mean(1),
+       squashed(seen.abs()).mean().item<double>(), kQuarterTurn},
+  };
+  for (const Statistic& statistic : statistics) {
+    if (auto found = outlier(statistic, numel, eps)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<StrictFinding> judge_support(const at::Tensor& device, const at::Tensor& draws,
+                                           at::IntArrayRef shape) {
+  const at::Tensor odd = device.isfinite().logical_not();
+  if (odd.any().item<bool>() && draws.isfinite().all().item<bool>()) {
+    const auto at_first = odd.to(at::kByte).argmax().item<std::int64_t>();
+    return wrong(fmt::format("{} elements are not finite, first at {}; no draw of the benchmark is",
+                             odd.sum().item<std::int64_t>(), place_text(shape, at_first)));
+  }
+  if (draws.eq(draws.round()).all().item<bool>() && !device.eq(device.round()).all().item<bool>()) {
+    return wrong("values that are no integers, as all draws of the benchmark are");
+  }
+  const at::Tensor sorted = std::get<0>(draws.sort(1));
+  if (sorted.size(1) > 1 && sorted.eq(sorted[0]).all().item<bool>() &&
+      !std::get<0>(device.sort(0)).eq(sorted[0]).all().item<bool>()) {
+    return wrong("not a permutation of what every draw permutes");
+  }
+  return std::nullopt;
+}
+
+// What is kept or dropped has two possible values. Where each was drawn at least twice, the
+// device's must be one of them.
+std::optional<StrictFinding> judge_two_values(const at::Tensor& device, const at::Tensor& draws,
+                                              at::IntArrayRef shape, const at::Tensor& room) {
+  const at::Tensor low = draws.amin(0);
+  const at::Tensor high = draws.amax(0);
+  const at::Tensor is_low = (draws - low).abs().le(room);
+  const at::Tensor is_high = (draws - high).abs().le(room);
+  const at::Tensor binary = is_low.logical_or(is_high)
+                                .all(0)
+                                .logical_and(is_low.sum(0).ge(2))
+                                .logical_and(is_high.sum(0).ge(2))
+                                .logical_and((high - low).gt(4 * room));
+  const at::Tensor neither =
+      (device - low).abs().gt(room).logical_and((device - high).abs().gt(room));
+  const at::Tensor bad = binary.logical_and(neither);
+  if (!bad.any().item<bool>()) return std::nullopt;
+  const auto first = bad.to(at::kByte).argmax().item<std::int64_t>();
+  return wrong(fmt::format(
+      "{} elements have neither of their two possible values, first at {}: device {}, possible {} "
+      "and {}",
+      bad.sum().item<std::int64_t>(), place_text(shape, first),
+      number_text(device[first].item<double>()), number_text(low[first].item<double>()),
+      number_text(high[first].item<double>())));
+}
+
+bool keeps_or_drops(std::string_view bare_name) {
+  return bare_name.find("dropout") != std::string_view::npos ||
+         bare_name.find("bernoulli") != std::string_view::npos;
+}
+
+// A gradient of dropout is zero where its output is, and only there.
+bool has_other_mask(execute::Rerun& rerun, const at::Tensor& gradient, const at::Tensor& output) {
+  const auto call = rerun.arguments();
+  const auto arriving = rerun.arriving();
+  if (!call || !arriving || (*call)->args.empty() || (*arriving)->empty()) return false;
+  const auto* input = (*call)->args.front().as<at::Tensor>();
+  const auto* weight = (*arriving)->front().as<at::Tensor>();
+  const auto fits = [&](const at::Tensor* tensor) {
+    return tensor != nullptr && tensor->sizes() == gradient.sizes();
+  };
+  if (!fits(input) || !fits(weight) || !fits(&output)) return false;
+  const at::Tensor visible = flat(*input).ne(0).logical_and(flat(*weight).ne(0));
+  const at::Tensor kept = flat(output).ne(0);
+  return visible.logical_and(kept.ne(flat(gradient).ne(0))).any().item<bool>();
+}
+
+}  // namespace
+
+at::Tensor Draws::rows(Direction direction, const std::string& path, at::IntArrayRef shape,
+                       bool raise) {
+  std::vector<LeafTensors>& draws = raise ? raised_ : native_;
+  for (std::size_t i = draws.size(); i < kDraws; ++i) {
+    const auto leaves = rerun_.run({.seed = kFirstSeed + i, .raise = raise});
+    draws.push_back(leaves ? tensors_of(*leaves) : LeafTensors{});
+  }
+  std::vector<at::Tensor> rows;
+  for (const LeafTensors& draw : draws) {
+    const auto found = draw.find({direction, path});
+    if (found == draw.end() || found->second.sizes() != shape) return {};
+    rows.push_back(flat(found->second));
+  }
+  return at::stack(rows);
+}
+
+std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
+                                          Direction direction, const std::string& path,
+                                          const at::Tensor& device, const at::Tensor& forward,
+                                          const at::Tensor& spread) {
+  const auto is_constant = [](const at::Tensor& draws) {
+    return draws.eq(draws[0]).logical_or(draws.isnan()).all().item<bool>();
+  };
+  at::Tensor draws = all_draws.rows(direction, path, device.sizes(), true);
+  // Where only the rounding of what was drawn makes a difference, the device's dtype shows it.
+  if (draws.defined() && is_constant(draws)) {
+    draws = all_draws.rows(direction, path, device.sizes(), false);
+    if (!draws.defined() || is_constant(draws)) return std::nullopt;
+  }
+  if (!draws.defined()) {
+    return StrictFinding{StrictStatus::kSkip, "random: the benchmark gives no comparable draws",
+                         ""};
+  }
+  const auto type = float_type(device.scalar_type());
+  const double eps = type ? type->eps : 0;
+  const at::Tensor seen = flat(device);
+  if (auto found = judge_support(seen, draws, device.sizes())) return found;
+  if (keeps_or_drops(bare_name)) {
+    at::Tensor room = kResultEps * eps * draws.abs().amax(0);
+    if (type) room = room + kResultEps * type->smallest;
+    if (spread.defined()) room = room + 2 * kIntermediates * spread.flatten();
+    if (auto found = judge_two_values(seen, draws, device.sizes(), room)) return found;
+  }
+  if (auto found = judge_statistics(seen, draws, eps)) return found;
+  const bool drops = bare_name.find("dropout") != std::string_view::npos &&
+                     bare_name.find("alpha") == std::string_view::npos;
+  if (drops && direction == Direction::kBackward && forward.defined() &&
+      has_other_mask(all_draws.rerun(), device, forward)) {
+    return wrong("the gradient does not have the mask of the output");
+  }
+  return StrictFinding{
+      StrictStatus::kPass,
+      fmt::format("random: support, shares and moments are those of {} draws of the benchmark",
+                  kDraws),
+      ""};
+}
+
+}  // namespace msprobe::strict

@@ -1,0 +1,39 @@
+// Results of operators that draw random numbers: other draws are as right as these, so what is
+// compared is what every draw has in common.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/strict.h"
+#include "execute/rerun.h"
+#include "strict/conditioning.h"
+
+namespace msprobe::strict {
+
+// The results of a call for other seeds, each drawn once for all of its leaves.
+class Draws {
+ public:
+  // REQUIRES: `rerun` outlives this.
+  explicit Draws(execute::Rerun& rerun) : rerun_(rerun) {}
+
+  // One row per draw, float64, flat (complex: both parts); undefined where a run failed or gave
+  // another shape. `raise` off: in the recorded precision.
+  at::Tensor rows(Direction direction, const std::string& path, at::IntArrayRef shape, bool raise);
+  execute::Rerun& rerun() { return rerun_; }
+
+ private:
+  execute::Rerun& rerun_;
+  std::vector<LeafTensors> raised_;
+  std::vector<LeafTensors> native_;
+};
+
+// Nothing where this leaf is the same in all draws: it
+// is not random after all. `forward`: the device's first output, to which the mask of a dropout's
+// gradient must fit; undefined where there is none. `spread`: as Conditioning gives it.
+std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
+                                          Direction direction, const std::string& path,
+                                          const at::Tensor& device, const at::Tensor& forward,
+                                          const at::Tensor& spread);
+
+}  // namespace msprobe::strict

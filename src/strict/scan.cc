@@ -1,0 +1,161 @@
+#include "strict/scan.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "strict/float_type.h"
+
+namespace msprobe::strict {
+namespace {
+
+// Small enough for the second-level cache with all its companions in double.
+constexpr std::int64_t kSlice = std::int64_t{1} << 15;
+
+// One slice of everything, in double; complex numbers are pairs.
+struct Slice {
+  at::Tensor device, bench, rounded, spreads, natives;
+
+  static const double* data(const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.data_ptr<double>() : nullptr;
+  }
+};
+
+at::Tensor parts(const at::Tensor& tensor) {
+  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
+}
+
+at::Tensor widened(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.to(at::kDouble).contiguous() : tensor;
+}
+
+// A tensor that fits is taken as it is: most are small, and every call of LibTorch counts.
+at::Tensor piece_of(const at::Tensor& tensor, std::int64_t start, std::int64_t length) {
+  if (!tensor.defined() || tensor.numel() <= kSlice) return tensor;
+  return tensor.flatten().narrow(0, start, length);
+}
+
+double or_zero(const double* values, std::int64_t i) {
+  return values != nullptr && std::isfinite(values[i]) ? values[i] : 0;
+}
+
+// Sizes of element i: of a complex number, the modulus stands for both of its parts.
+template <bool kComplex>
+double size_of(const double* values, std::int64_t i) {
+  if constexpr (kComplex) return std::hypot(or_zero(values, i & ~1), or_zero(values, i | 1));
+  return std::abs(values == nullptr ? 0.0 : values[i]);
+}
+
+template <bool kComplex>
+bool is_finite(const double* values, std::int64_t i) {
+  if constexpr (kComplex) return std::isfinite(values[i & ~1]) && std::isfinite(values[i | 1]);
+  return std::isfinite(values[i]);
+}
+
+class Pass {
+ public:
+  Pass(const Limits& limits, const FloatType& type, bool* mask)
+      : limits_(limits), type_(type), mask_(mask) {}
+
+  template <bool kComplex>
+  void run(const Slice& slice, std::int64_t start, std::int64_t length) {
+    const double* device = Slice::data(slice.device);
+    const double* bench = Slice::data(slice.bench);
+    const double* rounded = Slice::data(slice.rounded);
+    const double* spreads = Slice::data(slice.spreads);
+    const double* natives = Slice::data(slice.natives);
+    for (std::int64_t i = 0; i < length; ++i) {
+      if (device[i] == rounded[i] || (std::isnan(device[i]) && std::isnan(rounded[i]))) continue;
+      if (kComplex && !is_finite<kComplex>(device, i) && !is_finite<kComplex>(rounded, i)) continue;
+      ++scan_.differ;
+      if (natives != nullptr && std::isinf(natives[i]) && !std::isfinite(device[i])) continue;
+      const double spread = spreads == nullptr ? 0 : finite(size_of<kComplex>(spreads, i));
+      const double native = natives == nullptr ? 0 : finite(size_of<kComplex>(natives, i));
+      const double limit = limits_.relative * size_of<kComplex>(bench, i) + limits_.absolute +
+                           limits_.spread * spread +
+                           std::min(limits_.native * native, limits_.native_cap);
+      note(start + i, error(device[i], bench[i], rounded[i], limit), limit);
+    }
+  }
+  const Scan& result() const { return scan_; }
+
+ private:
+  static double finite(double value) { return std::isfinite(value) ? value : 0; }
+
+  // At the end of the number range the error is measured to where the next number would be.
+  double error(double device, double bench, double rounded, double limit) const {
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    if (std::isfinite(device) && std::isfinite(bench)) return std::abs(device - bench);
+    if (std::isnan(device) || std::isnan(rounded) || std::isinf(bench)) return kInfinite;
+    const bool same_sign = std::signbit(device) == std::signbit(bench);
+    return same_sign && std::abs(bench) + limit >= type_.largest ? 0 : kInfinite;
+  }
+
+  void note(std::int64_t at, double error, double limit) {
+    if (std::isfinite(error) && error <= limit) {
+      if (limit > 0) scan_.worst_inside = std::max(scan_.worst_inside, error / limit);
+      return;
+    }
+    if (mask_ != nullptr) mask_[at] = true;
+    if (scan_.beyond++ == 0) scan_.first = at;
+    scan_.last = at;
+    if (std::isinf(error)) ++scan_.not_finite;
+    const double excess = limit > 0 ? error / limit : std::numeric_limits<double>::max();
+    if (excess > scan_.worst) {
+      scan_.worst = excess;
+      scan_.worst_at = at;
+    }
+  }
+
+  const Limits& limits_;
+  const FloatType& type_;
+  bool* mask_;
+  Scan scan_;
+};
+
+Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits, bool* mask) {
+  const FloatType type = *float_type(device.scalar_type());
+  const bool complex = device.is_complex();
+  const at::Tensor d = parts(device);
+  const at::Tensor b = parts(bench);
+  const at::Tensor s = limits.spreads.defined() ? parts(limits.spreads) : at::Tensor();
+  const at::Tensor n = limits.natives.defined() ? parts(limits.natives) : at::Tensor();
+  Pass pass(limits, type, mask);
+  for (std::int64_t start = 0; start < d.numel(); start += kSlice) {
+    const std::int64_t length = std::min(kSlice, d.numel() - start);
+    const at::Tensor piece = piece_of(d, start, length);
+    const at::Tensor bench_piece = piece_of(b, start, length);
+    const at::Tensor rounded = bench_piece.to(d.scalar_type());
+    if (same_bytes(piece, rounded)) continue;
+    const Slice slice{widened(piece), widened(bench_piece), widened(rounded),
+                      widened(piece_of(s, start, length)), widened(piece_of(n, start, length))};
+    complex ? pass.run<true>(slice, start, length) : pass.run<false>(slice, start, length);
+  }
+  Scan found = pass.result();
+  found.count = device.numel();
+  if (!complex) return found;
+  for (std::int64_t* at : {&found.first, &found.last, &found.worst_at}) {
+    if (*at >= 0) *at /= 2;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool same_bytes(const at::Tensor& one, const at::Tensor& other) {
+  return one.scalar_type() == other.scalar_type() &&
+         std::memcmp(one.data_ptr(), other.data_ptr(), one.nbytes()) == 0;
+}
+
+Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
+  return walk(device, bench, limits, nullptr);
+}
+
+at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
+  const at::Tensor mask = at::zeros({parts(device).numel()}, at::kBool);
+  walk(device, bench, limits, mask.data_ptr<bool>());
+  if (!device.is_complex()) return mask.view(device.sizes());
+  return mask.view({-1, 2}).any(1).view(device.sizes());
+}
+
+}  // namespace msprobe::strict

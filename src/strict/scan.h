@@ -1,0 +1,46 @@
+// One pass over a device tensor and its benchmark: which elements are farther apart than a limit
+// that is given element by element.
+#pragma once
+
+#include <cstdint>
+
+#include "libtorch/aten.h"
+
+namespace msprobe::strict {
+
+// |device - bench| <= relative * |bench| + absolute + spread * spreads[i] + native * natives[i]
+struct Limits {
+  double relative = 0;
+  double absolute = 0;
+  double spread = 0;        // of what a rounding of the inputs does to this element
+  double native = 0;        // of the error the CPU makes there in the device's own dtype
+  double native_cap = 0;    // beyond which that error explains nothing
+  at::Tensor spreads = {};  // as bench in shape, float64; undefined: 0
+  at::Tensor natives = {};  // infinite: there the device need not be finite
+};
+
+struct Scan {
+  std::int64_t count = 0;
+  std::int64_t differ = 0;      // not the rounded benchmark, bit for bit (NaN equals NaN)
+  std::int64_t beyond = 0;      // outside the limit, or not finite on one side only
+  std::int64_t not_finite = 0;  // the latter of these
+  std::int64_t first = -1;      // of those beyond
+  std::int64_t last = -1;
+  std::int64_t worst_at = -1;
+  double worst = 0;         // largest error beyond, in limits; infinite where not finite
+  double worst_inside = 0;  // largest error within, in limits
+
+  bool good() const { return beyond == 0; }
+};
+
+// The benchmark is rounded to the device's dtype first; what then is equal is equal, infinities and
+// NaN included. REQUIRES: both plain (on the CPU, contiguous), floating or complex, of equal shape.
+Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
+
+// Bit for bit, of one dtype. REQUIRES: both plain, of equal shape.
+bool same_bytes(const at::Tensor& one, const at::Tensor& other);
+
+// Elements outside the limit, as a bool tensor: for the search of a cause.
+at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
+
+}  // namespace msprobe::strict

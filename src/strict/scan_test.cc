@@ -1,0 +1,100 @@
+#include "strict/scan.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "strict/bound.h"
+
+namespace msprobe::strict {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+at::Tensor doubles(std::vector<double> values) { return at::tensor(values, at::kDouble); }
+
+Limits limits_of(at::ScalarType type) { return rounding_limits(*float_type(type)); }
+
+TEST(Scan, RoundedBenchmarkIsEqualWhateverTheDtype) {
+  const at::Tensor bench = at::linspace(-3, 3, 1001, at::kDouble);
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
+    const Scan found = scan(bench.to(type), bench, {});
+    EXPECT_TRUE(found.good());
+    EXPECT_EQ(found.differ, 0);
+    EXPECT_EQ(found.count, 1001);
+  }
+}
+
+TEST(Scan, EqualInfinitiesAndNanAreEqual) {
+  const at::Tensor bench = doubles({kInf, -kInf, kNan, 1e6, 1});
+  EXPECT_TRUE(scan(bench.to(at::kHalf), bench, limits_of(at::kHalf)).good());
+}
+
+TEST(Scan, NotFiniteOnOneSideOnlyIsBeyondAnyLimit) {
+  const at::Tensor bench = doubles({1, 2, kNan, kInf, kInf, 5});
+  const at::Tensor device = doubles({kNan, kInf, 1, -kInf, kNan, 5}).to(at::kFloat);
+  Limits wide = limits_of(at::kFloat);
+  wide.relative = 100;
+  const Scan found = scan(device, bench, wide);
+  EXPECT_EQ(found.beyond, 5);
+  EXPECT_EQ(found.not_finite, 5);
+  EXPECT_EQ(found.first, 0);
+  EXPECT_EQ(found.last, 4);
+}
+
+TEST(Scan, InfinityIsRightWhereTheLimitReachesTheEndOfTheRange) {
+  const at::Tensor bench = doubles({65500, 60000});
+  const at::Tensor device = doubles({kInf, kInf}).to(at::kHalf);
+  const Scan found = scan(device, bench, limits_of(at::kHalf));
+  EXPECT_EQ(found.beyond, 1);
+  EXPECT_EQ(found.first, 1);
+}
+
+TEST(Scan, OneUnitBeyondTheLimitIsSeenOneWithinIsNot) {
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16, at::kFloat}) {
+    const double eps = float_type(type)->eps;
+    const at::Tensor bench = at::ones({1000}, at::kDouble);
+    at::Tensor device = bench.to(type);
+    device[737] = 1 + kResultEps * eps;
+    EXPECT_TRUE(scan(device, bench, limits_of(type)).good()) << type;
+    device[737] = 1 + (kResultEps + 1) * eps;
+    const Scan found = scan(device, bench, limits_of(type));
+    EXPECT_EQ(found.beyond, 1) << type;
+    EXPECT_EQ(found.worst_at, 737) << type;
+  }
+}
+
+TEST(Scan, OneWrongElementOfManyIsFound) {
+  const at::Tensor bench = at::rand({5'000'003}, at::kDouble);
+  at::Tensor device = bench.to(at::kFloat);
+  device[4'987'654] = device[4'987'654] * (1 + 1e-5F);
+  const Scan found = scan(device, bench, limits_of(at::kFloat));
+  EXPECT_EQ(found.beyond, 1);
+  EXPECT_EQ(found.first, 4'987'654);
+  EXPECT_EQ(beyond_mask(device, bench, limits_of(at::kFloat)).nonzero().item<std::int64_t>(),
+            4'987'654);
+}
+
+TEST(Scan, ComplexPartsAreMeasuredByTheModulus) {
+  const at::Tensor bench = at::complex(doubles({1, 1}), doubles({1e-9, 0}));
+  const at::Tensor near = at::complex(doubles({1, 1}), doubles({1.1e-9, 0})).to(at::kComplexFloat);
+  EXPECT_TRUE(scan(near, bench, limits_of(at::kComplexFloat)).good());
+  const at::Tensor far = at::complex(doubles({1, 1}), doubles({0, 1e-5})).to(at::kComplexFloat);
+  const Scan found = scan(far, bench, limits_of(at::kComplexFloat));
+  EXPECT_EQ(found.beyond, 1);
+  EXPECT_EQ(found.first, 1);
+}
+
+TEST(Scan, SpreadWidensItsOwnElementOnly) {
+  const at::Tensor bench = doubles({1, 1});
+  const at::Tensor device = doubles({1.001, 1.001}).to(at::kFloat);
+  const Limits limits = spread_limits(*float_type(at::kFloat), 1, doubles({1e-3, 0}));
+  const Scan found = scan(device, bench, limits);
+  EXPECT_EQ(found.beyond, 1);
+  EXPECT_EQ(found.first, 1);
+}
+
+}  // namespace
+}  // namespace msprobe::strict

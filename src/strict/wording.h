@@ -1,0 +1,21 @@
+// How places and sizes are written in reasons and causes.
+#pragma once
+
+#include <string>
+
+#include "libtorch/aten.h"
+#include "strict/scan.h"
+
+namespace msprobe::strict {
+
+// "(2, 0, 7)"; "(0)" of a vector, "()" of a scalar.
+std::string place_text(at::IntArrayRef shape, std::int64_t flat_index);
+
+// Three significant digits: "1.25", "3e-07", "nan".
+std::string number_text(double value);
+
+// "3 of 64 elements are beyond the bound (first (0, 3), last (7, 1)), worst at (7, 1): device 2,
+// bench 1, 812 times its bound".
+std::string excess_text(const Scan& scan, const at::Tensor& device, const at::Tensor& bench);
+
+}  // namespace msprobe::strict
