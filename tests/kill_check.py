@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Disturb a check again and again, continue it each time, and compare the bytes with an undisturbed run.
 
-usage: kill_check.py PROGRAM [DUMP_JSON] [--kills 20] [--workers 4] [--seed 1] [-- further options]
+usage: kill_check.py PROGRAM [DUMP_JSON] [--kills 20] [--workers 4] [--seed 1] [--only DISTURBANCE...] [--tmpfs] [-- further options]
 
 Without a dump a synthetic one is made (for the fake engine of the unit tests, which MSPROBE_ENGINE names).
 Each round starts a check with several workers and then, at a random moment, does one of: SIGKILL to msprobe, SIGKILL to one of
 its engines, SIGTERM to msprobe, or a full disk (a file-size limit that the CSVs outgrow). The check is continued with -csv_path
-until it ends by itself. The merged pair must equal that of one worker that nobody disturbed. With the fake engine the calls
+until it ends by itself. With --tmpfs (as root) the results lie on a file system in memory, and a full disk is that one made too
+small. The merged pair must equal that of one worker that nobody disturbed. With the fake engine the calls
 computed are counted too: a kill may cost at most the window and what was in flight.
 """
 import argparse, collections, glob, json, os, random, resource, shutil, signal, subprocess, sys, tempfile, time
@@ -59,12 +60,49 @@ def send(pid, number):
         pass
 
 
-def disturb(command, out, how, random_numbers, longest, size):
+class Disk:
+    """Where the results lie: a directory, or a small file system of its own."""
+
+    def __init__(self, path, tmpfs):
+        self.path, self.tmpfs = path, tmpfs
+        os.makedirs(path)
+        if tmpfs:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "none", path], check=True)
+
+    def resize(self, kilobytes):
+        subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", self.path], check=True)
+
+    def used_kilobytes(self):
+        info = os.statvfs(self.path)
+        return (info.f_blocks - info.f_bfree) * info.f_frsize // 1024
+
+    def close(self):
+        if self.tmpfs:
+            subprocess.run(["umount", self.path], check=True)
+
+
+def fill_up(command, disk, random_numbers, size):
+    """A run that meets a full disk."""
+    free = random_numbers.randrange(1000, max(size, 1001))
+    if not disk.tmpfs:
+        process = start(command, free)
+        return process.communicate()[1], process.returncode
+    disk.resize(disk.used_kilobytes() + free // 1024)
+    process = start(command)
+    said = process.communicate()[1]
+    disk.resize(1 << 20)
+    return said, process.returncode
+
+
+def disturb(command, disk, how, random_numbers, longest, size):
     """One disturbed run; its exit status and what it said."""
-    limit = random_numbers.randrange(1000, max(size, 1001)) if how == "full disk" else None
-    process = start(command, limit)
-    if how != "full disk":
-        time.sleep(random_numbers.random() * longest)
+    if how == "full disk":
+        said, code = fill_up(command, disk, random_numbers, size)
+        if code == 2 and "space" not in said and "too large" not in said:
+            return 99, f"a full disk is not named: {said[-300:]}"
+        return code, said
+    process = start(command)
+    time.sleep(random_numbers.random() * longest)
     if how == "kill msprobe":
         send(process.pid, signal.SIGKILL)
     elif how == "SIGTERM":
@@ -89,11 +127,13 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program"), p.add_argument("dump", nargs="?")
     p.add_argument("--kills", type=int, default=20), p.add_argument("--workers", type=int, default=4)
-    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--seed", type=int, default=1), p.add_argument("--only", nargs="+", choices=DISTURBANCES, default=DISTURBANCES)
+    p.add_argument("--tmpfs", action="store_true")
     a = p.parse_args(argv)
     numbers = random.Random(a.seed)
     scratch = tempfile.mkdtemp(prefix="msprobe_kill_")
     failures, counts, costliest = [], collections.Counter(), 0
+    disk = Disk(os.path.join(scratch, "disk"), a.tmpfs)
     try:
         os.environ.setdefault("MSPROBE_FAKE_DIRECTORY", scratch)
         dump = a.dump or os.path.join(scratch, "dump.json")
@@ -110,7 +150,7 @@ def main():
         per_run, status = logged_calls(), one.returncode
         disturbed = 0
         while disturbed < a.kills and not failures:
-            out = os.path.join(scratch, f"out{disturbed}")
+            out = os.path.join(disk.path, f"out{disturbed}")
             base = [a.program, "multi_acc_check", "-api_info", dump, "-o", out, "-n", str(a.workers), *further]
             before, kills_here = logged_calls(), 0
             while True:
@@ -121,8 +161,8 @@ def main():
                     said = process.communicate()[1]
                     code = process.returncode
                 else:
-                    how = numbers.choice(DISTURBANCES)
-                    code, said = disturb(base + resume, out, how, numbers, seconds, max(map(len, wanted)))
+                    how = numbers.choice(a.only)
+                    code, said = disturb(base + resume, disk, how, numbers, seconds, max(map(len, wanted)))
                     counts[how] += 1
                     disturbed += 1
                     kills_here += 1
@@ -146,6 +186,7 @@ def main():
                     failures.append(f"round {disturbed}: {again:.0f} calls computed again per disturbance")
             shutil.rmtree(out)
     finally:
+        disk.close()
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"{disturbed} disturbances {dict(counts)}, one worker alone {seconds:.1f} s, at most {costliest:.0f} calls computed "
           f"again per disturbance; {'; '.join(failures) or 'same bytes every time'}")

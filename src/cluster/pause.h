@@ -20,7 +20,8 @@ class Pause {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kActive{20};
+  // Longer than most calls run: an answer that is looked for late leaves an engine idle.
+  static constexpr std::chrono::seconds kActive{1};
   static constexpr long kShortNanoseconds = 200'000;
   static constexpr long kLongNanoseconds = 2'000'000;
 

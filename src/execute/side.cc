@@ -38,6 +38,7 @@ Side side_of(const PyCall& call, bool with_grad, const Change& change) {
 
 at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision,
                        const TensorChange& change) {
+  const libtorch::BelowAutograd below;
   at::Tensor copy = tensor.detach();
   const at::ScalarType type = copy.scalar_type();
   if (precision.round_inputs && type == at::kFloat) copy = copy.to(*precision.autocast);
@@ -45,6 +46,11 @@ at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision,
   copy = copy.to(precision.raised(type), /*non_blocking=*/false, /*copy=*/true);
   const bool floats = at::isFloatingType(recorded) || at::isComplexType(recorded);
   return change && floats ? change(copy, recorded) : copy;
+}
+
+at::Tensor moved_copy(const at::Tensor& tensor, at::Device device) {
+  const libtorch::BelowAutograd below;
+  return tensor.detach().to(device);
 }
 
 void seed_generator(at::Device device, std::uint64_t seed) {
@@ -107,7 +113,7 @@ Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
 
 Side device_side(const PyCall& call, at::Device device, bool with_grad) {
   return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
-    if (const auto* tensor = leaf.as<at::Tensor>()) return {tensor->detach().to(device)};
+    if (const auto* tensor = leaf.as<at::Tensor>()) return {moved_copy(*tensor, device)};
     if (leaf.as<at::Device>() != nullptr) return {device};
     return leaf;
   });

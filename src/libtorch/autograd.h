@@ -9,6 +9,10 @@ namespace msprobe::libtorch {
 
 using Edge = torch::autograd::Edge;
 
+// While it lives, operators of this thread record no graph and build no view bookkeeping: copies
+// and conversions of small tensors take half the time.
+using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
+
 // Makes a detached tensor one that is differentiated for, though not a leaf: in-place operators may
 // change it. No data is copied. The edge names it as it is now.
 Edge watch(at::Tensor& tensor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libtorch/autograd.h"
 #include "libtorch/since.h"
 
 namespace msprobe::libtorch {
@@ -68,6 +69,7 @@ at::Tensor copy_of(const Tensor& tensor) {
 }
 
 at::Tensor plain(const at::Tensor& tensor) {
+  const BelowAutograd below;
   at::Tensor plain = tensor.detach();
   if (plain._is_zerotensor()) return at::zeros(plain.sizes(), plain.options().device(at::kCPU));
   if (plain.layout() != at::kStrided) plain = plain.to_dense();

@@ -29,7 +29,6 @@ using execute::Variation;
 
 // Runs after which the spread is looked at; the more, the less can a move be small by chance.
 constexpr int kRuns[] = {1, 4, 12};
-constexpr int kRunsBeforeNative = 4;
 // The CPU's own error explains nothing beyond this many u of the largest term, nor beyond that
 // term: a kernel that far off is wrong, wherever it runs.
 constexpr double kNativeCapUnits = 16384;
@@ -257,19 +256,17 @@ class CallJudge {
                                                  Limits& limits, Scan& found) {
     const double length = length_of(pair);
     for (const int runs : kRuns) {
-      const bool last = runs == kRuns[std::size(kRuns) - 1];
       conditioning_->measure(runs);
       limits = spread_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
-      const bool native = last && add_native(pair, type, limits) && add_neighbours(pair, limits);
       found = scan(pair.device, pair.bench, limits);
-      if (found.good()) return within_spread(pair, limits, found, native);
-      // No further run makes a NaN right.
-      const bool hopeless = found.not_finite > 0;
-      if ((!hopeless && runs != kRunsBeforeNative) || !add_native(pair, type, limits)) continue;
+      if (found.good()) return within_spread(pair, limits, found, false);
+      if (!add_native(pair, type, limits)) continue;
+      const bool hopeless = found.not_finite > 0;  // no further run makes a NaN right
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, true);
       if (hopeless) return std::nullopt;
-      if (!add_neighbours(pair, limits)) continue;
+      // Many runs, where few are likely to be enough.
+      if (runs == kRuns[0] || !add_neighbours(pair, limits)) continue;
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, true);
     }
@@ -318,20 +315,24 @@ class CallJudge {
     return errors.masked_fill(overflows, std::numeric_limits<double>::infinity());
   }
 
-  // Where the device's result is not finite and the CPU's in the same dtype is not either, the
-  // weakness is that of the formula.
-  std::string native_text(const Pair& pair, const Scan& found) {
-    if (found.not_finite == 0) return "";
+  // Whether all that is wrong are elements that are not finite, where the CPU's in the same dtype
+  // are not either: a weakness of the formula in this dtype, which says nothing of the device.
+  bool formula_fails(const Pair& pair, const Scan& found) {
+    if (found.not_finite == 0 || found.beyond != found.not_finite) return false;
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
-    if (native == nullptr || native->sizes() != pair.device.sizes()) return "";
+    if (native == nullptr || native->sizes() != pair.device.sizes()) return false;
     const at::Tensor odd = real_parts(pair.device).isfinite().logical_not();
-    const bool same =
-        real_parts(libtorch::plain(*native)).isfinite().logical_not().eq(odd).all().item<bool>();
-    return same ? "; the CPU is not finite there either in this dtype" : "";
+    return real_parts(libtorch::plain(*native)).isfinite().logical_not().equal(odd);
   }
 
   StrictFinding failed(const Pair& pair, const FloatType& type, const Limits& limits,
                        const Scan& found) {
+    if (formula_fails(pair, found)) {
+      return {StrictStatus::kSkip,
+              "the formula is not finite in this dtype, on the CPU neither: " +
+                  excess_text(found, pair.device, pair.bench),
+              ""};
+    }
     Failure failure{pair.device,    pair.bench,      limits, type, pair.direction,
                     pair.leaf.path, name_.bare_name, {},     how_};
     for (const auto& [key, tensor] : bench_) {
@@ -343,8 +344,7 @@ class CallJudge {
     }
     const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
     return {slight ? StrictStatus::kWarning : StrictStatus::kError,
-            excess_text(found, pair.device, pair.bench) + native_text(pair, found),
-            likely_cause(failure, rerun_)};
+            excess_text(found, pair.device, pair.bench), likely_cause(failure, rerun_)};
   }
 
   execute::CallName name_;

@@ -59,6 +59,21 @@ TEST(JudgeCall, NanInOneElementNeverPasses) {
   EXPECT_THAT(run.forward().cause, StartsWith("NaN or Inf spread: 1 NaN"));
 }
 
+// exp(72) is not a float16, on any device; a NaN where the CPU is finite is one of the device.
+TEST(JudgeCall, FormulaThatOverflowsSaysNothingOfTheDevice) {
+  RunCall run(call(
+      "Functional.soft_margin_loss.0",
+      {{tensor({64}, DType::kFloat16, false, -9, 9)}, {tensor({64}, DType::kFloat16, false, 8, 8)}},
+      {{"reduction", {std::string("none")}}}));
+  ASSERT_FALSE(run.device().isfinite().all().item<bool>());
+  EXPECT_EQ(run.forward().status, StrictStatus::kSkip) << run.forward().reason;
+  EXPECT_THAT(run.forward().reason, StartsWith("the formula is not finite in this dtype"));
+  at::Tensor device = run.device().clone();
+  device[63] = std::numeric_limits<double>::quiet_NaN();
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+}
+
 TEST(JudgeCall, OneChannelIsSeenAndNamed) {
   RunCall run(call("Functional.conv2d.0", {{tensor({2, 4, 12, 12})}, {tensor({6, 4, 3, 3})}}));
   EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;

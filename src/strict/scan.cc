@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "libtorch/autograd.h"
 #include "strict/float_type.h"
 
 namespace msprobe::strict {
@@ -114,6 +115,7 @@ class Pass {
 };
 
 Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits, bool* mask) {
+  const libtorch::BelowAutograd below;
   const FloatType type = *float_type(device.scalar_type());
   const bool complex = device.is_complex();
   const at::Tensor d = parts(device);
