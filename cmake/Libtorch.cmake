@@ -8,6 +8,9 @@ set_property(CACHE MSPROBE_TORCH PROPERTY STRINGS auto python venv debian)
 # The directory of TorchConfig.cmake, empty where there is none.
 function(msprobe_torch_package choice result)
   set(python_python python3)
+  if(SKBUILD)
+    set(python_python ${Python3_EXECUTABLE} -E)  # past the walls that pip builds in
+  endif()
   set(python_venv ${PROJECT_SOURCE_DIR}/.venv/bin/python3)
   if(choice STREQUAL "debian")
     set(package /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/Torch)
@@ -88,6 +91,7 @@ function(msprobe_find_libtorch)
   endif()
   message(STATUS "msprobe-engine: on PyTorch ${Torch_VERSION} in ${Torch_DIR}")
   set(MSPROBE_TORCH_FOUND TRUE PARENT_SCOPE)
+  set(Torch_VERSION ${Torch_VERSION} PARENT_SCOPE)
 
   get_target_property(flags torch INTERFACE_COMPILE_OPTIONS)
   if(flags MATCHES "_GLIBCXX_USE_CXX11_ABI=0")

@@ -1,23 +1,44 @@
 #!/usr/bin/env bash
-# From nothing to a verdict: installs what is missing, builds, checks the bundled dump on this machine's CPU, and compares two
-# devices on the bundled example.
+# From nothing to a verdict: installs what is missing, builds, records a small training, checks every call of it on this machine's
+# CPU and on a simulated accelerator with two wrong kernels, compares the two devices, and writes a report to look at.
+#
+#   tools/quickstart.sh
+#   tools/quickstart.sh --built DIR      with what is built in DIR already
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/setup.sh
-build=build/quickstart
-cmake --preset release -DMSPROBE_TESTS=OFF -DMSPROBE_BENCHMARKS=OFF -B $build >/dev/null
-cmake --build $build --target msprobe msprobe-engine
-out=${1:-$build/example}
+if [ "${1:-}" = --built ]; then
+  build=$2
+else
+  tools/setup.sh
+  build=build/quickstart
+  cmake --preset release -DMSPROBE_TESTS=OFF -DMSPROBE_BENCHMARKS=OFF -B $build >/dev/null
+  cmake --build $build
+fi
+out=$build/example
+rm -rf $out
+msprobe=$build/bin/msprobe
+python=python3
+python3 -c 'import torch' 2>/dev/null || python=.venv/bin/python
 export MSPROBE_LOG_LEVEL=2
 
+# The checks of a device with wrong kernels end with status 1: that is the point of the example.
+fails() { if "$@"; then echo "a wrong kernel was not seen" >&2; exit 1; elif [ $? != 1 ]; then exit 2; fi; }
+
 echo
-echo "== every call of examples/gpt_statistics, on the CPU and on the benchmark"
-$build/bin/msprobe acc_check -api_info examples/gpt_statistics/dump.json -d cpu -o "$out"
+echo "== a training step of a transformer and a convolutional network is recorded (examples/train.py)"
+PYTHONPATH=$build/python $python examples/train.py $out
+mv $out/step1/proc* $out/dump
+
 echo
-echo "== two devices, call by call"
-status=0
-$build/bin/msprobe api_precision_compare -npu examples/two_devices/npu_details.csv \
-    -gpu examples/two_devices/gpu_details.csv -o "$out" || status=$?
-# Status 1 is the point of the example: the NPU of this story has wrong kernels.
-[ "$status" = 1 ]
+echo "== every call of it, on the CPU"
+fails $msprobe acc_check -api_info $out/dump/dump.json -d cpu -o $out/cpu
+echo
+echo "== every call of it, on an accelerator with two wrong kernels (examples/faulty_device.yaml)"
+fails $msprobe acc_check -api_info $out/dump/dump.json -d sim --sim-config examples/faulty_device.yaml -o $out/sim
+echo
+echo "== the two devices, call by call"
+fails $msprobe api_precision_compare -npu $out/sim/accuracy_checking_details_*.csv -gpu $out/cpu/accuracy_checking_details_*.csv -o $out
+$msprobe report $out/sim/accuracy_checking_result_*.csv $out/cpu/accuracy_checking_result_*.csv --dump $out/dump/dump.json -o $out/report.html
+echo
+echo "the report: $(realpath $out/report.html)"

@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh               what the program needs to be built and run
 #   tools/setup.sh --dev         also what the tests, the sanitizers, the fuzzers and the linters need
-#   tools/setup.sh --torch113    also what the tests need on Debian's LibTorch 1.13, without a PyTorch of Python
+#   tools/setup.sh --torch113    also what the tests need on Debian's PyTorch 1.13 (LibTorch and Python package), without another one
 #
 # Needs root or sudo for Debian's packages; without them it says what is missing and ends with status 2.
 # PyTorch: the one of the user's python3 is used where there is one; else a virtual environment .venv with
@@ -12,14 +12,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev
-                libsimdjson-dev libhwy-dev zlib1g-dev python3 python3-venv)
-dev_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace)
+                libsimdjson-dev libhwy-dev libxlsxwriter-dev zlib1g-dev python3 python3-venv python3-dev)
+dev_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace python3-numpy)
 torch_version=2.13.0
 
 packages=("${build_packages[@]}")
 case "${1:-}" in
-  --dev) packages+=("${dev_packages[@]}") ;;
-  --torch113) packages+=(libgtest-dev libgmock-dev libtorch-dev); MSPROBE_NO_TORCH=1 ;;
+  --dev)
+    packages+=("${dev_packages[@]}" chromium)
+    command -v node >/dev/null || packages+=(nodejs)
+    command -v npm >/dev/null || packages+=(npm) ;;
+  --torch113) packages+=(libgtest-dev libgmock-dev libtorch-dev python3-torch); MSPROBE_NO_TORCH=1 ;;
 esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
@@ -36,6 +39,12 @@ if [ ${#missing[@]} -gt 0 ]; then
   echo "installing: ${missing[*]}"
   "${as_root[@]}" apt-get update -qq
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# The tests of the HTML report's page: a browser, and Node.js with what web/package-lock.json names.
+if [ "${1:-}" = --dev ] && [ ! -d web/node_modules ]; then
+  echo "installing the npm packages of web/"
+  (cd web && npm ci --silent --no-audit --no-fund)
 fi
 
 has_torch() { "$1" -c 'import torch' >/dev/null 2>&1; }

@@ -14,6 +14,7 @@
 #include "libtorch/mend.h"
 #include "replay.h"
 #include "serve.h"
+#include "sim_device.h"
 
 namespace {
 
@@ -24,6 +25,7 @@ constexpr int kCannotWork = 2;
 struct Options {
   std::string device = "cpu";
   std::vector<std::string> device_libraries;
+  engine::SimSetup sim;
   int threads = 1;
   std::string replay;  // empty: serve msprobe
   bool equal_precision = false;
@@ -40,6 +42,9 @@ int take_standard_output() {
 }
 
 Result<engine::ServeOptions> open_device(const Options& options) {
+  if (engine::is_sim(options.device)) {
+    if (Result<void> loaded = engine::load_sim(options.sim); !loaded) return propagate(loaded);
+  }
   for (const std::string& library : options.device_libraries) {
     if (Result<void> loaded = libtorch::load_back_end(library); !loaded) return propagate(loaded);
   }
@@ -71,6 +76,7 @@ int replay(const Options& options) {
   if (device) {
     replay.execute.device = device->device;
     replay.execute.recorded = device->recorded;
+    replay.execute.device_calls = libtorch::device_calls();
   }
   if (options.equal_precision) engine::compare_in_equal_precision(replay);
   if (options.seed) replay.execute.arguments.seed = *options.seed;
@@ -88,8 +94,11 @@ int main(int argc, char** argv) {
   CLI::App app("msprobe-engine: runs recorded calls for msprobe, which starts it by itself");
   Options options;
   engine::ReplayOptions& replayed = options.replay_options;
-  app.add_option("--device", options.device, "cpu, cuda:N, npu:N or recorded");
+  app.add_option("--device", options.device, "cpu, cuda:N, npu:N, sim:N or recorded");
   app.add_option("--device-lib", options.device_libraries, "library of a back end to load");
+  app.add_option("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
+  app.add_option("--sim-config", options.sim.config, "faults of the simulated device");
+  app.add_option("--sim-log", options.sim.log, "file in which it writes down what it gave");
   app.add_option("--threads", options.threads, "threads inside an operator")
       ->check(CLI::Range(1, 1024));
   app.add_option("--replay", options.replay, "run a whole dump.json and say how much of it ran");

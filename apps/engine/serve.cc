@@ -38,6 +38,7 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   run.execute.arguments.data = run.data ? &*run.data : nullptr;
   run.execute.device = serve.device;
   run.execute.recorded = serve.recorded;
+  run.execute.device_calls = libtorch::device_calls();
   return {};
 }
 
@@ -47,7 +48,8 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
     MeasuredCall found = measure_outcome(request.full_name, outcome, run.options);
     if (run.options.strict) {
-      add_findings(strict::judge_call(record, run.execute, outcome), found);
+      add_findings(strict::judge_call(record, run.execute, outcome, {run.options.allow_tf32}),
+                   found);
     }
     return found;
   });

@@ -13,6 +13,8 @@
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "report_files.h"
+#include "summary.h"
 #include "text_table.h"
 #include "timestamp.h"
 
@@ -26,7 +28,8 @@ struct CompareOptions {
   std::string npu;
   std::string gpu;
   std::string out = ".";
-  bool json = false;
+  std::string json;
+  ReportFiles report;
   VerdictOptions verdict;
   OutputOptions output;
 };
@@ -54,7 +57,8 @@ std::vector<std::string> count_row(std::string_view title, const compare::Verdic
           std::to_string(counts.error), std::to_string(counts.skip), std::to_string(counts.blank)};
 }
 
-void print_for_a_person(const compare::PrecisionOutcome& outcome, const Told& told) {
+std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const Told& told) {
+  std::string text;
   const bool colour = log::colour(STDOUT_FILENO);
   if (!told.worst.empty()) {
     TextTable table{{"API", "Forward", "Backward"}, {}};
@@ -62,29 +66,30 @@ void print_for_a_person(const compare::PrecisionOutcome& outcome, const Told& to
       table.rows.push_back(
           {log::clean(row.api_name), verdict_text(row.forward), verdict_text(row.backward)});
     }
-    fmt::print("{}", render(table, colour));
+    text += render(table, colour);
     if (told.failing > told.worst.size()) {
-      fmt::print("... and {} more\n", told.failing - told.worst.size());
+      text += fmt::format("... and {} more\n", told.failing - told.worst.size());
     }
-    fmt::print("\n");
+    text += '\n';
   }
   const TextTable counts{
       {"", "pass", "warning", "error", "SKIP", "none"},
       {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
-  fmt::print("{}\n", render(counts, false));
-  fmt::print("{} calls compared, {} fail: {}\n", outcome.calls, told.failing,
-             judge::name(outcome.worst()));
+  text += render(counts, false) + "\n";
+  text += fmt::format("{} calls compared, {} fail: {}\n", outcome.calls, told.failing,
+                      judge::name(outcome.worst()));
   if (outcome.npu_only + outcome.gpu_only + outcome.repeated + outcome.not_same +
           outcome.invalid_names >
       0) {
-    fmt::print(
+    text += fmt::format(
         "rows left out: {} only in the NPU file, {} only in the GPU file, {} repeated there, "
         "{} of another dtype or shape, {} with an invalid name\n",
         outcome.npu_only, outcome.gpu_only, outcome.repeated, outcome.not_same,
         outcome.invalid_names);
   }
-  fmt::print("result   {}\ndetails  {}\n", outcome.result_csv.string(),
-             outcome.details_csv.string());
+  text += fmt::format("result   {}\ndetails  {}\n", outcome.result_csv.string(),
+                      outcome.details_csv.string());
+  return text;
 }
 
 void write_counts(JsonWriter& json, std::string_view key, const compare::VerdictCounts& counts) {
@@ -178,11 +183,15 @@ ExitStatus run(const CompareOptions& options) {
   if (!outcome->stopped.empty()) log::error("Analyse csv Error: {}", outcome->stopped);
   log::info("Compare task result will be saved in {}", outcome->result_csv.string());
   log::info("Compare task detail will be saved in {}", outcome->details_csv.string());
-  if (options.json) {
-    fmt::print("{}\n", json_summary(*outcome, told.failing));
-  } else {
-    print_for_a_person(*outcome, told);
-  }
+  const Result<void> shown = show_summary(options.json, json_summary(*outcome, told.failing),
+                                          text_for_a_person(*outcome, told));
+  if (!shown) return refuse(shown.error());
+  const Result<void> written =
+      write_report_files(options.report, {.csvs = {outcome->details_csv, *npu, *gpu},
+                                          .dump = {},
+                                          .verdict = options.verdict,
+                                          .profile_given = true});
+  if (!written) return refuse(written.error());
   return exit_status(*outcome, told, options);
 }
 
@@ -197,7 +206,8 @@ Run declare_api_precision_compare(CLI::App& command) {
       ->required();
   command.add_option("-o,--out_path", options->out, "directory for the two CSVs")
       ->capture_default_str();
-  command.add_flag("--json", options->json, "print the summary as JSON");
+  declare_json(command, options->json);
+  declare_report_options(command, options->report);
   declare_verdict_options(command, options->verdict);
   declare_output_options(command, options->output);
   return [options] { return run(*options); };

@@ -18,6 +18,8 @@
 #include "core/path_check.h"
 #include "interrupt.h"
 #include "progress_bar.h"
+#include "sim/faults.h"
+#include "summary.h"
 #include "timestamp.h"
 
 namespace msprobe::app {
@@ -74,6 +76,9 @@ std::string rerun_command(const CheckArguments& arguments) {
   const bool default_device = arguments.devices.empty() || arguments.devices.front() == "0";
   if (!default_device) add("-d", arguments.devices.front());
   add("--device-lib", arguments.device_library);
+  add("--sim-profile", arguments.sim_profile);
+  add("--sim-config", arguments.sim_config);
+  if (arguments.allow_tf32) text += " --allow-tf32";
   add("-config", arguments.config_json);
   add("--config-yaml", arguments.config_yaml);
   add("--standards", arguments.verdict.standards_file);
@@ -81,6 +86,12 @@ std::string rerun_command(const CheckArguments& arguments) {
   if (arguments.threads != 1) add("--threads", std::to_string(arguments.threads));
   if (arguments.jit_compile) text += " -j";
   return text + " --only";
+}
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  for (const sim::ProfileRow& row : sim::profiles()) names.emplace_back(row.name);
+  return names;
 }
 
 // An engine may take its share of the machine, at most the default.
@@ -149,7 +160,20 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.workers = arguments.workers;
   options.pair_per_device = arguments.pair_per_device;
   options.hosts = arguments.hosts;
+  const bool on_sim = std::ranges::any_of(
+      options.devices, [](const std::string& name) { return check::device_kind(name) == "sim"; });
+  if (!on_sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
+    return fail(ErrorKind::kUsage, "--sim-profile and --sim-config are for -d sim");
+  }
   options.device_library = arguments.device_library;
+  options.allow_tf32 = arguments.allow_tf32;
+  options.sim.profile = arguments.sim_profile;
+  Result<std::string> sim_text = text_of(arguments.sim_config);
+  if (!sim_text) return propagate(sim_text);
+  options.sim_config_text = std::move(*sim_text);
+  // The engine may stand elsewhere.
+  if (!arguments.sim_config.empty())
+    options.sim.config = fs::absolute(arguments.sim_config).string();
   options.seed = arguments.seed;
   options.threads = arguments.threads;
   options.dispatch.timeout_seconds = arguments.timeout_seconds;
@@ -228,8 +252,9 @@ void declare_check_options(CLI::App& command, CheckArguments& arguments) {
       ->required();
   command.add_option("-o,--out_path", arguments.out, "directory for the two CSVs")
       ->capture_default_str();
-  command.add_option("-d,--device", arguments.devices,
-                     "ids (0: npu, else cuda, else cpu) or names: cpu, cuda:1, npu:0, recorded");
+  command.add_option(
+      "-d,--device", arguments.devices,
+      "ids (0: npu, else cuda, else cpu) or names: cpu, cuda:1, npu:0, sim:0, recorded");
   command.add_option("--result_csv_path", arguments.resume_csv,
                      "-csv_path: the result CSV of an interrupted run, to continue it");
   command.add_flag("--save_error_data", arguments.save_error_data,
@@ -260,7 +285,16 @@ void declare_check_options(CLI::App& command, CheckArguments& arguments) {
                      "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
   command.add_option("--device-lib", arguments.device_library,
                      "library of an out-of-tree backend, loaded by the engine");
-  command.add_flag("--json", arguments.json, "print the summary as JSON");
+  command
+      .add_option("--sim-profile", arguments.sim_profile,
+                  "arithmetic of the simulated device (docs/sim.md)")
+      ->check(CLI::IsMember(profile_names()));
+  command.add_option("--sim-config", arguments.sim_config,
+                     "YAML with the faults of the simulated device");
+  command.add_flag("--allow-tf32", arguments.allow_tf32,
+                   "the strict status lets products round float32 inputs to TF32 or HF32");
+  declare_json(command, arguments.json);
+  declare_report_options(command, arguments.report);
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
 }
@@ -279,14 +313,21 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   const Result<check::CheckOutcome> outcome = check::run_check(*options);
   bar.clear();
   if (!outcome) return refuse(outcome.error());
-  return show_outcome(*outcome, arguments.verdict, arguments.json);
+  return show_outcome(*outcome, arguments.verdict, arguments.json, arguments.report);
 }
 
 ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
-                        bool json) {
+                        const std::string& json, const ReportFiles& report) {
   const ExitStatus status = status_of(outcome, fail_on(verdict));
   say_end(outcome, status);
-  fmt::print("{}\n", json ? json_summary(outcome, status) : check::coverage_line(outcome.coverage));
+  const Result<void> shown = show_summary(json, json_summary(outcome, status),
+                                          check::coverage_line(outcome.coverage) + "\n");
+  if (!shown) return refuse(shown.error());
+  // An interrupted check is continued first.
+  if (outcome.interrupted) return status;
+  const Result<void> written =
+      write_report_files(report, {.csvs = {outcome.paths.details}, .dump = {}, .verdict = verdict});
+  if (!written) return refuse(written.error());
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include "check/run_check.h"
 #include "common_options.h"
 #include "exit_status.h"
+#include "report_files.h"
 
 namespace CLI {
 class App;
@@ -23,13 +24,17 @@ struct CheckArguments {
   std::string config_yaml;
   std::string engine;
   std::string device_library;
+  std::string sim_profile;
+  std::string sim_config;
+  bool allow_tf32 = false;
   std::vector<std::string> devices;
   std::vector<std::string> only;
   bool save_error_data = false;
   bool jit_compile = false;
   bool filter_api = false;
   std::string shard = "1/1";
-  bool json = false;
+  std::string json;  // see summary.h
+  ReportFiles report;
   std::uint64_t seed = 1234;
   int threads = 1;
   double timeout_seconds = 300;
@@ -50,6 +55,6 @@ ExitStatus run_check_command(const CheckArguments& arguments);
 
 // What a finished or interrupted check ends with: where its files are, the coverage, the status.
 ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
-                        bool json);
+                        const std::string& json, const ReportFiles& report);
 
 }  // namespace msprobe::app

@@ -33,9 +33,14 @@ std::span<const Command> commands();
 
 Run declare_acc_check(CLI::App& command);
 Run declare_api_precision_compare(CLI::App& command);
+Run declare_compare(CLI::App& command);
+Run declare_convert_info(CLI::App& command);
 Run declare_merge_checks(CLI::App& command);
 Run declare_metrics(CLI::App& command);
 Run declare_multi_acc_check(CLI::App& command);
+Run declare_report(CLI::App& command);
+Run declare_self_check(CLI::App& command);
+Run declare_shrink(CLI::App& command);
 // The same on the devices of several machines.
 Run declare_multi_acc_check_on(CLI::App& command, check::Hosts* hosts);
 

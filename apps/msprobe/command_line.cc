@@ -84,7 +84,7 @@ ExitStatus run(const Program& program, const Command& command, std::span<const s
   try {
     parser.parse(rewritten);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", parser.help(fmt::format("{} {}", program.name, command.name)));
+    fmt::print("{}", parser.help(std::string(program.name)));
     return kPassed;
   } catch (const CLI::ParseError& error) {
     return refuse_options(program, error, parser, shown);

@@ -25,7 +25,10 @@ TEST(Spellings, EveryDocumentedOneIsRewritten) {
   EXPECT_EQ(rewrite({"-forward", "f.json", "-backward", "b.json"}),
             (Words{"--forward_info_file", "f.json", "--backward_info_file", "b.json"}));
   EXPECT_EQ(rewrite({"-save_error_data"}), (Words{"--save_error_data"}));
-  EXPECT_EQ(documented_spellings().size(), 8U);
+  const DeclaredOptions compare{.long_names = {"target_path", "golden_path"}, .letters = "om"};
+  EXPECT_EQ(rewrite_spellings(Words{"-tp", "ge", "-gp", "fx"}, compare),
+            (Words{"--target_path", "ge", "--golden_path", "fx"}));
+  EXPECT_EQ(documented_spellings().size(), 10U);
 }
 
 TEST(Spellings, ValuesAfterAnEqualsSign) {
@@ -46,6 +49,14 @@ TEST(Spellings, UnambiguousPrefixes) {
   EXPECT_EQ(rewrite({"--config", "x"}), (Words{"--config", "x"})) << "two options start with it";
   EXPECT_EQ(rewrite({"--", "--api"}), (Words{"--", "--api"}));
   EXPECT_EQ(rewrite({"-xyz"}), (Words{"-xyz"}));
+}
+
+TEST(Spellings, ValuesThatMayBeLeftOut) {
+  EXPECT_EQ(rewrite({"--json", "s.json"}), (Words{"--json=s.json"}));
+  EXPECT_EQ(rewrite({"--report", "r.html", "-j"}), (Words{"--report=r.html", "-j"}));
+  EXPECT_EQ(rewrite({"--report", "shard1"}), (Words{"--report", "shard1"}));
+  EXPECT_EQ(rewrite({"--json", "-api_info", "dump.json"}),
+            (Words{"--json", "--api_info_file", "dump.json"}));
 }
 
 TEST(Nearest, FindsTheMistypedWord) {

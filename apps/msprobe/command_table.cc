@@ -23,6 +23,19 @@ const std::vector<Command>& table() {
        "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --profile reference --titles zh\n"
        "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --standards my.yaml --json\n",
        &declare_api_precision_compare},
+      {"compare",
+       "Compare graph-mode dumps operator by operator: GE against FX, fused against not.",
+       "  msprobe compare --target_path dump/msprobe_ge_dump --golden_path dump/msprobe_fx_dump "
+       "--mode torchair\n"
+       "  msprobe compare -tp fused/msprobe_ge_dump -gp unfused/msprobe_ge_dump -o out -m torchair "
+       "--xlsx\n"
+       "  msprobe compare -tp dump/msprobe_ge_dump -gp data_dump -m torchair --data-mode md5 "
+       "--json rows.json\n",
+       &declare_compare},
+      {"convert_info", "Turn graph-mode dumps into info files of minimum and maximum.",
+       "  msprobe convert_info msprobe_ge_dump\n"
+       "  msprobe convert_info msprobe_fx_dump --watch\n",
+       &declare_convert_info},
       {"merge_checks", "Join the shards of one check (--shard K/N) to the result of one machine.",
        "  msprobe acc_check -api_info dump.json --shard 2/5 -o shard2\n"
        "  msprobe merge_checks shard1 shard2 shard3 shard4 shard5 -o out\n",
@@ -37,6 +50,21 @@ const std::vector<Command>& table() {
        "  msprobe multi_acc_check -api_info dump/step0/rank0/dump.json -n 32 -d 0 1 2 3\n"
        "  msprobe multi_acc_check -api_info dump.json -n 4 -d cpu\n",
        &declare_multi_acc_check},
+      {"report", "One HTML page of results: what fails, how badly, why, and where it was called.",
+       "  msprobe report out/accuracy_checking_result_20260101000000.csv -o report.html\n"
+       "  msprobe report npu/accuracy_checking_result_20260101000000.csv \\\n"
+       "                 gpu/accuracy_checking_result_20260101000000.csv -o two_devices.html\n"
+       "  msprobe report details.csv --dump dump.json --junit verdicts.xml --sarif "
+       "verdicts.sarif\n",
+       &declare_report},
+      {"self_check", "Check the verdicts against a simulated device whose faults are known.",
+       "  msprobe self_check --jobs 2\n"
+       "  msprobe self_check --only wrong_tile --only tf32 --json scores.json\n",
+       &declare_self_check},
+      {"shrink", "Find the smallest form of one failing call, as a dump and as a Python script.",
+       "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d npu:0 -o shrunk\n"
+       "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d sim --sim-config sim.yaml\n",
+       &declare_shrink},
   };
   return kCommands;
 }

@@ -6,11 +6,30 @@ namespace msprobe::app {
 namespace {
 
 constexpr Spelling kSpellings[] = {
-    {"-api_info", "api_info_file"},    {"-backward", "backward_info_file"},
-    {"-config", "config_path"},        {"-csv_path", "result_csv_path"},
-    {"-forward", "forward_info_file"}, {"-gpu", "gpu_csv_path"},
-    {"-npu", "npu_csv_path"},          {"-save_error_data", "save_error_data"},
+    {"-api_info", "api_info_file"},
+    {"-backward", "backward_info_file"},
+    {"-config", "config_path"},
+    {"-csv_path", "result_csv_path"},
+    {"-forward", "forward_info_file"},
+    {"-gp", "golden_path"},
+    {"-gpu", "gpu_csv_path"},
+    {"-npu", "npu_csv_path"},
+    {"-save_error_data", "save_error_data"},
+    {"-tp", "target_path"},
 };
+
+// Options whose value may be left out; what follows is their value only with this suffix.
+struct OptionalValue {
+  std::string_view option;
+  std::string_view suffix;
+};
+constexpr OptionalValue kOptionalValues[] = {{"--json", ".json"}, {"--report", ".html"}};
+
+// Whether `word` is the value of the option before it.
+bool is_optional_value(const std::string& word, std::string_view before) {
+  const auto* found = std::ranges::find(kOptionalValues, before, &OptionalValue::option);
+  return found != std::end(kOptionalValues) && word.ends_with(found->suffix);
+}
 
 bool declares(const DeclaredOptions& declared, std::string_view long_name) {
   return std::ranges::find(declared.long_names, long_name) != declared.long_names.end();
@@ -87,7 +106,9 @@ std::vector<std::string> rewrite_spellings(std::span<const std::string> argument
   bool options_ended = false;
   for (const std::string& word : arguments) {
     options_ended = options_ended || word == "--";
-    if (options_ended || word.size() < 2 || word[0] != '-' || looks_like_number(word)) {
+    if (!options_ended && !out.empty() && is_optional_value(word, out.back())) {
+      out.back() += "=" + word;
+    } else if (options_ended || word.size() < 2 || word[0] != '-' || looks_like_number(word)) {
       out.push_back(word);
     } else if (word[1] == '-') {
       out.push_back(rewrite_long(word, declared));

@@ -10,6 +10,7 @@
 #include "common_options.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "summary.h"
 #include "timestamp.h"
 
 namespace msprobe::app {
@@ -19,7 +20,8 @@ struct MergeArguments {
   std::vector<std::string> directories;
   std::string out = "./";
   VerdictOptions verdict;
-  bool json = false;
+  std::string json;
+  ReportFiles report;
 };
 
 ExitStatus run(const MergeArguments& arguments) {
@@ -32,7 +34,7 @@ ExitStatus run(const MergeArguments& arguments) {
   check::CheckOutcome outcome;
   outcome.coverage = merged->coverage;
   outcome.paths = merged->paths;
-  return show_outcome(outcome, arguments.verdict, arguments.json);
+  return show_outcome(outcome, arguments.verdict, arguments.json, arguments.report);
 }
 
 }  // namespace
@@ -46,7 +48,8 @@ Run declare_merge_checks(CLI::App& command) {
   command.add_option("-o,--out_path", arguments->out, "directory for the two CSVs")
       ->capture_default_str();
   declare_fail_on(command, arguments->verdict, true);
-  command.add_flag("--json", arguments->json, "print the summary as JSON");
+  declare_json(command, arguments->json);
+  declare_report_options(command, arguments->report);
   return [arguments] { return run(*arguments); };
 }
 

@@ -17,6 +17,7 @@
 #include "judge/cells.h"
 #include "judge/judge.h"
 #include "measure/metrics.h"
+#include "summary.h"
 #include "text_table.h"
 
 namespace msprobe::app {
@@ -29,7 +30,7 @@ struct MetricsOptions {
   std::string device_dtype;
   std::string api;
   int threads = 1;
-  bool json = false;
+  std::string json;
   VerdictOptions verdict;
 };
 
@@ -209,7 +210,8 @@ std::string cell_text(const judge::Cell& cell) {
   return cell.blank() ? "" : fmt::format("{}", cell.value);
 }
 
-void print_for_a_person(const Answer& answer, const MetricsOptions& options) {
+std::string text_for_a_person(const Answer& answer, const MetricsOptions& options) {
+  std::string out;
   TextTable table{{"Metric", "Value"}, {}};
   table.rows.push_back({"Bench dtype", std::string(text(answer.pair.bench_dtype))});
   table.rows.push_back({"Device dtype", std::string(text(answer.pair.device_dtype))});
@@ -221,8 +223,18 @@ void print_for_a_person(const Answer& answer, const MetricsOptions& options) {
     if (!value.empty()) table.rows.push_back({std::string(column.title), value});
   }
   table.rows.push_back({"Status", std::string(judge::name(answer.row.status))});
-  fmt::print("{}", render(table, log::colour(STDOUT_FILENO)));
-  if (!answer.row.message.empty()) fmt::print("{}\n", log::clean(answer.row.message));
+  out += fmt::format("{}", render(table, log::colour(STDOUT_FILENO)));
+  if (!answer.row.message.empty()) out += fmt::format("{}\n", log::clean(answer.row.message));
+  return out;
+}
+
+std::string json_answer(const Answer& answer, judge::Profile profile) {
+  JsonWriter json;
+  json.begin_object();
+  write_row(json, answer);
+  write_algorithms(json, answer, profile);
+  json.end_object();
+  return json.text();
 }
 
 ExitStatus run(const MetricsOptions& options) {
@@ -233,16 +245,10 @@ ExitStatus run(const MetricsOptions& options) {
   const Result<Tensor> device = load(options.device, options.device_dtype);
   if (!device) return refuse(device.error());
   const Answer answer = evaluate(*bench, *device, options, *standards);
-  if (options.json) {
-    JsonWriter json;
-    json.begin_object();
-    write_row(json, answer);
-    write_algorithms(json, answer, options.verdict.profile);
-    json.end_object();
-    fmt::print("{}\n", json.text());
-  } else {
-    print_for_a_person(answer, options);
-  }
+  const Result<void> shown =
+      show_summary(options.json, json_answer(answer, options.verdict.profile),
+                   text_for_a_person(answer, options));
+  if (!shown) return refuse(shown.error());
   switch (answer.row.status) {
     case judge::Verdict::kError:
       return kFailed;
@@ -272,7 +278,7 @@ Run declare_metrics(CLI::App& command) {
   command.add_option("--threads", options->threads, "threads for large tensors")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command.add_flag("--json", options->json, "print JSON instead of a table");
+  declare_json(command, options->json);
   declare_verdict_options(command, options->verdict);
   return [options] { return run(*options); };
 }

@@ -35,7 +35,7 @@ Result<void> check_device_names(const std::vector<std::string>& names) {
     }
     if (!is_device_name(name)) {
       return fail(ErrorKind::kUsage, fmt::format("'{}' is not a device; a device is an id (0) or a "
-                                                 "name (cpu, cuda:1, npu:0, recorded)",
+                                                 "name (cpu, cuda:1, npu:0, sim:0, recorded)",
                                                  name));
     }
     if (!seen.insert(name).second) return fail(ErrorKind::kUsage, "device id must be unique");

@@ -26,6 +26,12 @@ EngineCommand engine_command(const CheckOptions& options, const std::string& dev
   if (!options.device_library.empty()) {
     command.arguments.insert(command.arguments.end(), {"--device-lib", options.device_library});
   }
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) command.arguments.insert(command.arguments.end(), {option, value});
+  };
+  add("--sim-profile", options.sim.profile);
+  add("--sim-config", options.sim.config);
+  add("--sim-log", options.sim.log);
   return command;
 }
 
@@ -124,6 +130,7 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
   }
   run.seed = options.seed;
   run.strict = options.profile == judge::Profile::kDocumented;
+  run.allow_tf32 = options.allow_tf32;
   run.arithmetic = options.profile == judge::Profile::kDocumented ? measure::Arithmetic::kDocumented
                                                                   : measure::Arithmetic::kReference;
   for (std::size_t i = 0; i < run.thresholds.size(); ++i) {

@@ -23,6 +23,13 @@
 
 namespace msprobe::check {
 
+// Of the simulated device.
+struct SimOptions {
+  std::string profile;  // of its arithmetic; empty: exact
+  std::string config;   // file of its faults; empty: none
+  std::string log;      // file in which it writes down what it gave; empty: none
+};
+
 struct CheckOptions {
   std::filesystem::path dump;  // checked
   std::filesystem::path out_directory;
@@ -46,6 +53,9 @@ struct CheckOptions {
   bool pair_per_device = false;
   Hosts* hosts = nullptr;  // each has these devices and workers; null: this machine alone
   std::string device_library;
+  SimOptions sim;
+  std::string sim_config_text;  // what that file says, for the run's identity
+  bool allow_tf32 = false;      // products of float32 inputs may round these to TF32
   std::uint64_t seed = 1234;
   int threads = 1;
   DispatchOptions dispatch;

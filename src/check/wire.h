@@ -22,7 +22,7 @@
 
 namespace msprobe::check {
 
-inline constexpr std::uint32_t kWireVersion = 2;
+inline constexpr std::uint32_t kWireVersion = 3;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -45,6 +45,7 @@ struct RunOptions {
   measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
   std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype
   bool strict = false;                                      // find the strict status too
+  bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
 };
 
 struct CallRequest {

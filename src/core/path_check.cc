@@ -86,6 +86,26 @@ Result<fs::path> check_input_file(const fs::path& path, const InputFileRules& ru
   return real;
 }
 
+Result<fs::path> check_input_directory(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return fail(ErrorKind::kUsage, fmt::format("The file path {} does not exist.", path.string()));
+  }
+  const fs::path real = fs::canonical(path, error);
+  if (error) {
+    return fail(ErrorKind::kIo,
+                fmt::format("The file path {}: {}", path.string(), error.message()));
+  }
+  if (auto checked = check_length(real); !checked) return checked;
+  if (!fs::is_directory(real, error)) {
+    return fail(ErrorKind::kUsage, fmt::format("The {} should be a directory!", path.string()));
+  }
+  if (::access(real.c_str(), R_OK | X_OK) != 0) {
+    return fail(ErrorKind::kIo, fmt::format("The file path {} is not readable.", path.string()));
+  }
+  return check_characters(real);
+}
+
 Result<fs::path> prepare_output_directory(const fs::path& path) {
   std::error_code error;
   const fs::path real = fs::weakly_canonical(fs::absolute(path.empty() ? "." : path), error);

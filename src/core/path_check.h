@@ -18,6 +18,9 @@ struct InputFileRules {
 Result<std::filesystem::path> check_input_file(const std::filesystem::path& path,
                                                const InputFileRules& rules);
 
+// The same for a directory to read from: exists, length, is a directory, access, characters.
+Result<std::filesystem::path> check_input_directory(const std::filesystem::path& path);
+
 // Makes the directory with its parents (at most 16 new levels) and checks that it can be written.
 // Returns the resolved path.
 Result<std::filesystem::path> prepare_output_directory(const std::filesystem::path& path);

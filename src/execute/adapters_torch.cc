@@ -46,6 +46,13 @@ PyValue split(const Bound& a) {
                    {{a.value("tensor"), one ? PyValue{*one} : size, a.value("dim")}});
 }
 
+// PyTorch wants a tensor of places on the CPU, wherever the input is.
+PyValue tensor_split(const Bound& a) {
+  PyValue where = a.value("indices_or_sections");
+  if (const auto* tensor = where.as<at::Tensor>()) where = {tensor->cpu()};
+  return call_aten("tensor_split", {{a.value("input"), where, a.value("dim")}});
+}
+
 // The results the flags ask for; one alone is no tuple.
 PyValue chosen(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& all, const Bound& a) {
   std::vector<at::Tensor> results{std::get<0>(all)};
@@ -228,6 +235,8 @@ constexpr std::string_view kConsecutive =
 constexpr std::string_view kStft =
     "input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', "
     "normalized=False, onesided=None, return_complex=None, align_to_window=None";
+constexpr std::string_view kTensorSplit =
+    "input, indices_or_sections|tensor_indices_or_sections|sections|indices, dim=0";
 constexpr ApiRow kRows[] = {
     {"Aten._list_to_tensor", "self", &list_to_tensor},
     {"Tensor.lu", "self, pivot=True, get_infos=False", &lu},
@@ -235,6 +244,7 @@ constexpr ApiRow kRows[] = {
     {"Tensor.norm", "input, p='fro', dim=None, keepdim=False, dtype=None", &norm},
     {"Tensor.split", "tensor, split_size_or_sections, dim=0", &split},
     {"Tensor.stft", kStft, &stft},
+    {"Tensor.tensor_split", kTensorSplit, &tensor_split},
     {"Tensor.unique", kUnique, &unique},
     {"Tensor.unique_consecutive", kConsecutive, &unique_consecutive},
     {"Torch.atleast_1d", "*tensors", &at_least<kAtLeast1>},
@@ -248,6 +258,7 @@ constexpr ApiRow kRows[] = {
     {"Torch.norm", "input, p='fro', dim=None, keepdim=False, out=None, dtype=None", &norm},
     {"Torch.split", "tensor, split_size_or_sections, dim=0", &split},
     {"Torch.stft", kStft, &stft},
+    {"Torch.tensor_split", kTensorSplit, &tensor_split},
     {"Torch.tensordot", "a, b, dims=2, out=None", &tensordot},
     {"Torch.unique", kUnique, &unique},
     {"Torch.unique_consecutive", kConsecutive, &unique_consecutive},

@@ -10,6 +10,7 @@
 #include "execute/precision.h"
 #include "execute/recorded_gradients.h"
 #include "execute/side.h"
+#include "execute/tree.h"
 
 namespace msprobe::execute {
 namespace {
@@ -56,6 +57,22 @@ std::vector<PyValue> as_values(const std::vector<at::Tensor>& gradients) {
     values.push_back(gradient.defined() ? PyValue{gradient} : PyValue{dump::None{}});
   }
   return values;
+}
+
+// What the device's library makes of what the device gave.
+PyValue seen_by_library(const libtorch::DeviceCalls& calls, const PyValue& output) {
+  std::vector<at::Tensor> leaves;
+  for_each_leaf(output, [&](const PyValue& leaf) {
+    const auto* tensor = leaf.as<at::Tensor>();
+    leaves.push_back(tensor == nullptr ? at::Tensor() : *tensor);
+  });
+  calls.end(&leaves, /*backward=*/false);
+  std::size_t next = 0;
+  return map_leaves(output, [&](const PyValue& leaf) -> PyValue {
+    const at::Tensor& seen = leaves[next++];
+    if (leaf.as<at::Tensor>() == nullptr) return leaf;
+    return seen.defined() ? PyValue{seen} : PyValue{dump::None{}};
+  });
 }
 
 std::vector<LeafPair> pair_gradients(const std::vector<Input>& inputs,
@@ -125,13 +142,32 @@ class Execution {
     OrSkip<PyValue> device = options_.recorded ? recorded_output() : device_output();
     if (!device) return device.error();
     device_output_ = *std::move(device);
+    OrSkip<PyValue> seen = device_output_;
+    if (calls_wanted()) {
+      seen = caught(SkipReason::kDeviceFailed,
+                    [&] { return seen_by_library(options_.device_calls, device_output_); });
+    }
+    if (!seen) return seen.error();
     const bool first_only = name_.bare_name == "npu_fusion_attention";
-    outcome_.forward = first_only ? pair_leaves(first_of(bench_output_), first_of(device_output_))
-                                  : pair_leaves(bench_output_, device_output_);
+    outcome_.forward = first_only ? pair_leaves(first_of(bench_output_), first_of(*seen))
+                                  : pair_leaves(bench_output_, *seen);
     return std::nullopt;
   }
 
+  bool calls_wanted() const { return !options_.recorded && options_.device_calls.wanted(); }
+
+  // Says to the device's library that one direction of this call begins.
+  std::optional<Skip> begin_on_device(bool backward) {
+    if (!calls_wanted()) return std::nullopt;
+    const auto begun = caught(SkipReason::kDeviceFailed, [&] {
+      options_.device_calls.begin(record_.full_name.c_str(), backward);
+      return true;
+    });
+    return begun ? std::nullopt : std::optional(begun.error());
+  }
+
   OrSkip<PyValue> device_output() {
+    if (const auto failed = begin_on_device(/*backward=*/false)) return std::unexpected(*failed);
     device_ = device_side(outcome_.arguments.call, options_.device, with_grad_);
     const Api* own = find_device_api(name_.type, name_.bare_name, options_.device);
     OrSkip<PyValue> output = run_forward(own == nullptr ? api_ : *own, device_, run_options(true),
@@ -159,9 +195,11 @@ class Execution {
   }
 
   std::optional<Skip> pair_with_device(const std::vector<at::Tensor>& bench) {
-    const auto device =
+    if (const auto failed = begin_on_device(/*backward=*/true)) return failed;
+    auto device =
         run_backward(device_, device_output_, outcome_.arriving, SkipReason::kDeviceFailed);
     if (!device) return device.error();
+    if (calls_wanted()) options_.device_calls.end(&*device, /*backward=*/true);
     outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), as_values(*device));
     return std::nullopt;
   }

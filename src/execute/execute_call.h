@@ -11,6 +11,7 @@
 #include "arguments/py_value.h"
 #include "core/skip.h"
 #include "dump/call_record.h"
+#include "libtorch/device_calls.h"
 
 namespace msprobe::execute {
 
@@ -19,8 +20,9 @@ using arguments::PyValue;
 struct ExecuteOptions {
   arguments::Options arguments;
   at::Device device = at::kCPU;
-  bool recorded = false;  // the device's outputs are those stored in the dump
-  bool raise = true;      // off: the benchmark computes in the recorded precision
+  bool recorded = false;                    // the device's outputs are those stored in the dump
+  bool raise = true;                        // off: the benchmark computes in the recorded precision
+  libtorch::DeviceCalls device_calls = {};  // of the device's library, where it has them
 };
 
 struct LeafPair {

@@ -32,6 +32,8 @@ std::string likely_cause(const Failure& failure, execute::Rerun& rerun);
 std::string pattern_cause(const Failure& failure);
 // ... where it is ...
 std::string region_cause(const Failure& failure);
+// ... what is left to say of it ...
+std::string rest_cause(const Failure& failure);
 // ... and what a device computes that rounds its inputs or its sums.
 std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun);
 

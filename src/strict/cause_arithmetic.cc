@@ -7,12 +7,11 @@
 
 #include "libtorch/dtypes.h"
 #include "strict/cause.h"
+#include "strict/op_traits.h"
+#include "strict/product.h"
 
 namespace msprobe::strict {
 namespace {
-
-using arguments::PyCall;
-using arguments::PyList;
 
 // A computed hypothesis fits when it leaves less than this share of the error.
 constexpr double kLeft = 0.3;
@@ -22,6 +21,14 @@ constexpr double kLargestRatio = 4;
 // At least one element in fifty is beyond the bound then.
 constexpr double kNoiseBeyond = 25;
 constexpr double kMaxProducts = 1 << 27;
+// Noise is not biased, does not follow the result, and lies between these shares of it.
+constexpr double kBias = 0.3;
+constexpr double kLeastNoise = 1.0 / 16384;
+constexpr double kMostNoise = 1.0 / 16;
+constexpr std::int64_t kNoiseElements = 64;
+constexpr double kNoisePeak = 8;
+// A block of terms that a kernel may leave out.
+constexpr std::int64_t kMostLost = 64;
 
 at::Tensor flat(const at::Tensor& tensor) {
   const at::Tensor plain = libtorch::plain(tensor);
@@ -51,6 +58,42 @@ struct InputRounding {
 constexpr InputRounding kInputRoundings[] = {
     {10, "TF32 inputs"}, {11, "HF32 inputs"}, {7, "bfloat16 inputs"}};
 
+// What the benchmark gives from inputs that are changed so; undefined where it does not run.
+at::Tensor bench_with(const Failure& failure, execute::Rerun& rerun,
+                      const execute::TensorChange& change) {
+  execute::Variation variation = failure.how;
+  variation.change = change;
+  const auto leaves = rerun.run(variation);
+  if (!leaves) return {};
+  const LeafTensors tensors = tensors_of(*leaves);
+  const auto leaf = tensors.find({failure.direction, failure.path});
+  const bool fits = leaf != tensors.end() && leaf->second.sizes() == failure.device.sizes();
+  return fits ? leaf->second : at::Tensor();
+}
+
+std::string flushed_inputs(const Failure& failure, execute::Rerun& rerun) {
+  bool any = false;
+  const at::Tensor bench =
+      bench_with(failure, rerun, [&](const at::Tensor& raised, at::ScalarType recorded) {
+        const auto type = float_type(recorded);
+        if (!type || raised.is_complex()) return raised;
+        const at::Tensor small = raised.abs().lt(type->least_normal).logical_and(raised.ne(0));
+        any = any || small.any().item<bool>();
+        return raised.masked_fill(small, 0);
+      });
+  if (!any || !bench.defined()) return "";
+  // Results that are flushed too, or rounded, are right.
+  const at::Tensor error = flat(failure.device) - flat(failure.bench);
+  const at::Tensor mask = flat(beyond_mask(failure.device, failure.bench, failure.limits)).ne(0);
+  const double whole = rms(error.masked_select(mask));
+  const double left = rms((flat(failure.device) - flat(bench)).masked_select(mask));
+  if (!(left < kLeft * whole)) return "";
+  return fmt::format(
+      "flushed subnormals: with subnormal inputs taken as zero the benchmark leaves {:.1g} of the "
+      "error",
+      left / whole);
+}
+
 std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   if (failure.type.eps != std::ldexp(1.0, -23)) return "";
   const at::Tensor device = flat(failure.device);
@@ -58,72 +101,20 @@ std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   double least = kLeft * whole;
   std::string found;
   for (const InputRounding& rounding : kInputRoundings) {
-    execute::Variation variation = failure.how;
-    variation.change = [&](const at::Tensor& raised, at::ScalarType recorded) {
-      const auto type = float_type(recorded);
-      const bool wider = type && type->eps < std::ldexp(1.0, -rounding.bits);
-      return wider ? kept_bits(raised, rounding.bits) : raised;
-    };
-    const auto leaves = rerun.run(variation);
-    if (!leaves) continue;
-    const LeafTensors tensors = tensors_of(*leaves);
-    const auto leaf = tensors.find({failure.direction, failure.path});
-    if (leaf == tensors.end() || leaf->second.sizes() != failure.device.sizes()) continue;
-    const double left = rms(device - flat(leaf->second));
+    const at::Tensor bench =
+        bench_with(failure, rerun, [&](const at::Tensor& raised, at::ScalarType recorded) {
+          const auto type = float_type(recorded);
+          const bool wider = type && type->eps < std::ldexp(1.0, -rounding.bits);
+          return wider ? kept_bits(raised, rounding.bits) : raised;
+        });
+    if (!bench.defined()) continue;
+    const double left = rms(device - flat(bench));
     if (left >= least) continue;
     least = left;
     found = fmt::format("{}: with inputs kept to {} bits the benchmark leaves {:.1g} of the error",
                         rounding.name, rounding.bits, left / whole);
   }
   return found;
-}
-
-// A result that is left @ right + added.
-struct Product {
-  at::Tensor left, right, added;
-};
-
-const at::Tensor* tensor_at(const PyCall& call, std::size_t place, std::string_view name) {
-  for (const auto& [key, value] : call.kwargs) {
-    if (key == name) return value.as<at::Tensor>();
-  }
-  return place < call.args.size() ? call.args[place].as<at::Tensor>() : nullptr;
-}
-
-bool is_matmul(std::string_view name) {
-  constexpr std::string_view kNames[] = {"matmul", "mm", "bmm", "__matmul__", "linalg.matmul"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
-}
-
-at::Tensor wide(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
-
-std::optional<Product> forward_product(std::string_view name, const PyCall& call) {
-  const at::Tensor* first = tensor_at(call, 0, "input");
-  const at::Tensor* second = tensor_at(call, 1, name == "linear" ? "weight" : "other");
-  if (first == nullptr) return std::nullopt;
-  if (name == "sum" && call.args.size() + call.kwargs.size() == 1) {
-    const at::Tensor row = wide(*first).reshape({1, -1});
-    return Product{row, at::ones({row.size(1), 1}, at::kDouble), {}};
-  }
-  if (second == nullptr || first->dim() < 2 || second->dim() < 2) return std::nullopt;
-  if (is_matmul(name)) return Product{wide(*first), wide(*second), {}};
-  if (name != "linear") return std::nullopt;
-  const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{wide(*first), wide(*second).t(), bias == nullptr ? at::Tensor() : wide(*bias)};
-}
-
-std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
-                                        const PyList& arriving, std::string_view path) {
-  const auto* weight = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
-  const auto forward = forward_product(name, call);
-  if (weight == nullptr || !forward || name == "sum") return std::nullopt;
-  const at::Tensor gradient = wide(*weight);
-  const bool linear = name == "linear";
-  if (path == "0") return Product{gradient, forward->right.mT(), {}};
-  if (path != "1") return std::nullopt;
-  const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };
-  if (linear) return Product{rows(gradient).t(), rows(forward->left), {}};
-  return Product{forward->left.mT(), gradient, {}};
 }
 
 // One term after another, the sum rounded to `type` every time.
@@ -143,17 +134,42 @@ double beyond_share(const Failure& failure) {
       .item<double>();
 }
 
-std::string low_sums(const Failure& failure, execute::Rerun& rerun) {
+std::optional<Product> product_of(const Failure& failure, execute::Rerun& rerun) {
   const auto call = rerun.arguments();
   const auto arriving = rerun.arriving();
-  if (!call || !arriving || failure.device.is_complex()) return "";
-  const auto product = failure.direction == Direction::kForward
-                           ? forward_product(failure.bare_name, **call)
-                           : gradient_product(failure.bare_name, **call, **arriving, failure.path);
-  if (!product) return "";
+  if (!call || !arriving || failure.device.is_complex()) return std::nullopt;
+  auto product = failure.direction == Direction::kForward
+                     ? forward_product(failure.bare_name, **call)
+                     : gradient_product(failure.bare_name, **call, **arriving, failure.path);
+  if (!product) return std::nullopt;
   const double products =
       static_cast<double>(product->left.size(-1)) * static_cast<double>(failure.device.numel());
-  if (products > kMaxProducts) return "";
+  return products > kMaxProducts ? std::nullopt : product;
+}
+
+// The product without the last of its terms.
+std::string lost_terms(const Failure& failure, const Product& product) {
+  const at::Tensor error = flat(failure.bench) - flat(failure.device);
+  const double whole = rms(error);
+  const std::int64_t terms = product.left.size(-1);
+  double least = kLeft * whole;
+  at::Tensor lost_sum;
+  std::string found;
+  for (std::int64_t lost = 1; lost < terms && lost <= kMostLost; ++lost) {
+    const at::Tensor term =
+        product.left.narrow(-1, terms - lost, 1) * product.right.narrow(-2, terms - lost, 1);
+    lost_sum = lost_sum.defined() ? lost_sum + term : term;
+    if (lost_sum.numel() != error.numel()) return "";
+    const double left = rms(error - flat(lost_sum));
+    if (left >= least) continue;
+    least = left;
+    found = fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
+                        lost, terms, left / whole);
+  }
+  return found;
+}
+
+std::string low_sums(const Failure& failure, const Product& product) {
   const at::Tensor device = flat(failure.device);
   const at::Tensor bench = flat(failure.bench);
   const at::Tensor error = device - bench;
@@ -165,7 +181,7 @@ std::string low_sums(const Failure& failure, execute::Rerun& rerun) {
   std::string found;
   double nearest = INFINITY;
   for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
-    const at::Tensor sum = flat(summed_in(*product, type));
+    const at::Tensor sum = flat(summed_in(product, type));
     if (sum.numel() != device.numel()) return "";
     const double left = rms(device - sum);
     const double ratio = whole / rms(sum - bench);
@@ -183,11 +199,36 @@ std::string low_sums(const Failure& failure, execute::Rerun& rerun) {
   return found;
 }
 
+// Of products that are not computed here: an error like noise, everywhere and of the size that
+// sums in 16 bits leave.
+std::string noisy_sums(const Failure& failure) {
+  if (!is_product(failure.bare_name) || failure.device.is_complex()) return "";
+  const at::Tensor bench = flat(failure.bench);
+  const at::Tensor error = flat(failure.device) - bench;
+  const double noise = rms(error);
+  const double size = rms(bench);
+  if (error.numel() < kNoiseElements || !std::isfinite(noise) || noise == 0) return "";
+  if (noise < kLeastNoise * size || noise > kMostNoise * size) return "";
+  const double mean = error.mean().item<double>();
+  const double share = error.abs().gt(noise / 16).to(at::kDouble).mean().item<double>();
+  const double alike = (error * bench).mean().item<double>() / (noise * size);
+  const double top = error.abs().max().item<double>();
+  if (std::abs(mean) > kBias * noise || share < 0.5 || std::abs(alike) > kBias) return "";
+  if (top > kNoisePeak * noise) return "";  // that is an element, not noise
+  return fmt::format("low-precision accumulation: noise of {:.1g} of the result everywhere",
+                     noise / size);
+}
+
 }  // namespace
 
 std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun) {
+  if (std::string cause = flushed_inputs(failure, rerun); !cause.empty()) return cause;
   if (std::string cause = rounded_inputs(failure, rerun); !cause.empty()) return cause;
-  return low_sums(failure, rerun);
+  const std::optional<Product> product = product_of(failure, rerun);
+  if (!product) return noisy_sums(failure);
+  if (std::string cause = lost_terms(failure, *product); !cause.empty()) return cause;
+  if (std::string cause = low_sums(failure, *product); !cause.empty()) return cause;
+  return noisy_sums(failure);
 }
 
 }  // namespace msprobe::strict

@@ -15,6 +15,14 @@ constexpr double kNearlyAll = 0.99;
 // A shift leaves something else at one edge.
 constexpr double kMostly = 0.8;
 constexpr double kRoom = 8;  // eps
+// So many elements in one place are there by no chance.
+constexpr std::int64_t kFew = 4;
+// Sums of flushed inputs lose results up to here, in least normal numbers.
+constexpr double kAboveSubnormal = 8;
+// Errors of exact operators that are no more than a rounding, in eps.
+constexpr double kSlight = 4;
+// Correlation of data that is not the benchmark's.
+constexpr double kUnlike = 0.5;
 
 // Both sides in float64, flat; complex numbers as pairs.
 at::Tensor flat(const at::Tensor& tensor) {
@@ -23,22 +31,38 @@ at::Tensor flat(const at::Tensor& tensor) {
       .flatten();
 }
 
-// Share of elements in which the device gave `wanted`.
-double share_of(const at::Tensor& device, const at::Tensor& wanted, double eps) {
-  const at::Tensor d = flat(device);
-  const at::Tensor w = flat(wanted);
+// Share of elements in which the device gave `wanted`, nearly, in the device's dtype.
+double share_of(const Failure& failure, const at::Tensor& wanted) {
+  const double eps = failure.type.eps;
+  const at::Tensor d = flat(failure.device);
+  const at::Tensor w = flat(wanted.to(failure.device.scalar_type()));
   const double room = eps * w.abs().nan_to_num(0, 0, 0).max().item<double>();
-  return (d - w).abs().le(kRoom * eps * w.abs() + room).to(at::kDouble).mean().item<double>();
+  return (d - w)
+      .abs()
+      .le(kRoom * eps * w.abs() + room)
+      .logical_or(d.eq(w))
+      .to(at::kDouble)
+      .mean()
+      .item<double>();
 }
 
-double share_of(const Failure& failure, const at::Tensor& wanted) {
-  return share_of(failure.device, wanted, failure.type.eps);
+// Share of elements that are within the bound of `wanted`.
+double share_within(const Failure& failure, const at::Tensor& wanted) {
+  const at::Tensor beyond = beyond_mask(failure.device, wanted, failure.limits);
+  return 1 - beyond.to(at::kDouble).mean().item<double>();
 }
 
 // The hypothesis must say clearly more than the benchmark itself does.
 bool explains(const Failure& failure, const at::Tensor& wanted, double enough) {
   const double share = share_of(failure, wanted);
   return share >= enough && share > share_of(failure, failure.bench) + (1 - share);
+}
+
+// The same, by the bound where the device's own error is larger than a rounding.
+bool explains_within(const Failure& failure, const at::Tensor& wanted, double enough) {
+  if (explains(failure, wanted, enough)) return true;
+  const double share = share_within(failure, wanted);
+  return share >= enough && share > share_within(failure, failure.bench) + (1 - share);
 }
 
 std::string not_finite(const Failure& failure) {
@@ -49,8 +73,20 @@ std::string not_finite(const Failure& failure) {
   if (count == 0) return "";
   const auto nans = device.isnan().logical_and(odd).sum().item<std::int64_t>();
   std::string where = region_cause(failure);
+  // Infinities that belong elsewhere in this result have been moved, not made.
+  const at::Tensor rounded = failure.bench.to(failure.device.scalar_type());
+  const bool moved = nans == 0 && count >= kFew && flat(rounded).isinf().any().item<bool>();
+  if (moved && !where.empty()) return where;
   return fmt::format("NaN or Inf spread: {} NaN, {} Inf{}{}", nans, count - nans,
                      where.empty() ? "" : "; ", where);
+}
+
+std::string slight(const Failure& failure) {
+  Limits rounding;
+  rounding.relative = kSlight * failure.type.eps;
+  rounding.absolute = kSlight * failure.type.smallest;
+  if (!scan(failure.device, failure.bench, rounding).good()) return "";
+  return fmt::format("coarse rounding: nothing is farther off than {} eps", number_text(kSlight));
 }
 
 std::string swapped(const Failure& failure) {
@@ -69,9 +105,10 @@ std::string lost(const Failure& failure) {
   const at::Tensor flat_mask = mask.flatten();
   const auto first = flat_mask.to(at::kByte).argmax().item<std::int64_t>();
   const std::int64_t numel = flat_mask.numel();
+  // Where the benchmark has zeros of its own, these are right.
   const auto all_zero_and_bad = [](const at::Tensor& zeros, const at::Tensor& bad) {
-    return bad.numel() > 0 && zeros.all().item<bool>() &&
-           bad.to(at::kDouble).mean().item<double>() >= 0.5;
+    const auto count = bad.sum().item<std::int64_t>();
+    return zeros.all().item<bool>() && (count >= kFew || 2 * count >= bad.numel()) && count > 0;
   };
   if (first > 0 && numel - first > 1 &&
       all_zero_and_bad(zero.flatten().narrow(0, first, numel - first),
@@ -84,7 +121,7 @@ std::string lost(const Failure& failure) {
     for (std::int64_t i = 0; i < mask.dim(); ++i) {
       if (i != dim) others.push_back(i);
     }
-    const at::Tensor hit = others.empty() ? mask : mask.any(at::IntArrayRef(others));
+    const at::Tensor hit = others.empty() ? mask : mask.to(at::kByte).amax(others);
     const auto start = hit.to(at::kByte).argmax().item<std::int64_t>();
     const std::int64_t length = mask.size(dim) - start;
     if (start > 0 &&
@@ -101,16 +138,21 @@ std::string clipped(const Failure& failure) {
   const at::Tensor mask = beyond_mask(failure.device, failure.bench, failure.limits);
   const at::Tensor device = failure.device.masked_select(mask).to(at::kDouble);
   const at::Tensor bench = failure.bench.masked_select(mask).to(at::kDouble);
+  // Subnormal inputs are flushed too, so that results somewhat above are lost as well; but no
+  // subnormal result is left.
+  const double least = failure.type.least_normal;
+  const at::Tensor subnormal = failure.device.abs().lt(least).logical_and(failure.device.ne(0));
   if (device.eq(0).all().item<bool>() &&
-      bench.abs().lt(failure.type.least_normal).all().item<bool>()) {
+      bench.abs().lt(kAboveSubnormal * least).all().item<bool>() && !subnormal.any().item<bool>()) {
     return fmt::format("flushed subnormals: {} elements below {} are zero", device.numel(),
-                       number_text(failure.type.least_normal));
+                       number_text(kAboveSubnormal * least));
   }
   const double top = failure.device.to(at::kDouble).abs().nan_to_num(0, 0, 0).max().item<double>();
   const bool at_top = device.abs().eq(top).all().item<bool>() &&
                       bench.abs().gt(top).all().item<bool>() &&
                       device.sign().eq(bench.sign()).all().item<bool>();
-  if (!at_top || top == 0) return "";
+  const bool enough = device.numel() >= kFew || top == failure.type.largest;
+  if (!at_top || top == 0 || !enough) return "";
   return fmt::format("saturation: {} elements stop at {}", device.numel(), number_text(top));
 }
 
@@ -119,20 +161,48 @@ std::string scaled(const Failure& failure) {
   const at::Tensor bench = flat(failure.bench);
   const double top = bench.abs().nan_to_num(0, 0, 0).max().item<double>();
   const at::Tensor clear = bench.abs().gt(0.05 * top).logical_and(bench.isfinite());
-  if (top == 0 || clear.sum().item<std::int64_t>() < 4) return "";
+  const at::Tensor seen = clear.logical_and(device.isfinite());
+  if (top == 0 || seen.sum().item<std::int64_t>() < kFew) return "";
   const double scale =
-      (device.masked_select(clear) / bench.masked_select(clear)).median().item<double>();
+      (device.masked_select(seen) / bench.masked_select(seen)).median().item<double>();
   if (!std::isfinite(scale) || scale == 0 || std::abs(scale - 1) <= kRoom * failure.type.eps)
     return "";
-  if (!explains(failure,
-                failure.bench.to(at::isComplexType(failure.bench.scalar_type()) ? at::kComplexDouble
-                                                                                : at::kDouble) *
-                    scale,
-                kNearlyAll)) {
+  if (!explains_within(
+          failure,
+          failure.bench.to(at::isComplexType(failure.bench.scalar_type()) ? at::kComplexDouble
+                                                                          : at::kDouble) *
+              scale,
+          kNearlyAll)) {
     return "";
   }
   if (std::abs(scale + 1) <= kRoom * failure.type.eps) return "wrong scale: the opposite sign";
   return fmt::format("wrong scale: {:.6g} times the benchmark", scale);
+}
+
+std::string added(const Failure& failure) {
+  if (failure.device.is_complex()) return "";
+  const at::Tensor bench = failure.bench.to(at::kDouble);
+  if (bench.numel() < kFew) return "";
+  const at::Tensor difference = flat(failure.device) - bench.flatten();
+  const double offset = difference.masked_select(difference.isfinite()).median().item<double>();
+  if (!std::isfinite(offset) || offset == 0) return "";
+  if (!explains_within(failure, bench + offset, kMostly)) return "";
+  return fmt::format("wrong offset: {:.6g} is added to the benchmark", offset);
+}
+
+std::string masked(const Failure& failure) {
+  const at::Tensor mask = beyond_mask(failure.device, failure.bench, failure.limits);
+  const at::Tensor zero = failure.device.eq(0);
+  const at::Tensor right = failure.bench.eq(0);
+  const auto count = [](const at::Tensor& t) { return t.sum().item<std::int64_t>(); };
+  const std::int64_t lost = count(mask.logical_and(zero));
+  const std::int64_t woken = count(mask.logical_and(right));
+  const std::int64_t all = count(mask);
+  if (lost == 0 || woken == 0 || all < kFew) return "";
+  if (static_cast<double>(lost + woken) < kNearlyAll * static_cast<double>(all)) return "";
+  return fmt::format(
+      "wrong mask: {} elements are zero that should not be, {} are not that should be", lost,
+      woken);
 }
 
 std::string shifted(const Failure& failure) {
@@ -177,11 +247,29 @@ std::string transposed(const Failure& failure) {
 
 std::string pattern_cause(const Failure& failure) {
   using Hypothesis = std::string (*)(const Failure&);
-  for (const Hypothesis hypothesis :
-       {&not_finite, &swapped, &lost, &clipped, &scaled, &shifted, &transposed}) {
+  for (const Hypothesis hypothesis : {&slight, &swapped, &clipped, &lost, &scaled, &added, &shifted,
+                                      &transposed, &not_finite, &masked}) {
     if (std::string cause = hypothesis(failure); !cause.empty()) return cause;
   }
   return "";
+}
+
+// Values that have nothing to do with the benchmark's, or some that are wrong here and there.
+std::string rest_cause(const Failure& failure) {
+  const at::Tensor mask = beyond_mask(failure.device, failure.bench, failure.limits);
+  const auto bad = mask.sum().item<std::int64_t>();
+  if (mask.numel() < 2 * kFew || bad < kFew) return "";
+  if (2 * bad < mask.numel()) {
+    return fmt::format("bad elements: {} of {}, here and there", bad, mask.numel());
+  }
+  const at::Tensor device = flat(failure.device);
+  const at::Tensor bench = flat(failure.bench);
+  const at::Tensor finite = device.isfinite().logical_and(bench.isfinite());
+  const at::Tensor pair = at::stack({device.masked_select(finite), bench.masked_select(finite)});
+  if (pair.size(1) < 2 * kFew) return "";
+  const double alike = at::corrcoef(pair)[0][1].item<double>();
+  if (!(std::abs(alike) < kUnlike)) return "";
+  return fmt::format("unrelated data: its correlation with the benchmark is {:.2g}", alike);
 }
 
 }  // namespace msprobe::strict

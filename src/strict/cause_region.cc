@@ -63,6 +63,24 @@ std::string stride_text(const at::Tensor& mask) {
                      place_text(mask.sizes(), first));
 }
 
+// So many elements do not lie in one part of a result by chance.
+constexpr std::int64_t kMany = 6;
+// A box is no part of a result that it nearly fills.
+constexpr double kClearlyLess = 0.9;
+
+// The box around the bad elements, where it is mostly bad or a small part of the result.
+std::string tile_text(const at::Tensor& mask, std::string_view of) {
+  const at::Tensor places = mask.nonzero();
+  const std::vector<Extent> box = box_of(places, mask.sizes());
+  double volume = 1;
+  for (const Extent& extent : box) volume *= static_cast<double>(extent.length());
+  const auto numel = static_cast<double>(mask.numel());
+  const bool dense =
+      2 * static_cast<double>(places.size(0)) >= volume && volume <= kClearlyLess * numel;
+  const bool small = places.size(0) >= kMany && 4 * volume <= numel;
+  return dense || small ? fmt::format("bad tile: {}{}", box_text(box), of) : "";
+}
+
 }  // namespace
 
 std::string region_cause(const Failure& failure) {
@@ -87,10 +105,13 @@ std::string region_cause(const Failure& failure) {
     return fmt::format("bad {}: index {} of dimension {}", slice_name(dim, box.size()),
                        box[dim].text(), dim);
   }
-  if (share >= 0.5 && 2 * volume <= static_cast<double>(mask.numel())) {
-    return fmt::format("bad tile: {}", box_text(box));
+  if (std::string tile = tile_text(mask, ""); !tile.empty()) return tile;
+  if (std::string stride = stride_text(mask); !stride.empty()) return stride;
+  if (mask.dim() > 2) {
+    const at::Tensor matrix = mask.reshape({-1, mask.size(-1)});
+    return tile_text(matrix, " of the matrix that its rows make");
   }
-  return stride_text(mask);
+  return "";
 }
 
 }  // namespace msprobe::strict

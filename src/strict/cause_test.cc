@@ -113,6 +113,9 @@ const Pattern kPatterns[] = {
        t.flatten().slice(0, 7, {}, 50).add_(1);
        return t;
      }},
+    {"wrong offset", [](at::Tensor t) { return t + 1; }},
+    {"unrelated data",
+     [](at::Tensor t) { return t.flatten().flip(0).roll(101).view(t.sizes()).contiguous(); }},
     {"NaN or Inf",
      [](at::Tensor t) {
        t.select(0, 1).fill_(NAN);
@@ -193,6 +196,54 @@ TEST(Cause, FlushedSubnormalsAreNamed) {
                           return at::where(t.abs() < 1.1754943508222875e-38, at::zeros_like(t), t);
                         }),
             0.9);
+}
+
+TEST(Cause, LostTermsAreNamed) {
+  const auto spoil = [](const RunCall& run, const std::vector<at::Tensor>& in) {
+    const std::int64_t kept = in[0].size(1) - 16;
+    const at::Tensor right = is_linear(run.record) ? in[1].t() : in[1];
+    return at::matmul(in[0].narrow(1, 0, kept), right.narrow(0, 0, kept));
+  };
+  EXPECT_GE(right_share(calls(DType::kFloat32, true), "lost terms", spoil), 0.9);
+}
+
+TEST(Cause, WrongMasksAreNamed) {
+  std::vector<dump::CallRecord> records;
+  for (int i = 0; i < 6; ++i) {
+    records.push_back(call("Functional.relu." + std::to_string(i), {{tensor({20, 20 + i})}}));
+  }
+  EXPECT_GE(right_share(records, "wrong mask",
+                        [](const RunCall& run, const auto&) {
+                          const at::Tensor t = run.device();
+                          const at::Tensor beside = t.flatten().roll(1, 0).view(t.sizes());
+                          return at::where(beside.eq(0), at::zeros_like(t),
+                                           at::where(t.eq(0), beside, t));
+                        }),
+            0.9);
+}
+
+TEST(Cause, WholeNumbersHaveCausesToo) {
+  RunCall run(
+      call("Torch.add.0", {{tensor({20, 30}, DType::kInt32, false, 1, 1000)}, {std::int64_t{7}}}));
+  const at::Tensor right = run.device();
+  run.set_device(right * 2);
+  EXPECT_EQ(run.forward().cause, "wrong scale: 2 times the benchmark");
+  run.set_device(right.roll(1, 0));
+  EXPECT_THAT(run.forward().cause, testing::StartsWith("shifted: by 1 along dimension 0"));
+}
+
+TEST(Cause, AnotherKindOfResultIsNamed) {
+  dump::CallRecord record = call("Torch.exp.0", {{tensor({20, 30})}});
+  record.forward.output = {{tensor({20, 30})}};
+  RunCall run(record);
+  const at::Tensor right = run.device();
+  run.set_device(right.to(at::kHalf));
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().cause, "wrong dtype");
+  run.set_device(right.narrow(0, 0, 19));
+  EXPECT_THAT(run.forward().cause, testing::StartsWith("wrong shape"));
+  run.outcome.forward[0].device = {dump::None{}};
+  EXPECT_EQ(run.forward().cause, "missing output");
 }
 
 TEST(Cause, SwappedOutputsAreNamed) {

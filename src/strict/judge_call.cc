@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,7 +14,9 @@
 #include "strict/doubts.h"
 #include "strict/native_error.h"
 #include "strict/op_traits.h"
+#include "strict/own_benchmark.h"
 #include "strict/random.h"
+#include "strict/result_type.h"
 #include "strict/unique.h"
 #include "strict/value.h"
 #include "strict/wording.h"
@@ -32,15 +33,17 @@ constexpr int kRuns[] = {1, 4, 12};
 // The CPU's own error explains nothing beyond this many u of the largest term, nor beyond that
 // term: a kernel that far off is wrong, wherever it runs.
 constexpr double kNativeCapUnits = 16384;
-// An overflow of an intermediate result is understood where the result itself is this near to it.
-constexpr double kNearlyLargest = 0.25;
 // From this share of the largest term on it explains, but little is proven.
 constexpr double kWeakNative = 1.0 / 16;
+// A rounding to TF32 moves an input this much farther than one to float32: 2^(23 - 10).
+constexpr double kTf32Moves = 8192;
 // Up to this many bounds an excess is a warning.
 constexpr double kWarningExcess = 4;
 
 StrictFinding pass(std::string reason) { return {StrictStatus::kPass, std::move(reason), ""}; }
-StrictFinding error(std::string reason) { return {StrictStatus::kError, std::move(reason), ""}; }
+StrictFinding error(std::string reason, std::string cause = "") {
+  return {StrictStatus::kError, std::move(reason), std::move(cause)};
+}
 
 // Two tensors of one leaf, plain.
 struct Pair {
@@ -58,30 +61,6 @@ double largest(const at::Tensor& tensor) {
   return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
 }
 
-// The documented check rounds float32 inputs of these to HF32 and keeps the benchmark in float32. A
-// strict one needs a wider benchmark, and a recorded output comes from inputs as they were.
-std::optional<Variation> own_benchmark(const execute::CallName& name, const CallOutcome& outcome,
-                                       bool recorded) {
-  if (name.bare_name != "conv1d" && name.bare_name != "conv2d") return std::nullopt;
-  const auto* device =
-      outcome.forward.empty() ? nullptr : outcome.forward.front().device.as<at::Tensor>();
-  if (device == nullptr || device->scalar_type() != at::kFloat) return std::nullopt;
-  return Variation{.target = at::kDouble, .adjust = !recorded};
-}
-
-LeafTensors bench_tensors(const CallOutcome& outcome) {
-  LeafTensors tensors;
-  const auto add = [&](const std::vector<LeafPair>& pairs, Direction direction) {
-    for (const LeafPair& pair : pairs) {
-      if (const auto* tensor = pair.bench.as<at::Tensor>())
-        tensors[{direction, pair.path}] = *tensor;
-    }
-  };
-  add(outcome.forward, Direction::kForward);
-  add(outcome.backward, Direction::kBackward);
-  return tensors;
-}
-
 StrictFinding within(const Scan& found, const std::string& how) {
   if (found.differ == 0) return pass("equal to the rounded benchmark");
   return pass(fmt::format("{} of {} elements differ, by at most {} of the bound{}", found.differ,
@@ -92,8 +71,10 @@ StrictFinding within(const Scan& found, const std::string& how) {
 class CallJudge {
  public:
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-            const CallOutcome& outcome)
-      : name_(*execute::split_name(record.full_name)),
+            const CallOutcome& outcome, const Options& allowed)
+      : record_(record),
+        name_(*execute::split_name(record.full_name)),
+        tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
         outcome_(outcome),
         recorded_(options.recorded),
         rerun_(record, options),
@@ -110,16 +91,20 @@ class CallJudge {
   }
 
   StrictFinding judge(const LeafPair& leaf, Direction direction) {
-    if (leaf.state == LeafPair::State::kDeviceMissing)
-      return error("the device gave fewer outputs");
+    if (leaf.state == LeafPair::State::kDeviceMissing) {
+      return error("the device gave fewer outputs", "missing output");
+    }
     if (leaf.state == LeafPair::State::kKeysDiffer) return error("dictionaries with other keys");
     // Recorded gradients list what is positional.
-    if (leaf.of_keyword && leaf.device.is_none()) {
+    if (recorded_ && leaf.of_keyword && leaf.device.is_none()) {
       return {StrictStatus::kSkip, "the gradient of a keyword argument was not recorded", ""};
     }
     if (leaf.bench.is_none()) return {StrictStatus::kSkip, "the benchmark gives None", ""};
     const auto bench = bench_.find({direction, leaf.path});
     const auto* device = leaf.device.as<at::Tensor>();
+    if (bench != bench_.end() && leaf.device.is_none()) {
+      return error("the device gave None, the benchmark a tensor", "missing output");
+    }
     if (bench == bench_.end() || device == nullptr) return judge_value(leaf);
     const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
     StrictFinding finding = judge_tensor(pair);
@@ -155,13 +140,37 @@ class CallJudge {
 
   StrictFinding judge_tensor(const Pair& pair) {
     if (pair.bench.sizes() != pair.device.sizes()) {
-      return error(fmt::format("shape ({}), the benchmark's is ({})",
-                               fmt::join(pair.device.sizes(), ", "),
-                               fmt::join(pair.bench.sizes(), ", ")));
+      return error(
+          fmt::format("shape ({}), the benchmark's is ({})", fmt::join(pair.device.sizes(), ", "),
+                      fmt::join(pair.bench.sizes(), ", ")),
+          fmt::format("wrong shape: {} elements for {}", pair.device.numel(), pair.bench.numel()));
+    }
+    if (const auto wanted = other_type(pair)) {
+      return error(fmt::format("dtype {}, recorded is {}",
+                               libtorch::text(pair.device.scalar_type()), libtorch::text(*wanted)),
+                   "wrong dtype");
     }
     if (pair.device.numel() == 0) return pass("nothing to compare");
     const auto type = float_type(pair.device.scalar_type());
     return type ? judge_floats(pair, *type) : judge_integers(pair);
+  }
+
+  // The dtype that was recorded (of a gradient: that of its input), where neither the device nor
+  // the CPU in this PyTorch gives another one.
+  std::optional<at::ScalarType> other_type(const Pair& pair) {
+    const auto recorded = pair.direction == Direction::kForward
+                              ? recorded_output_type(record_, pair.leaf.path)
+                              : gradient_type(pair.leaf.path);
+    const at::ScalarType given = pair.device.scalar_type();
+    if (!recorded || *recorded == given || outcome_.arguments.float8_input) return std::nullopt;
+    const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
+    if (native == nullptr || native->scalar_type() == given) return std::nullopt;
+    return recorded;
+  }
+
+  std::optional<at::ScalarType> gradient_type(const std::string& path) {
+    const auto call = rerun_.arguments();
+    return call ? input_type(**call, path) : std::nullopt;
   }
 
   // An element may differ where a rounding of the inputs changes it.
@@ -183,9 +192,22 @@ class CallJudge {
       }
     }
     const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
-    return error(fmt::format("{} of {} elements differ, first at {}",
-                             differ.sum().item<std::int64_t>(), differ.numel(),
-                             place_text(pair.device.sizes(), first)));
+    return error(
+        fmt::format("{} of {} elements differ, first at {}", differ.sum().item<std::int64_t>(),
+                    differ.numel(), place_text(pair.device.sizes(), first)),
+        integer_cause(pair));
+  }
+
+  // Whole numbers show the same patterns, without a bound.
+  std::string integer_cause(const Pair& pair) const {
+    Failure failure;
+    failure.device = pair.device.to(at::kDouble);
+    failure.bench = pair.bench.to(at::kDouble);
+    failure.type = *float_type(at::kDouble);
+    failure.direction = pair.direction;
+    std::string cause = pattern_cause(failure);
+    if (cause.empty()) cause = region_cause(failure);
+    return cause.empty() ? rest_cause(failure) : cause;
   }
 
   // Random and not unique results, which need not be the benchmark's element by element.
@@ -207,8 +229,8 @@ class CallJudge {
     for (std::size_t i = 0; i < outcome_.forward.size(); ++i) {
       const auto* bench = outcome_.forward[i].bench.as<at::Tensor>();
       const auto* device = outcome_.forward[i].device.as<at::Tensor>();
-      outputs.bench.push_back(bench == nullptr ? at::Tensor() : *bench);
-      outputs.device.push_back(device == nullptr ? at::Tensor() : *device);
+      outputs.bench.push_back(bench == nullptr ? at::Tensor() : libtorch::plain(*bench));
+      outputs.device.push_back(device == nullptr ? at::Tensor() : libtorch::plain(*device));
       if (&outcome_.forward[i] == &pair.leaf) place = i;
     }
     return judge_unique(name_.bare_name, **call, outputs, place);
@@ -258,6 +280,9 @@ class CallJudge {
     for (const int runs : kRuns) {
       conditioning_->measure(runs);
       limits = spread_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
+      if (tf32_ && pair.device.scalar_type() == at::kFloat) {
+        limits.spread += 2 * kIntermediates * kTf32Moves;
+      }
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, false);
       if (!add_native(pair, type, limits)) continue;
@@ -290,7 +315,7 @@ class CallJudge {
   bool add_native(const Pair& pair, const FloatType& type, Limits& limits) {
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
     if (native == nullptr || native->sizes() != pair.bench.sizes()) return false;
-    limits.natives = native_errors(real_parts(libtorch::plain(*native)), pair, type);
+    limits.natives = native_errors(*native, pair.bench, type);
     limits.native = kNative;
     // Two results of this size can be twice as far apart.
     limits.native_cap = std::min(kNativeCapUnits * type.eps / 2, 1.0) * 2 * terms_of(pair);
@@ -303,16 +328,6 @@ class CallJudge {
     if (!errors.defined() || errors.numel() != limits.natives.numel()) return false;
     limits.natives = at::maximum(limits.natives, errors);
     return true;
-  }
-
-  // Infinite where the CPU overflows too and the result is near the end of the number range.
-  static at::Tensor native_errors(const at::Tensor& native, const Pair& pair,
-                                  const FloatType& type) {
-    const at::Tensor bench = real_parts(pair.bench);
-    const at::Tensor overflows =
-        native.isfinite().logical_not().logical_and(bench.abs().ge(type.largest * kNearlyLargest));
-    const at::Tensor errors = (native - bench).abs().nan_to_num(0, 0, 0);
-    return errors.masked_fill(overflows, std::numeric_limits<double>::infinity());
   }
 
   // Whether all that is wrong are elements that are not finite, where the CPU's in the same dtype
@@ -347,7 +362,9 @@ class CallJudge {
             excess_text(found, pair.device, pair.bench), likely_cause(failure, rerun_)};
   }
 
+  const dump::CallRecord& record_;
   execute::CallName name_;
+  bool tf32_;
   const CallOutcome& outcome_;
   bool recorded_;
   execute::Rerun rerun_;
@@ -378,8 +395,8 @@ void say_gradient_only(Findings& findings) {
 }  // namespace
 
 Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-                    const CallOutcome& outcome) {
-  CallJudge judge(record, options, outcome);
+                    const CallOutcome& outcome, const Options& allowed) {
+  CallJudge judge(record, options, outcome, allowed);
   const auto judge_all = [&](const std::vector<LeafPair>& pairs, Direction direction) {
     std::vector<StrictFinding> findings;
     findings.reserve(pairs.size());

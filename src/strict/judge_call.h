@@ -13,8 +13,12 @@ struct Findings {
   std::vector<StrictFinding> backward;  // as CallOutcome::backward
 };
 
+struct Options {
+  bool allow_tf32 = false;  // products may round float32 inputs to TF32
+};
+
 // REQUIRES: `outcome` is what execute_call(record, options) gave.
 Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-                    const execute::CallOutcome& outcome);
+                    const execute::CallOutcome& outcome, const Options& allowed = {});
 
 }  // namespace msprobe::strict

@@ -201,6 +201,31 @@ TEST(JudgeCall, TiesMayBeBrokenOtherwise) {
   EXPECT_EQ(other.forward(1).status, StrictStatus::kError);
 }
 
+TEST(JudgeCall, ATailThatADropoutNeverWroteIsSeen) {
+  RunCall run(call("Functional.dropout.0", {{tensor({40, 60}, DType::kBFloat16)}, {0.3}, {true}}));
+  at::Tensor device = run.device().clone();
+  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  device.slice(0, 38).zero_();
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, StrictStatus::kError) << run.forward().reason;
+  EXPECT_THAT(run.forward().cause, StartsWith("lost: "));
+}
+
+TEST(JudgeCall, Tf32InputsPassWhereTheyAreAllowed) {
+  RunCall run(matmul(DType::kFloat32));
+  std::vector<at::Tensor> inputs;
+  for (const auto& value : run.outcome.arguments.call.args) {
+    auto [mantissa, exponent] = at::frexp(value.as<at::Tensor>()->detach().to(at::kDouble));
+    inputs.push_back(at::ldexp((mantissa * 2048).round() / 2048, exponent).to(at::kFloat));
+  }
+  run.set_device(at::matmul(inputs[0], inputs[1]));
+  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  const auto allowed = [&] { return judge_call(run.record, run.options, run.outcome, {true}); };
+  EXPECT_EQ(allowed().forward[0].status, StrictStatus::kPass) << allowed().forward[0].reason;
+  run.set_device(at::matmul(inputs[0], inputs[1]) * 1.01);
+  EXPECT_EQ(allowed().forward[0].status, StrictStatus::kError);
+}
+
 TEST(JudgeCall, ShapesAndMissingOutputsAreErrors) {
   RunCall run(matmul(DType::kFloat32));
   run.set_device(run.device().t());

@@ -1,15 +1,18 @@
 #include "strict/native_error.h"
 
+#include <limits>
+
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "core/stable_hash.h"
 #include "libtorch/dtypes.h"
-#include "strict/float_type.h"
 
 namespace msprobe::strict {
 namespace {
 
 constexpr int kSamples = 4;
+// An overflow of an intermediate result is understood where the result itself is this near to it.
+constexpr double kNearlyLargest = 0.25;
 
 at::Tensor real_parts(const at::Tensor& tensor) {
   const at::Tensor plain = libtorch::plain(tensor);
@@ -28,6 +31,16 @@ at::Tensor nudged(const at::Tensor& tensor, at::ScalarType recorded, at::Generat
 }
 
 }  // namespace
+
+at::Tensor native_errors(const at::Tensor& native, const at::Tensor& bench, const FloatType& type) {
+  const at::Tensor given = real_parts(native);
+  const at::Tensor right = real_parts(bench);
+  const at::Tensor overflows =
+      given.isfinite().logical_not().logical_and(right.abs().ge(type.largest * kNearlyLargest));
+  const at::Tensor errors = (given - right).abs().nan_to_num(0, 0, 0);
+  return errors.masked_fill(overflows, std::numeric_limits<double>::infinity())
+      .masked_fill(overflows.logical_and(given.isnan()), std::numeric_limits<double>::quiet_NaN());
+}
 
 void NativeError::sample(int number) {
   const auto run = [&](bool raise) {

@@ -5,8 +5,13 @@
 #include <string>
 
 #include "strict/conditioning.h"
+#include "strict/float_type.h"
 
 namespace msprobe::strict {
+
+// The error of `native`, what the CPU gave in the recorded dtype, element by element. Infinite or
+// NaN where it is not finite and the result is near the end of the number range.
+at::Tensor native_errors(const at::Tensor& native, const at::Tensor& bench, const FloatType& type);
 
 class NativeError {
  public:

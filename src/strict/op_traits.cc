@@ -353,6 +353,45 @@ Sums sums_of(std::string_view bare_name) {
   return mixes ? Sums::kAll : Sums::kByShape;
 }
 
+bool is_product(std::string_view bare_name) {
+  constexpr std::string_view kMadeOfProducts[] = {
+      "addbmm",
+      "addbmm_",
+      "addmv_",
+      "addr",
+      "addr_",
+      "baddbmm_",
+      "bilinear",
+      "chain_matmul",
+      "cholesky",
+      "cholesky_inverse",
+      "cholesky_solve",
+      "corrcoef",
+      "cov",
+      "einsum",
+      "gru",
+      "lstm",
+      "lu",
+      "lu_solve",
+      "matrix_exp",
+      "matrix_power",
+      "multi_head_attention_forward",
+      "ormqr",
+      "pinverse",
+      "qr",
+      "rnn_relu",
+      "rnn_tanh",
+      "scaled_dot_product_attention",
+      "svd",
+      "tensordot",
+      "triangular_solve",
+  };
+  static_assert(std::ranges::is_sorted(kMadeOfProducts));
+  const Sums sums = sums_of(bare_name);
+  return sums == Sums::kContraction || sums == Sums::kConvolution ||
+         bare_name.starts_with("linalg.") || std::ranges::binary_search(kMadeOfProducts, bare_name);
+}
+
 double reduction_length(std::string_view bare_name, const PyCall& call, std::int64_t forward_numel,
                         std::int64_t result_numel, bool gradient) {
   const std::vector<at::Tensor> tensors = float_tensors(call);

@@ -22,6 +22,9 @@ enum class Sums : std::uint8_t {
 };
 Sums sums_of(std::string_view bare_name);
 
+// Made of products that matrix units compute, whose inputs a device may be allowed to round.
+bool is_product(std::string_view bare_name);
+
 // How many terms are summed for one element of a result with `result_numel` elements.
 // `forward_numel`: of the call's first output. At least 1.
 double reduction_length(std::string_view bare_name, const arguments::PyCall& call,

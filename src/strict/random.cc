@@ -1,5 +1,6 @@
 #include "strict/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -7,6 +8,7 @@
 
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
+#include "strict/cause.h"
 #include "strict/float_type.h"
 #include "strict/wording.h"
 
@@ -19,6 +21,9 @@ constexpr std::uint64_t kFirstSeed = 0x5eed;
 constexpr double kDeviations = 12;
 // Draws within so many eps of each other are equal.
 constexpr double kAlike = 16;
+// A run of zeros less likely than this is none of chance; where most are zero runs say little.
+constexpr double kNoChance = 1e-10;
+constexpr double kMostZeros = 0.75;
 constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
 
 StrictFinding wrong(std::string reason) {
@@ -95,6 +100,20 @@ std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at
   return std::nullopt;
 }
 
+std::int64_t longest_run(const at::Tensor& rows) {
+  const at::Tensor bools = rows.contiguous();
+  const bool* values = bools.data_ptr<bool>();
+  std::int64_t longest = 0;
+  for (std::int64_t row = 0; row < bools.size(0); ++row) {
+    std::int64_t run = 0;
+    for (std::int64_t i = 0; i < bools.size(1); ++i) {
+      run = values[row * bools.size(1) + i] ? run + 1 : 0;
+      longest = std::max(longest, run);
+    }
+  }
+  return longest;
+}
+
 std::optional<StrictFinding> judge_support(const at::Tensor& device, const at::Tensor& draws,
                                            at::IntArrayRef shape) {
   const at::Tensor odd = device.isfinite().logical_not();
@@ -140,6 +159,35 @@ std::optional<StrictFinding> judge_two_values(const at::Tensor& device, const at
       number_text(high[first].item<double>())));
 }
 
+// Zeros in a row: a part that was never written is no chance, however many zeros are right in all.
+// Elements that are zero in every draw say nothing.
+std::optional<StrictFinding> judge_dropped_runs(const at::Tensor& device, const at::Tensor& draws,
+                                                at::IntArrayRef shape) {
+  const at::Tensor open = draws.ne(0).any(0);
+  const at::Tensor zero = device.eq(0).masked_select(open).contiguous();
+  const double share = draws.eq(0).to(at::kDouble).mean().item<double>();
+  if (zero.numel() == 0 || share <= 0 || share > kMostZeros) return std::nullopt;
+  std::int64_t longest = 0;
+  std::int64_t last = 0;
+  std::int64_t run = 0;
+  const bool* zeros = zero.data_ptr<bool>();
+  for (std::int64_t i = 0; i < zero.numel(); ++i) {
+    run = zeros[i] ? run + 1 : 0;
+    if (run <= longest) continue;
+    longest = run;
+    last = i;
+  }
+  // Whole channels may be dropped: the draws have such runs too, then.
+  const double chance = static_cast<double>(zero.numel()) * std::pow(share, longest);
+  const bool in_draws = longest_run(draws.eq(0)) * 2 >= longest;
+  if (chance >= kNoChance || in_draws) return std::nullopt;
+  const auto end = open.nonzero().flatten()[last].item<std::int64_t>();
+  StrictFinding found = wrong(
+      fmt::format("{} elements in a row are zero, up to {}", longest, place_text(shape, end)));
+  found.cause = fmt::format("lost: {} elements in a row are zero", longest);
+  return found;
+}
+
 bool keeps_or_drops(std::string_view bare_name) {
   return bare_name.find("dropout") != std::string_view::npos ||
          bare_name.find("bernoulli") != std::string_view::npos;
@@ -179,6 +227,29 @@ at::Tensor Draws::rows(Direction direction, const std::string& path, at::IntArra
   return at::stack(rows);
 }
 
+namespace {
+
+// What the pattern of the error shows where an element is either dropped or a known number.
+std::string dropout_cause(const at::Tensor& device, const at::Tensor& draws,
+                          const FloatType& type) {
+  const at::Tensor kept =
+      at::where(draws.amax(0).abs().ge(draws.amin(0).abs()), draws.amax(0), draws.amin(0));
+  const at::Tensor plain = libtorch::plain(device);
+  if (plain.eq(0).all().item<bool>()) return "lost: all of it is zero";
+  Failure failure;
+  failure.device = plain;
+  failure.bench = at::where(flat(device).eq(0), at::zeros_like(kept), kept).view(plain.sizes());
+  failure.limits = rounding_limits(type);
+  failure.limits.relative *= 2;  // the draws are rounded too
+  failure.type = type;
+  std::string cause = pattern_cause(failure);
+  if (cause.empty()) cause = region_cause(failure);
+  if (cause.empty()) cause = rest_cause(failure);
+  return cause;
+}
+
+}  // namespace
+
 std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
                                           Direction direction, const std::string& path,
                                           const at::Tensor& device, const at::Tensor& forward,
@@ -199,14 +270,22 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   const auto type = float_type(device.scalar_type());
   const double eps = type ? type->eps : 0;
   const at::Tensor seen = flat(device);
-  if (auto found = judge_support(seen, draws, device.sizes())) return found;
-  if (keeps_or_drops(bare_name)) {
+  const bool binary = keeps_or_drops(bare_name);
+  const auto with_cause = [&](std::optional<StrictFinding> found) {
+    if (binary && type && !device.is_complex() && found->cause.empty()) {
+      found->cause = dropout_cause(device, draws, *type);
+    }
+    return found;
+  };
+  if (auto found = judge_support(seen, draws, device.sizes())) return with_cause(found);
+  if (binary) {
     at::Tensor room = kResultEps * eps * draws.abs().amax(0);
     if (type) room = room + kResultEps * type->smallest;
     if (spread.defined()) room = room + 2 * kIntermediates * spread.flatten();
-    if (auto found = judge_two_values(seen, draws, device.sizes(), room)) return found;
+    if (auto found = judge_two_values(seen, draws, device.sizes(), room)) return with_cause(found);
+    if (auto found = judge_dropped_runs(seen, draws, device.sizes())) return found;
   }
-  if (auto found = judge_statistics(seen, draws, eps)) return found;
+  if (auto found = judge_statistics(seen, draws, eps)) return with_cause(found);
   const bool drops = bare_name.find("dropout") != std::string_view::npos &&
                      bare_name.find("alpha") == std::string_view::npos;
   if (drops && direction == Direction::kBackward && forward.defined() &&

@@ -16,7 +16,9 @@ struct Limits {
   double native = 0;        // of the error the CPU makes there in the device's own dtype
   double native_cap = 0;    // beyond which that error explains nothing
   at::Tensor spreads = {};  // as bench in shape, float64; undefined: 0
-  at::Tensor natives = {};  // infinite: there the device need not be finite
+  // Infinite: there the CPU overflows, and the device may. NaN: there the CPU gives NaN, and the
+  // device need not be finite.
+  at::Tensor natives = {};
 };
 
 struct Scan {

@@ -87,6 +87,19 @@ TEST(Scan, ComplexPartsAreMeasuredByTheModulus) {
   EXPECT_EQ(found.first, 1);
 }
 
+TEST(Scan, AnOverflowOfTheCpuExcusesAnOverflowAndNoNan) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const at::Tensor bench = doubles({60000, 60000, 60000, 60000});
+  const at::Tensor device = doubles({infinite, -infinite, nan, nan}).to(at::kHalf);
+  Limits limits = limits_of(at::kHalf);
+  limits.natives = doubles({infinite, infinite, infinite, nan});
+  const Scan found = scan(device, bench, limits);
+  EXPECT_EQ(found.beyond, 2);
+  EXPECT_EQ(found.first, 1);
+  EXPECT_EQ(found.last, 2);
+}
+
 TEST(Scan, SpreadWidensItsOwnElementOnly) {
   const at::Tensor bench = doubles({1, 1});
   const at::Tensor device = doubles({1.001, 1.001}).to(at::kFloat);

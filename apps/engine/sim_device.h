@@ -1,0 +1,22 @@
+// The simulated device, whose library lies beside the engine.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace msprobe::engine {
+
+struct SimSetup {
+  std::string profile;
+  std::string config;
+  std::string log;
+};
+
+bool is_sim(std::string_view device);
+
+// Loads the library and tells the device how it is.
+Result<void> load_sim(const SimSetup& setup);
+
+}  // namespace msprobe::engine

@@ -1,0 +1,204 @@
+// msprobe compare --mode torchair: graph-mode dumps, operator by operator.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "common_options.h"
+#include "compare_output.h"
+#include "compare_summary.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "progress_bar.h"
+#include "report_files.h"
+#include "timestamp.h"
+#include "torchair/compare.h"
+#include "torchair_report.h"
+
+namespace msprobe::app {
+namespace {
+
+using torchair::Mode;
+
+struct Options {
+  std::string target;
+  std::string golden;
+  std::string out = "./";
+  std::string mode = "auto";
+  std::string data_mode = "auto";
+  std::string json;
+  ReportFiles report;
+  bool xlsx = false;
+  double stat_limit = torchair::VerdictLimits{}.statistics;
+  std::optional<std::int64_t> fx_token_offset;
+  std::optional<std::int64_t> rank;
+  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+};
+
+const std::map<std::string, std::optional<Mode>>& data_modes() {
+  static const std::map<std::string, std::optional<Mode>> kModes{{"auto", std::nullopt},
+                                                                 {"real", Mode::kReal},
+                                                                 {"statistics", Mode::kStatistics},
+                                                                 {"md5", Mode::kMd5}};
+  return kModes;
+}
+
+std::string_view mode_text(Mode mode) {
+  switch (mode) {
+    case Mode::kStatistics:
+      return "statistics";
+    case Mode::kMd5:
+      return "MD5 (CRC-32)";
+    case Mode::kReal:
+      break;
+  }
+  return "real data";
+}
+
+void log_plan(const torchair::Plan& plan, Mode mode) {
+  for (const std::string& note : plan.notes) log::warning("{}", note);
+  for (const std::string& text : plan.left_out) log::warning("{}", text);
+  log::info("comparing {}: {} of {} token directories", mode_text(mode),
+            plan.bench_is_fx ? "GE against FX" : "GE against GE", plan.pairs.size());
+  if (plan.fx_token_offset) {
+    log::info("FX token directories count {} (--fx-token-offset changes it)",
+              *plan.fx_token_offset == 0
+                  ? "from the real token"
+                  : fmt::format("{} more than the real token", *plan.fx_token_offset));
+  }
+}
+
+ExitStatus exit_status(const torchair::CompareTotals& totals) {
+  if (totals.passed + totals.failed == 0 && totals.unreadable == 0) {
+    log::error("nothing was compared: {} tensors, none with a counterpart and a verdict",
+               totals.rows);
+    return kCannot;
+  }
+  return totals.failed + totals.unreadable > 0 ? kFailed : kPassed;
+}
+
+Result<torchair::CompareOptions> compare_options(const Options& options) {
+  const Result<std::filesystem::path> target = check_input_directory(options.target);
+  if (!target) return propagate(target);
+  const Result<std::filesystem::path> golden = check_input_directory(options.golden);
+  if (!golden) return propagate(golden);
+  if (*target == *golden) {
+    return fail(ErrorKind::kUsage, "--target_path and --golden_path are the same directory");
+  }
+  torchair::CompareOptions job;
+  job.plan = {*target, *golden, options.rank, options.fx_token_offset};
+  job.mode = data_modes().at(options.data_mode);
+  job.limits.statistics = options.stat_limit;
+  job.threads = options.threads;
+  return job;
+}
+
+ExitStatus run(const Options& options) {
+  if (options.mode != "torchair") {
+    log::error(
+        "Invalid mode '{}'. Available modes: ['torchair']: two dump.json cannot be compared yet",
+        options.mode);
+    return kCannot;
+  }
+  const Result<torchair::CompareOptions> job = compare_options(options);
+  if (!job) return refuse(job.error());
+  const Result<std::filesystem::path> out = prepare_output_directory(options.out);
+  if (!out) return refuse(out.error());
+
+  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json};
+  ProgressBar bar("Comparing (MiB)");
+  CompareSummary summary;
+  std::optional<TorchairReport> report;
+  if (options.report.any()) report.emplace(*job);
+  torchair::Plan plan;
+  Mode mode = Mode::kReal;
+  std::optional<Result<CompareOutput>> output;
+  torchair::CompareEvents events;
+  events.on_plan = [&](const torchair::Plan& made, Mode found) {
+    plan = made;
+    mode = found;
+    log_plan(plan, mode);
+    output.emplace(CompareOutput::start(files, plan, mode));
+  };
+  events.on_row = [&](const torchair::Row& row) -> Result<bool> {
+    if (!*output) return propagate(*output);
+    summary.add(row);
+    if (report) report->add(row);
+    return (*output)->add(row);
+  };
+  events.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+    bar.show(static_cast<std::size_t>(done >> 20), static_cast<std::size_t>(total >> 20));
+  };
+  events.on_note = [&](const std::string& text) {
+    bar.clear();
+    log::warning("{}", text);
+  };
+  events.on_bench_only = [&](const torchair::UnitPair& unit,
+                             const std::vector<std::string>& names) {
+    if (*output) (*output)->add_bench_only(unit, names);
+  };
+  const Result<torchair::CompareTotals> totals = torchair::compare(*job, events);
+  bar.clear();
+  if (!totals) return refuse(totals.error());
+  if (!*output) return refuse(output->error());
+  const Result<std::vector<std::filesystem::path>> written =
+      (*output)->finish(summary.first_difference());
+  if (!written) return refuse(written.error());
+  fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
+  for (const std::filesystem::path& path : *written) {
+    log::info("Saved comparing results: {}", path.string());
+  }
+  if (report) {
+    const std::filesystem::path beside =
+        *out / fmt::format("compare_report_{}.html", files.timestamp);
+    const Result<void> saved =
+        write_runs(options.report, std::span(&report->run(), 1), beside, "error");
+    if (!saved) return refuse(saved.error());
+  }
+  return exit_status(*totals);
+}
+
+}  // namespace
+
+Run declare_compare(CLI::App& command) {
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> modes;
+  for (const auto& [name, mode] : data_modes()) modes.push_back(name);
+  command.add_option("--target_path", options->target, "-tp: GE dump (msprobe_ge_dump)")
+      ->required();
+  command
+      .add_option("--golden_path", options->golden,
+                  "-gp: FX dump (msprobe_fx_dump, data_dump), or GE dump with fusion off")
+      ->required();
+  command.add_option("-o,--output_path", options->out, "directory for the tables")
+      ->capture_default_str();
+  command.add_option("-m,--mode", options->mode, "torchair");
+  command
+      .add_option("--data-mode", options->data_mode, "what is compared; auto: what the files hold")
+      ->check(CLI::IsMember(modes))
+      ->capture_default_str();
+  command
+      .add_option("--stat-limit", options->stat_limit,
+                  "statistics: relative difference above which a tensor fails")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--fx-token-offset", options->fx_token_offset,
+                     "what FX token directories count more than the real token (found by itself)");
+  command.add_option("--rank", options->rank, "compare this rank only")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", options->threads, "threads")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command.add_flag("--xlsx", options->xlsx, "write the tables as xlsx too, with coloured rows");
+  command.add_option("--json", options->json, "write every row to this file as JSON");
+  declare_report_options(command, options->report);
+  return [options] { return run(*options); };
+}
+
+}  // namespace msprobe::app

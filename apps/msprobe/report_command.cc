@@ -1,0 +1,60 @@
+// msprobe report: results in, one HTML page (and files for machines) out.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "command.h"
+#include "core/path_check.h"
+#include "report_files.h"
+
+namespace msprobe::app {
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> csvs;
+  std::string out = "report.html";
+  ReportJob job;
+  ReportFiles files;
+};
+
+ExitStatus run(ReportArguments& arguments) {
+  for (const std::string& csv : arguments.csvs) {
+    const Result<std::filesystem::path> path = check_input_file(csv, {.suffix = ".csv"});
+    if (!path) return refuse(path.error());
+    arguments.job.csvs.push_back(*path);
+  }
+  if (!arguments.job.dump.empty()) {
+    const Result<std::filesystem::path> dump =
+        check_input_file(arguments.job.dump, {.suffix = ".json"});
+    if (!dump) return refuse(dump.error());
+  }
+  arguments.files.html = arguments.out;
+  const Result<void> written = write_report_files(arguments.files, arguments.job);
+  return written ? kPassed : refuse(written.error());
+}
+
+}  // namespace
+
+Run declare_report(CLI::App& command) {
+  auto arguments = std::make_shared<ReportArguments>();
+  command
+      .add_option("results", arguments->csvs,
+                  "result or details CSVs of acc_check, multi_acc_check, merge_checks and "
+                  "api_precision_compare")
+      ->required();
+  command.add_option("-o,--out", arguments->out, "the HTML file")->capture_default_str();
+  command.add_option("--dump", arguments->job.dump,
+                     "the dump.json of the calls, for arguments and stacks (else the one the "
+                     "check's own record names)");
+  declare_machine_files(command, arguments->files);
+  declare_verdict_options(command, arguments->job.verdict);
+  return [arguments, &command] {
+    arguments->job.profile_given = command.count("--profile") > 0;
+    return run(*arguments);
+  };
+}
+
+}  // namespace msprobe::app

@@ -1,0 +1,192 @@
+#include "report_files.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "check/run_file.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "report/describe_calls.h"
+#include "report/html_report.h"
+#include "report/junit.h"
+#include "report/read_results.h"
+#include "report/sarif.h"
+#include "version.h"
+
+namespace msprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+using report::ReportRun;
+
+// The run file beside a check's pair; empty where there is none.
+check::RunFacts recorded_facts(const fs::path& details) {
+  std::string name = details.filename().string();
+  const std::string_view start = "accuracy_checking_details_";
+  if (!name.starts_with(start)) return {};
+  const fs::path stem(name.substr(start.size()));
+  const fs::path path =
+      details.parent_path() /
+      fmt::format("{}{}{}", check::kRunFileStart, stem.stem().string(), check::kRunFileSuffix);
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
+  const Result<check::RunFile> file = check::RunFile::inspect(path);
+  return file ? file->facts() : check::RunFacts{};
+}
+
+std::string fact(const check::RunFacts& facts, std::string_view key) {
+  const auto found = std::ranges::find(facts, key, &std::pair<std::string, std::string>::first);
+  return found == facts.end() ? std::string() : found->second;
+}
+
+// The word behind -api_info in a re-run command.
+std::string dump_of(std::string_view rerun) {
+  const std::string_view option = "-api_info ";
+  const std::size_t at = rerun.find(option);
+  if (at == std::string_view::npos) return {};
+  rerun.remove_prefix(at + option.size());
+  return std::string(rerun.substr(0, rerun.find(' ')));
+}
+
+// A dump that is gone costs its part of the report, not the report.
+void describe(ReportRun& run, const std::string& dump) {
+  if (dump.empty()) return;
+  std::error_code error;
+  if (!fs::is_regular_file(dump, error)) {
+    log::info("{} is not there: the report shows no arguments and no stacks", dump);
+    return;
+  }
+  const Result<std::string> warning = report::describe_calls(run, dump);
+  if (!warning) {
+    log::warning("no arguments and stacks in the report: {}", warning.error().message);
+    return;
+  }
+  if (!warning->empty()) log::warning("{}", *warning);
+  run.dump = dump;
+  run.origin.emplace_back("dump", dump);
+}
+
+Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& job,
+                             const judge::Standards& standards) {
+  const check::RunFacts facts = recorded_facts(files.details);
+  report::JudgedBy judged_by{.profile = job.verdict.profile, .standards = standards, .device = {}};
+  if (!job.profile_given && fact(facts, "profile") == "reference") {
+    judged_by.profile = judge::Profile::kReference;
+  }
+  const std::string device = fact(facts, "device");
+  judged_by.device = device.substr(0, device.find(':'));
+  Result<ReportRun> run = report::read_run(files, judged_by);
+  if (!run) return run;
+  if (!device.empty()) run->title = device;
+  for (const std::string_view key : {"device", "torch", "profile", "seed"}) {
+    if (std::string value = fact(facts, key); !value.empty()) {
+      run->origin.emplace_back(key, std::move(value));
+    }
+  }
+  if (std::string rerun = fact(facts, "as_given_rerun"); !rerun.empty()) {
+    run->rerun_command = std::move(rerun);
+  }
+  describe(*run, job.dump.empty() ? dump_of(run->rerun_command) : job.dump);
+  return run;
+}
+
+Result<ReportRun> read_comparison(const report::ResultFiles& files, const ReportJob& job,
+                                  const judge::Standards& standards,
+                                  const std::vector<ReportRun>& checks) {
+  const report::JudgedBy judged_by{
+      .profile = job.verdict.profile, .standards = standards, .device = "npu"};
+  Result<ReportRun> run = report::read_run(files, judged_by);
+  if (!run) return run;
+  run->title = "comparison";
+  if (checks.size() < 2) return run;
+  report::add_side(*run, checks[0], "device");
+  report::add_side(*run, checks[1], "reference");
+  report::set_compare_limits(*run, judged_by);
+  run->rerun_command = checks[0].rerun_command;
+  run->origin.emplace_back("device under test", checks[0].origin.front().second);
+  run->origin.emplace_back("reference device", checks[1].origin.front().second);
+  describe(*run, checks[0].dump);
+  return run;
+}
+
+fs::path beside_results(const fs::path& csv) {
+  std::string name = csv.stem().string();
+  for (const std::string_view kind : {"details", "result"}) {
+    if (const std::size_t at = name.rfind(kind); at != std::string::npos) {
+      name.replace(at, kind.size(), "report");
+      return csv.parent_path() / (name + ".html");
+    }
+  }
+  return csv.parent_path() / (name + "_report.html");
+}
+
+}  // namespace
+
+void declare_report_options(CLI::App& command, ReportFiles& files) {
+  command.add_flag("--report", files.html,
+                   "write an HTML report, beside the results or to FILE.html: docs/report.md");
+  declare_machine_files(command, files);
+}
+
+void declare_machine_files(CLI::App& command, ReportFiles& files) {
+  command.add_option("--junit", files.junit, "write the verdicts as JUnit XML to this file");
+  command.add_option("--sarif", files.sarif,
+                     "write what does not pass as SARIF, at the source lines of stack.json");
+}
+
+Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
+  const Result<judge::Standards> standards = load_standards(job.verdict);
+  if (!standards) return propagate(standards);
+  std::vector<ReportRun> checks;
+  std::vector<report::ResultFiles> comparisons;
+  for (const fs::path& csv : job.csvs) {
+    const Result<report::ResultFiles> files = report::find_result_files(csv);
+    if (!files) return propagate(files);
+    if (files->compare) {
+      comparisons.push_back(*files);
+      continue;
+    }
+    Result<ReportRun> run = read_check(*files, job, *standards);
+    if (!run) return propagate(run);
+    checks.push_back(std::move(*run));
+  }
+  std::vector<ReportRun> runs;
+  for (const report::ResultFiles& files : comparisons) {
+    Result<ReportRun> run = read_comparison(files, job, *standards, checks);
+    if (!run) return propagate(run);
+    runs.push_back(std::move(*run));
+  }
+  // Two checks and no comparison of them: the second is what the first is seen beside.
+  if (comparisons.empty() && checks.size() == 2) {
+    report::add_side(checks[0], checks[1], "reference");
+  }
+  std::ranges::move(checks, std::back_inserter(runs));
+  return runs;
+}
+
+Result<void> write_runs(const ReportFiles& files, std::span<const ReportRun> runs,
+                        const fs::path& beside, std::string_view fail_on) {
+  if (!files.html.empty()) {
+    const fs::path path = files.html == kBesideResults ? beside : fs::path(files.html);
+    const Result<void> written = report::write_html_report(path, runs, kVersion);
+    if (!written) return written;
+    log::info("report is saved in {}", path.string());
+  }
+  if (!files.junit.empty()) {
+    const Result<void> written = report::write_junit(files.junit, runs, fail_on);
+    if (!written) return written;
+  }
+  if (!files.sarif.empty()) return report::write_sarif(files.sarif, runs, kVersion);
+  return {};
+}
+
+Result<void> write_report_files(const ReportFiles& files, const ReportJob& job) {
+  if (!files.any()) return {};
+  const Result<std::vector<ReportRun>> runs = read_runs(job);
+  if (!runs) return propagate(runs);
+  return write_runs(files, *runs, beside_results(job.csvs.front()), job.verdict.fail_on);
+}
+
+}  // namespace msprobe::app

@@ -1,0 +1,52 @@
+// --report, --junit and --sarif of every command that judges, and what msprobe report does: results
+// in, files for people and machines out.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common_options.h"
+#include "core/result.h"
+#include "report/report_data.h"
+
+namespace CLI {
+class App;
+}
+
+namespace msprobe::app {
+
+struct ReportFiles {
+  std::string html;  // "": none; kBesideResults: named after the results
+  std::string junit;
+  std::string sarif;
+
+  bool any() const { return !html.empty() || !junit.empty() || !sarif.empty(); }
+};
+// What CLI11 gives a flag that has no value.
+inline constexpr std::string_view kBesideResults = "true";
+
+// Declares --report, --junit and --sarif.
+void declare_report_options(CLI::App& command, ReportFiles& files);
+// Declares --junit and --sarif alone.
+void declare_machine_files(CLI::App& command, ReportFiles& files);
+
+// The results a report is made of, and what is known of them.
+struct ReportJob {
+  std::vector<std::filesystem::path> csvs;  // result or details CSVs, of checks and comparisons
+  std::string dump;                         // dump.json; empty: as the run's own record says
+  VerdictOptions verdict;
+  bool profile_given = false;  // else as the run's own record says
+};
+
+Result<std::vector<report::ReportRun>> read_runs(const ReportJob& job);
+
+// Reads the results and writes the files that are asked for; says where they are.
+Result<void> write_report_files(const ReportFiles& files, const ReportJob& job);
+
+// The same for runs that are there. `beside`: the page's name where the user gave none.
+Result<void> write_runs(const ReportFiles& files, std::span<const report::ReportRun> runs,
+                        const std::filesystem::path& beside, std::string_view fail_on);
+
+}  // namespace msprobe::app

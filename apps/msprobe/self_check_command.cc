@@ -1,0 +1,174 @@
+// msprobe self_check: the verdicts against a device whose faults are known.
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "check/engine_process.h"
+#include "command.h"
+#include "common_options.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "interrupt.h"
+#include "progress_bar.h"
+#include "selfcheck/run.h"
+#include "selfcheck/tables.h"
+#include "text_table.h"
+#include "timestamp.h"
+
+namespace msprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownExceptions = 20;
+
+struct SelfCheckArguments {
+  std::string dump;
+  std::string out;
+  std::string engine;
+  std::string json;
+  std::string markdown;
+  std::vector<std::string> only;
+  std::size_t jobs = 1;
+};
+
+fs::path this_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+// A directory of its own that goes when the work is done.
+class WorkDirectory {
+ public:
+  explicit WorkDirectory(const std::string& kept) {
+    if (!kept.empty()) {
+      path_ = kept;
+      return;
+    }
+    std::string name = (fs::temp_directory_path() / "msprobe_self_check_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) return;
+    path_ = name;
+    remove_ = true;
+  }
+  WorkDirectory(const WorkDirectory&) = delete;
+  WorkDirectory& operator=(const WorkDirectory&) = delete;
+  ~WorkDirectory() {
+    std::error_code error;
+    if (remove_) fs::remove_all(path_, error);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+  bool remove_ = false;
+};
+
+Result<selfcheck::Options> make_options(const SelfCheckArguments& arguments,
+                                        const fs::path& directory) {
+  selfcheck::Options options;
+  const fs::path bundled =
+      this_program().parent_path().parent_path() / "share" / "msprobe" / "self_check" / "dump.json";
+  const Result<fs::path> dump = check_input_file(
+      arguments.dump.empty() ? bundled.string() : arguments.dump, {.suffix = ".json"});
+  if (!dump) return propagate(dump);
+  options.dump = *dump;
+  const char* variable = std::getenv("MSPROBE_ENGINE");
+  std::optional<fs::path> named;
+  if (!arguments.engine.empty()) {
+    named = arguments.engine;
+  } else if (variable != nullptr && *variable != '\0') {
+    named = variable;
+  }
+  const Result<fs::path> engine = check::find_engine(named, this_program());
+  if (!engine) return propagate(engine);
+  options.engine = *engine;
+  const Result<fs::path> out = prepare_output_directory(directory.string());
+  if (!out) return propagate(out);
+  options.directory = *out;
+  options.only = arguments.only;
+  options.jobs = arguments.jobs;
+  options.timestamp = &local_timestamp;
+  return options;
+}
+
+void print(const selfcheck::Outcome& outcome) {
+  for (const selfcheck::Table& table :
+       {selfcheck::score_table(outcome), selfcheck::cause_table(outcome)}) {
+    if (!table.rows.empty()) fmt::print("{}\n", render({table.titles, table.rows}, false));
+  }
+  const std::vector<std::string> lines = selfcheck::exceptions(outcome);
+  for (std::size_t i = 0; i < std::min(lines.size(), kShownExceptions); ++i) {
+    fmt::print("{}\n", lines[i]);
+  }
+  if (lines.size() > kShownExceptions) {
+    fmt::print("... and {} more\n", lines.size() - kShownExceptions);
+  }
+}
+
+Result<void> write_text(const std::string& path, const std::string& text) {
+  if (path.empty()) return {};
+  if (std::ofstream(path, std::ios::binary) << text) return {};
+  return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path));
+}
+
+ExitStatus status_of(const selfcheck::Outcome& outcome) {
+  const auto broken = std::ranges::count_if(
+      outcome.scores, [](const selfcheck::Score& score) { return !score.as_promised(); });
+  fmt::print("{} of {} as promised over {} calls\n",
+             outcome.scores.size() - static_cast<std::size_t>(broken), outcome.scores.size(),
+             outcome.calls);
+  return broken == 0 ? kPassed : kFailed;
+}
+
+ExitStatus run(const SelfCheckArguments& arguments) {
+  const Interrupt interrupt;
+  const WorkDirectory directory(arguments.out);
+  Result<selfcheck::Options> options = make_options(arguments, directory.path());
+  if (!options) return refuse(options.error());
+  ProgressBar bar("self_check");
+  options->interrupt = interrupt.descriptor();
+  options->show = [&](const std::string&, std::size_t done, std::size_t total) {
+    bar.show(done, total);
+  };
+  const Result<selfcheck::Outcome> outcome = selfcheck::run(*options);
+  bar.clear();
+  if (!outcome) return refuse(outcome.error());
+  if (outcome->interrupted) {
+    log::warning("interrupted");
+    return kCannot;
+  }
+  print(*outcome);
+  if (const auto written = write_text(arguments.json, selfcheck::json(*outcome)); !written) {
+    return refuse(written.error());
+  }
+  if (const auto written = write_text(arguments.markdown, selfcheck::markdown(*outcome));
+      !written) {
+    return refuse(written.error());
+  }
+  return status_of(*outcome);
+}
+
+}  // namespace
+
+Run declare_self_check(CLI::App& command) {
+  auto arguments = std::make_shared<SelfCheckArguments>();
+  command.add_option("--dump", arguments->dump, "dump.json to use instead of the bundled one");
+  command.add_option("--only", arguments->only, "this profile or fault alone; may be repeated")
+      ->take_all();
+  command.add_option("--jobs", arguments->jobs, "engines that share the work")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command.add_option("-o,--out_path", arguments->out,
+                     "keep what the checks write, in this directory");
+  command.add_option("--json", arguments->json, "write the scores to this file, as JSON");
+  command.add_option("--markdown", arguments->markdown,
+                     "write the tables to this file, as Markdown");
+  command.add_option("--engine", arguments->engine,
+                     "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace msprobe::app

@@ -1,0 +1,29 @@
+#include "summary.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "report/output_file.h"
+
+namespace msprobe::app {
+
+void declare_json(CLI::App& command, std::string& json) {
+  command.add_flag("--json", json,
+                   "print the summary as JSON on standard output, or write it to FILE.json");
+}
+
+Result<void> show_summary(const std::string& json, const std::string& json_text,
+                          const std::string& text) {
+  if (json == "true") {
+    fmt::print("{}\n", json_text);
+    return {};
+  }
+  fmt::print("{}", text);
+  if (json.empty()) return {};
+  Result<report::OutputFile> file = report::OutputFile::create(json);
+  if (!file) return propagate(file);
+  file->buffer() = json_text + "\n";
+  return file->commit();
+}
+
+}  // namespace msprobe::app

@@ -1,0 +1,22 @@
+// --json: the summary of a command for programs, on standard output or in a file.
+#pragma once
+
+#include <string>
+
+#include "core/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace msprobe::app {
+
+// `json`: "" without the option, "true" with it, else the file.
+void declare_json(CLI::App& command, std::string& json);
+
+// Without --json, or with a file: `text` for a person goes to standard output. With --json the JSON
+// goes there or to the file.
+Result<void> show_summary(const std::string& json, const std::string& json_text,
+                          const std::string& text);
+
+}  // namespace msprobe::app

@@ -1,0 +1,5 @@
+"""Importing this records one iteration of the training, the second one unless told otherwise, and ends the training after it."""
+from api_accuracy_checker.dump import dump
+from api_accuracy_checker.dump.config import msCheckerConfig
+
+__all__ = ["dump", "msCheckerConfig"]

@@ -1,0 +1,58 @@
+"""msCheckerConfig: the settings of the older entry, and update_config to change them."""
+import os
+from typing import Any, List
+
+from msprobe.pytorch.config import check_path
+from msprobe.pytorch.settings_file import read_settings
+
+# Setting -> type and value at first. Those of the replay are kept for scripts that set all of them in one place.
+_SETTINGS = {
+    "dump_path": (str, "./"),
+    "real_data": (bool, False),
+    "enable_dataloader": (bool, True),
+    "target_iter": (int, 1),
+    "white_list": (list, []),
+    "black_list": (list, []),
+    "jit_compile": (bool, True),
+    "dump_step": (int, 1000),
+    "error_data_path": (str, "./"),
+    "precision": (int, 14),
+}
+
+
+class CheckerConfig:
+    dump_path: str
+    real_data: bool
+    enable_dataloader: bool
+    target_iter: int
+    white_list: List[str]
+    black_list: List[str]
+
+    def __init__(self) -> None:
+        for name, (_type, value) in _SETTINGS.items():
+            setattr(self, name, value)
+        for name, value in read_settings().items():
+            if name in _SETTINGS:
+                self._set(name, value)
+
+    def update_config(self, **settings: Any) -> None:
+        """Before the iteration that is recorded. `dump_path` and `error_data_path` must be directories that exist."""
+        for name, value in settings.items():
+            if name not in _SETTINGS:
+                raise ValueError(f"update_config: {name} is no setting; there are {', '.join(_SETTINGS)}")
+            self._set(name, value)
+
+    def _set(self, name: str, value: Any) -> None:
+        wanted = _SETTINGS[name][0]
+        if type(value) is not wanted:
+            raise ValueError(f"update_config: {name}: found {value!r}, wanted a {wanted.__name__}")
+        if wanted is int and value < 0:
+            raise ValueError(f"update_config: {name}: found {value}, wanted a number that is not negative")
+        if name in ("dump_path", "error_data_path"):
+            check_path(value)
+            if not os.path.isdir(value):
+                raise ValueError(f"update_config: {name}: {value} is no directory")
+        setattr(self, name, value)
+
+
+msCheckerConfig = CheckerConfig()

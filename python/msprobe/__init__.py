@@ -1,0 +1,1 @@
+"""msprobe: collects what a training computes, call by call, for the precision pre-check."""

@@ -1,0 +1,14 @@
+"""The collector for PyTorch."""
+try:
+    import torch as _torch
+except ImportError as error:
+    raise ImportError("msprobe.pytorch needs PyTorch (1.13 or newer), which this Python does not have") from error
+try:
+    from msprobe import _collect as _native
+except ImportError as error:
+    raise ImportError("msprobe.pytorch: its native module is missing or made for another Python; 'pip install .' in the directory of "
+                      "msprobe makes it for this one") from error
+from msprobe.pytorch.debugger import PrecisionDebugger
+from msprobe.pytorch.randomness import seed_all
+
+__all__ = ["PrecisionDebugger", "seed_all"]

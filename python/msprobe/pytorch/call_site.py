@@ -1,0 +1,53 @@
+"""What a recorded call looks like in the source: its frames, and which arguments stand by position."""
+import dis
+import linecache
+import os
+from typing import Optional, Tuple
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PLAIN_CALLS = ("CALL", "CALL_FUNCTION", "CALL_METHOD")
+_KEYWORD_CALLS = ("CALL_KW", "CALL_FUNCTION_KW")
+
+
+def frame_text(file: str, line: int, function: str) -> Optional[str]:
+    """One frame as stack.json has it; None for frames of this package and for frames without source."""
+    if file.startswith(_PACKAGE):
+        return None
+    source = linecache.getline(file, line).strip()
+    return f"File {file}, line {line}, in {function}, \n {source}" if source else None
+
+
+def call_site(code, offset: int) -> Optional[Tuple[int, Tuple[str, ...]]]:
+    """(number of positional arguments, keywords) of the call at `offset` of `code`; None where the byte code does not tell."""
+    # The offset may lie behind the call, in the cache that belongs to it.
+    before = [instruction for instruction in dis.get_instructions(code)
+              if instruction.offset <= offset and instruction.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG")]
+    if len(before) < 2:
+        return None
+    instruction = before.pop()
+    if instruction.opname in _PLAIN_CALLS:
+        keywords = ()
+        if before[-1].opname == "KW_NAMES":
+            keywords = code.co_consts[before[-1].arg]
+        return instruction.arg - len(keywords), keywords
+    if instruction.opname in _KEYWORD_CALLS and before[-1].opname in ("LOAD_CONST", "RETURN_CONST"):
+        keywords = before[-1].argval
+        return instruction.arg - len(keywords), keywords
+    return None
+
+
+def trim_arguments(function, args: tuple, kwargs: Optional[dict]) -> dict:
+    """`kwargs` without what is only a default: an override gets every parameter, the caller wrote few."""
+    code = getattr(function, "__code__", None)
+    if not kwargs or code is None:
+        return kwargs or {}
+    names = code.co_varnames[:code.co_argcount]
+    values = getattr(function, "__defaults__", None) or ()
+    defaults = dict(zip(names[len(names) - len(values):], values), **(getattr(function, "__kwdefaults__", None) or {}))
+
+    def is_default(name: str, value: object) -> bool:
+        default = defaults.get(name, defaults)
+        plain = isinstance(value, (bool, int, float, str)) and type(value) is type(default)
+        return value is default or (plain and value == default)
+
+    return {name: value for name, value in kwargs.items() if not is_default(name, value)}

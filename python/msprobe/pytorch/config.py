@@ -1,0 +1,166 @@
+"""config.json: what is collected, of which steps and ranks, and where it goes."""
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from typing import List, Optional
+
+TASKS = ("statistics", "tensor", "overflow_check")
+LEVELS = ("L1", "mix")
+DATA_MODES = ("all", "forward", "backward", "input", "output")
+SUMMARY_MODES = ("statistics", "md5", "xor")
+RISK_LEVELS = ("ALL", "CORE", "FOCUS")
+_MAX_NUMBER = 1000000
+_ENTRY_NAME = re.compile(r"\w+\..+\.\d+\.(forward|backward)")
+
+
+class ConfigError(ValueError):
+    """The message names the key, what was found and what was wanted."""
+
+
+@dataclass
+class Config:
+    task: str = "statistics"
+    dump_path: str = "./dump_path"
+    level: str = "L1"
+    rank: List[int] = field(default_factory=list)  # empty: all
+    step: List[int] = field(default_factory=list)  # empty: all
+    extra_info: bool = True
+    precision: str = "low"
+    risk_level: str = "ALL"
+    scope: List[str] = field(default_factory=list)
+    names: List[str] = field(default_factory=list)  # the key "list"
+    tensor_list: List[str] = field(default_factory=list)
+    data_mode: List[str] = field(default_factory=lambda: ["all"])
+    summary_mode: str = "statistics"
+
+    def wants(self, *modes: str) -> bool:
+        """Whether data_mode keeps what `modes` name: with only directions given both sides are kept, and the other way round."""
+        return "all" in self.data_mode or not set(self.data_mode) & set(modes) or modes[0] in self.data_mode
+
+
+def numbers(key: str, given: object) -> List[int]:
+    """[1, "0", "4-6"] as [0, 1, 4, 5, 6]."""
+    if not isinstance(given, list):
+        raise ConfigError(f"{key}: found {given!r}, wanted a list of numbers and ranges")
+    found = set()
+    for item in given:
+        parts = re.fullmatch(r"(\d+)(?:-(\d+))?", item) if isinstance(item, str) else None
+        if isinstance(item, int) and not isinstance(item, bool):
+            first = last = item
+        elif parts:
+            first = int(parts.group(1))
+            last = int(parts.group(2) or first)
+        else:
+            raise ConfigError(f"{key}: found {item!r}, wanted a number or a range such as \"4-6\"")
+        if first > last or first < 0 or last > _MAX_NUMBER:
+            raise ConfigError(f"{key}: found {item!r}, wanted numbers from 0 to {_MAX_NUMBER}, the smaller one first")
+        found.update(range(first, last + 1))
+    return sorted(found)
+
+
+def _choice(key: str, given: object, allowed: tuple) -> str:
+    if given not in allowed:
+        raise ConfigError(f"{key}: found {given!r}, wanted one of {', '.join(allowed)}")
+    return given
+
+
+def _texts(key: str, given: object) -> List[str]:
+    if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+        raise ConfigError(f"{key}: found {given!r}, wanted a list of texts")
+    return given
+
+
+def _flag(key: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise ConfigError(f"{key}: found {given!r}, wanted true or false")
+    return given
+
+
+def _data_mode(key: str, given: object) -> List[str]:
+    modes = _texts(key, given)
+    for mode in modes:
+        _choice(key, mode, DATA_MODES)
+    if len(modes) > 4 or ("all" in modes and len(modes) > 1):
+        raise ConfigError(f"{key}: found {modes!r}, wanted at most four of {', '.join(DATA_MODES[1:])}, or \"all\" alone")
+    return modes or ["all"]
+
+
+def _scope(key: str, given: object) -> List[str]:
+    names = _texts(key, given)
+    if names and (len(names) != 2 or not all(_ENTRY_NAME.fullmatch(name) for name in names)):
+        raise ConfigError(f"{key}: found {names!r}, wanted the first and the last entry, as in Tensor.add.0.forward")
+    return names
+
+
+def _read_body(config: Config, body: dict) -> None:
+    readers = {"scope": _scope, "list": _texts, "tensor_list": _texts, "data_mode": _data_mode,
+               "summary_mode": lambda key, given: _choice(key, given, SUMMARY_MODES)}
+    for key, read in readers.items():
+        if body.get(key) is not None:
+            setattr(config, "names" if key == "list" else key, read(f"{config.task}.{key}", body[key]))
+    for key in ("slice", "request_id", "bench_path"):
+        if body.get(key):
+            raise ConfigError(f"{config.task}.{key}: not supported by this collector")
+
+
+def _read_top(config: Config, content: dict) -> None:
+    readers = {"rank": numbers, "step": numbers, "extra_info": _flag,
+               "precision": lambda key, given: _choice(key, given, ("high", "low")),
+               "risk_level": lambda key, given: _choice(key, given, RISK_LEVELS)}
+    for key, read in readers.items():
+        if content.get(key) is not None:
+            setattr(config, key, read(key, content[key]))
+
+
+def load(config_path: Optional[str], given: dict) -> Config:
+    """The file, with what the constructor was given in its place. `given` may hold task, dump_path, level, step and rank."""
+    content = {}
+    if config_path is not None:
+        content = _read_json(config_path)
+    content = {**content, **{key: value for key, value in given.items() if value is not None}}
+    config = Config()
+    config.task = _choice("task", content.get("task", config.task), TASKS)
+    level = content.get("level", config.level)
+    if level == "L2":
+        raise ConfigError("level: L2 needs torch_npu, which records kernels; this collector records APIs (L1)")
+    config.level = _choice("level", level, LEVELS)
+    config.dump_path = content.get("dump_path", config.dump_path)
+    if not isinstance(config.dump_path, str) or not config.dump_path:
+        raise ConfigError("The dump_path not found.")
+    _read_top(config, content)
+    body = content.get(config.task, {})
+    if not isinstance(body, dict):
+        raise ConfigError(f"{config.task}: found {body!r}, wanted an object")
+    _read_body(config, body)
+    if content.get("async_dump") and config.task == "tensor" and not config.names:
+        raise ConfigError("The parameters async_dump is true in tensor task, the parameters list cannot be empty.")
+    if content.get("async_dump") and config.summary_mode == "md5":
+        raise ConfigError("The parameters async_dump is true, the parameters summary_mode cannot be md5.")
+    return config
+
+
+def _read_json(path: str) -> dict:
+    if not isinstance(path, str) or not path.endswith(".json"):
+        raise ConfigError(f"config_path: found {path!r}, wanted the name of a .json file")
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: wanted a JSON object")
+    return content
+
+
+def check_path(path: str) -> str:
+    """The absolute path, refused where it has characters that the documents forbid."""
+    absolute = os.path.realpath(path)
+    odd = re.search(r"[^A-Za-z0-9_/.\-]", absolute)
+    if odd:
+        raise ConfigError(f"The file path {absolute} contains special characters: {odd.group()!r}")
+    if len(absolute) > 4096 or any(len(part) > 255 for part in absolute.split("/")):
+        raise ConfigError(f"The file path {absolute} is too long")
+    return absolute

@@ -1,0 +1,186 @@
+"""Hooks the native collector into PyTorch while something is recorded, and takes it out again.
+
+PyTorch's own way to see every call is a TorchFunctionMode. It belongs to a thread; new threads get it through threading.setprofile,
+the hook of the standard library that runs in every thread that starts. Older threads, and what a backward pass computes again for a
+checkpoint (newer versions of PyTorch run it without modes), get it while a module runs there, through the global hooks of modules.
+The names of operators are not told to a mode, so the operator methods of torch.Tensor are replaced while recording by ones that only
+say their name.
+"""
+import atexit
+import inspect
+import os
+import sys
+import threading
+
+import torch
+from torch import overrides
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+from msprobe import _collect
+from msprobe.pytorch import api_names, call_site, log, values
+
+MAX_PENDING_BYTES = 512 << 20
+
+_DTYPES = {getattr(torch, name): name for name in
+           ("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 "
+            "float8_e4m3fn float8_e5m2").split() if hasattr(torch, name)}
+
+
+def _dispatch_code():
+    """The code of the function that F.max_pool2d and its like are made of."""
+    return torch.nn.functional.max_pool2d.__code__
+
+
+class _ThreadExit:
+    """Kept in a thread's own storage: takes the mode away when the thread ends, while Python can still be called there."""
+
+    def __init__(self, leave) -> None:
+        self._leave = leave
+
+    def __del__(self) -> None:
+        self._leave()
+
+
+class Session:
+    def __init__(self, settings: dict, hidden=lambda group, name: False) -> None:
+        self.native = _collect.Collector()
+        self._pid = os.getpid()
+        self._reported = set()
+        self.error_log = None
+        # The native collector is called with the arguments of an override, without a Python frame in between.
+        mode_type = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": self.native})
+        self._mode = mode_type()
+        self._lend()
+        functions, operators, self._methods = api_names.resolve(api_names.read_ops(), hidden)
+        self.native.set_apis(functions, operators)
+        self.native.configure({"max_pending_bytes": MAX_PENDING_BYTES, **settings})
+        self._replaced = {}
+        self._module_hooks = []
+        self._recording = False
+        self._local = threading.local()
+        self._earlier_profile = getattr(threading, "_profile_hook", None)
+        threading.setprofile(self._equip_thread)
+        os.register_at_fork(after_in_child=self._forget)
+        atexit.register(self._at_exit)
+
+    def _lend(self) -> None:
+        lent = {
+            "tensor_type": torch.Tensor, "parameter_type": torch.nn.Parameter, "size_type": torch.Size,
+            "strided_layout": torch.strided, "describe_special": values.describe_special, "read_special": values.read_special,
+            "call_site": call_site.call_site, "trim_arguments": call_site.trim_arguments, "frame_text": call_site.frame_text,
+            "is_grad_enabled": torch.is_grad_enabled, "disable_torch_function": torch._C.DisableTorchFunction,
+            "report": self._report, "backward": torch.Tensor.backward, "autograd_backward": _autograd_backward, "mode": self._mode,
+            "overrides_file": overrides.handle_torch_function.__code__.co_filename,
+            "handler_code": overrides.handle_torch_function.__code__, "dispatch_code": _dispatch_code(),
+        }
+        self.native.lend(lent, _DTYPES)
+
+    def start(self) -> None:
+        if self._recording:
+            return
+        self._recording = True
+        for method in self._methods:
+            own = torch.Tensor.__dict__.get(method)
+            self._replaced[method] = own
+            setattr(torch.Tensor, method, _collect.operator(api_names.OPERATORS[method], getattr(torch.Tensor, method)))
+        if not self._is_on():
+            self._mode.__enter__()
+        self._module_hooks = self._hook_modules()
+        self.native.start()
+
+    def stop(self) -> None:
+        if not self._recording:
+            return
+        self._recording = False
+        self.native.stop()
+        self._leave()
+        for hook in self._module_hooks:
+            hook.remove()
+        for method, own in self._replaced.items():
+            if own is None:
+                delattr(torch.Tensor, method)
+            else:
+                setattr(torch.Tensor, method, own)
+        self._replaced.clear()
+
+    def close(self) -> None:
+        """Ends for good: nothing of PyTorch or of the standard library is hooked any more."""
+        self.stop()
+        self.flush()
+        threading.setprofile(self._earlier_profile)
+        atexit.unregister(self._at_exit)
+
+    def flush(self) -> None:
+        """Returns when everything that was recorded is in its files."""
+        error = self.native.flush()
+        if error:
+            log.warning(f"the dump is incomplete: {error}")
+
+    def _is_on(self) -> bool:
+        return any(mode is self._mode for mode in overrides._get_current_function_mode_stack())
+
+    def _leave(self) -> None:
+        """Takes the mode from this thread's stack, wherever in it it stands."""
+        if not self._is_on():
+            return
+        above = []
+        while overrides._get_current_function_mode_stack():
+            mode = overrides._pop_mode()
+            if mode is self._mode:
+                break
+            above.append(mode)
+        for mode in reversed(above):
+            overrides._push_mode(mode)
+
+    def _equip_thread(self, frame, event, argument):
+        sys.setprofile(self._earlier_profile)
+        self._mode.__enter__()
+        self._local.exit = _ThreadExit(self._leave)
+        if self._earlier_profile is not None:
+            self._earlier_profile(frame, event, argument)
+
+    def _hook_modules(self) -> list:
+        """A module that runs where the mode is not on, and not inside a recorded call, has it on while it runs."""
+        def begin(module, _inputs):
+            if not self.native.is_inside() and not self._is_on():
+                self._mode.__enter__()
+                self._lent_to().append(module)
+
+        def end(module, _inputs, _output):
+            lent_to = self._lent_to()
+            if lent_to and lent_to[-1] is module:
+                lent_to.pop()
+                self._leave()
+
+        always = {"always_call": True} if "always_call" in inspect.signature(register_module_forward_hook).parameters else {}
+        return [register_module_forward_pre_hook(begin), register_module_forward_hook(end, **always)]
+
+    def _lent_to(self) -> list:
+        if not hasattr(self._local, "lent_to"):
+            self._local.lent_to = []
+        return self._local.lent_to
+
+    def _report(self, doing: str, error: BaseException) -> None:
+        """Our own mistakes never reach the training: each kind is written down once."""
+        key = (doing, type(error))
+        if key in self._reported:
+            return
+        self._reported.add(key)
+        if self.error_log is not None:
+            with open(self.error_log, "a", encoding="utf-8") as file:
+                file.write(f"{doing}: {type(error).__name__}: {error}\n")
+
+    def _forget(self) -> None:
+        """In a child process: data loader workers record nothing."""
+        self._recording = False
+        self.native.forget()
+
+    def _at_exit(self) -> None:
+        if os.getpid() == self._pid:
+            self.stop()
+            self.flush()
+
+
+def _autograd_backward(tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """What Tensor.backward does after its check for an override."""
+    return torch.autograd.backward(tensor, gradient, retain_graph, create_graph, inputs=inputs)

@@ -1,0 +1,40 @@
+"""config.yaml of the pre-check, as far as the older entry needs it: plain values, and lists of names."""
+import ast
+import os
+import re
+from typing import Any, Dict, Optional
+
+PACKAGED = os.path.join(os.path.dirname(__file__), "api_accuracy_checker", "config.yaml")
+
+
+def _value(text: str) -> Any:
+    if text.startswith("["):
+        return [item.strip().strip("'\"") for item in text.strip("[]").split(",") if item.strip()]
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def read_settings(path: Optional[str] = None) -> Dict[str, Any]:
+    """The file that $MSPROBE_CONFIG names, else the packaged one; nothing where there is none."""
+    path = path or os.environ.get("MSPROBE_CONFIG") or PACKAGED
+    if not os.path.exists(path):
+        return {}
+    settings: Dict[str, Any] = {}
+    name = None
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            line = line.split("#", 1)[0].rstrip()
+            pair = re.fullmatch(r"(\w+):\s*(.*)", line)
+            item = re.fullmatch(r"\s*-\s+(.+)", line)
+            if pair:
+                name = pair.group(1)
+                settings[name] = _value(pair.group(2)) if pair.group(2) else []
+            elif item and isinstance(settings.get(name), list):
+                settings[name].append(item.group(1).strip("'\""))
+            elif line:
+                raise ValueError(f"{path}: line {number}: found {line!r}, wanted 'name: value' or '- item'")
+    return settings

@@ -1,0 +1,132 @@
+"""Values that are no plain number, text, list or tensor of this machine, as dump.json has them. What is common is done in C++."""
+import dataclasses
+import enum
+import sys
+from typing import Any, Optional, Tuple
+
+import torch
+
+Told = Tuple[str, Any]
+
+
+def describe_special(value: object, _keyword: Optional[str]) -> Told:
+    """("json", what is written) or ("walk", what is described in its place). Objects that nothing is known of become null."""
+    if value is Ellipsis:
+        return "json", {"type": "ellipsis", "value": "..."}
+    if isinstance(value, torch.Size):
+        return "json", {"type": "torch.Size", "value": [int(extent) for extent in value]}
+    if isinstance(value, torch.dtype):
+        return "json", {"type": "torch.dtype", "value": str(value)}
+    if isinstance(value, torch.device):
+        return "json", {"type": "torch.device", "value": f"{value.type}:{value.index}"}
+    if isinstance(value, torch.memory_format):
+        return "json", {"type": "torch.memory_format", "format": str(value).rsplit(".", 1)[-1]}
+    if isinstance(value, tuple):
+        return "walk", value._asdict() if hasattr(value, "_fields") else tuple(value)
+    if isinstance(value, enum.Enum):
+        return "json", None
+    for plain in (int, float, str):
+        if isinstance(value, plain) and not isinstance(value, bool):
+            return _numpy_scalar(value) or ("walk", plain(value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return "walk", {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return _numpy_scalar(value) or _numpy_array(value) or _distributed(value) or ("json", None)
+
+
+def _numpy():
+    return sys.modules.get("numpy")
+
+
+def _numpy_scalar(value: object) -> Optional[Told]:
+    numpy = _numpy()
+    if numpy is None or not isinstance(value, numpy.generic):
+        return None
+    item = value.item()
+    return "json", {"type": type(value).__name__, "value": item} if isinstance(item, (bool, int, float, str)) else None
+
+
+def _numpy_array(value: object) -> Optional[Told]:
+    numpy = _numpy()
+    if numpy is None or not isinstance(value, numpy.ndarray):
+        return None
+    told = {"type": "numpy.ndarray", "dtype": str(value.dtype), "shape": list(value.shape),
+            "Max": None, "Min": None, "Mean": None, "Norm": None}
+    if value.size and value.dtype.kind in "biuf":
+        told["Max"], told["Min"] = value.max().item(), value.min().item()
+        if value.dtype.kind == "f":
+            told["Mean"], told["Norm"] = value.mean().item(), float(numpy.linalg.norm(value.astype("float64")))
+    return "json", told
+
+
+def _distributed(value: object) -> Optional[Told]:
+    if not torch.distributed.is_available():
+        return None
+    if isinstance(value, torch.distributed.ProcessGroup):
+        import zlib
+        ranks = list(torch.distributed.distributed_c10d.get_process_group_ranks(value)) \
+            if hasattr(torch.distributed.distributed_c10d, "get_process_group_ranks") else []
+        return "json", {"type": "torch.ProcessGroup", "group_ranks": ranks, "group_id": f"{zlib.crc32(str(ranks).encode()):08x}"}
+    return None
+
+
+def _type_name(tensor: torch.Tensor) -> str:
+    module, name = type(tensor).__module__, type(tensor).__qualname__
+    if name in ("DTensor", "FakeTensor", "AsyncCollectiveTensor", "NestedTensor"):
+        module = {"DTensor": "torch.distributed.tensor"}.get(name, module)
+        return f"{module}.{name}"
+    functorch = getattr(torch._C, "_functorch", None)
+    if functorch is not None and functorch.is_batchedtensor(tensor):
+        return "BatchedTensor"
+    if functorch is not None and functorch.is_gradtrackingtensor(tensor):
+        return "GradTrackingTensor"
+    return "torch.Tensor"
+
+
+def _placements(tensor: torch.Tensor) -> dict:
+    def told(placement: object) -> dict:
+        name = type(placement).__name__.lstrip("_")
+        return {name: {key: str(item) if key == "reduce_op" else item for key, item in vars(placement).items()}} \
+            if hasattr(placement, "__dict__") else {name: {}}
+    return {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [told(item) for item in tensor.placements]}
+
+
+def _without_wrapper(tensor: torch.Tensor) -> torch.Tensor:
+    functorch = getattr(torch._C, "_functorch", None)
+    while functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def _plain(tensor: torch.Tensor, name: str) -> Optional[torch.Tensor]:
+    """The elements as a strided tensor in this machine's memory; None where there are none."""
+    if name.endswith("FakeTensor") or name.endswith("AsyncCollectiveTensor") or tensor.is_meta:
+        return None
+    tensor = _without_wrapper(tensor).detach()
+    if tensor.is_quantized:
+        return tensor.dequantize().double()
+    if tensor.layout is not torch.strided:
+        return None
+    if type(tensor) is not torch.Tensor:
+        tensor = tensor.as_subclass(torch.Tensor)
+    tensor = tensor.resolve_conj().resolve_neg()
+    return tensor if tensor.is_cpu else tensor.cpu()
+
+
+def read_special(tensor: torch.Tensor) -> tuple:
+    """(type, dtype, shape, requires_grad, plain tensor or None, may be saved, further keys)"""
+    requires_grad = tensor.requires_grad
+    with torch._C.DisableTorchFunction():
+        name, extra = _type_name(tensor), {}
+        if name.endswith(".DTensor"):
+            extra = _placements(tensor)
+            tensor = tensor.to_local()
+        elif name.endswith(".NestedTensor"):
+            tensor = tensor.values()
+        try:
+            with torch.no_grad():
+                plain = _plain(tensor, name)
+        except (RuntimeError, NotImplementedError):
+            plain = None
+        shape = plain.shape if plain is not None else tensor.shape
+        return (name, str(tensor.dtype), tuple(int(extent) for extent in shape), bool(requires_grad), plain,
+                plain is not None and not tensor.is_quantized, extra)

@@ -1,0 +1,293 @@
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "collect/crc32.h"
+#include "collect/float_sums.h"
+#include "collect/growing_json.h"
+#include "collect/json_text.h"
+#include "collect/pt_file.h"
+#include "collect/recorder.h"
+#include "collect/statistics.h"
+#include "collect/tensor_store.h"
+#include "core/float_formats.h"
+#include "dump/tensor_file.h"
+
+namespace msprobe::collect {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class T>
+StridedView view_of(const std::vector<T>& values, DType dtype, std::vector<std::int64_t> shape,
+                    std::vector<std::int64_t> strides) {
+  return {reinterpret_cast<const std::byte*>(values.data()), dtype, std::move(shape),
+          std::move(strides)};
+}
+
+template <class T>
+StridedView row_of(const std::vector<T>& values, DType dtype) {
+  return view_of(values, dtype, {static_cast<std::int64_t>(values.size())}, {1});
+}
+
+class Scratch : public testing::Test {
+ protected:
+  Scratch() { fs::create_directories(path_); }
+  ~Scratch() override { fs::remove_all(path_); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  static std::string text(const std::string& path) {
+    std::ostringstream out;
+    out << std::ifstream(path).rdbuf();
+    return out.str();
+  }
+
+ private:
+  fs::path path_ =
+      fs::temp_directory_path() / ("collect_test_" + std::to_string(::getpid()) + "_" +
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+std::vector<float> some_floats(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(static_cast<float>(i)) * 3.0F;
+  return values;
+}
+
+class EveryLength : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(EveryLength, VectorSumsAgreeWithThePlainLoop) {
+  const std::vector<float> values = some_floats(GetParam());
+  const FloatSums fast = float_sums(values.data(), values.size());
+  const FloatSums plain = float_sums_reference(values.data(), values.size());
+  EXPECT_EQ(fast.max, plain.max);
+  EXPECT_EQ(fast.min, plain.min);
+  EXPECT_NEAR(fast.sum, plain.sum, 1e-12 * static_cast<double>(GetParam() + 1));
+  EXPECT_NEAR(fast.sum_of_squares, plain.sum_of_squares, 1e-12 * plain.sum_of_squares);
+  EXPECT_FALSE(fast.has_nan);
+}
+
+TEST_P(EveryLength, ANanAnywhereIsFound) {
+  std::vector<float> values = some_floats(GetParam());
+  for (std::size_t i = 0; i < values.size(); i += 1 + values.size() / 8) {
+    const float kept = std::exchange(values[i], NAN);
+    EXPECT_TRUE(float_sums(values.data(), values.size()).has_nan) << i;
+    values[i] = kept;
+  }
+}
+
+TEST_P(EveryLength, ChecksumIsThatOfZlib) {
+  std::vector<std::byte> bytes(GetParam());
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + 3);
+  const auto wanted =
+      ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  EXPECT_EQ(crc32(0, bytes), wanted);
+  const std::size_t half = bytes.size() / 2;
+  EXPECT_EQ(crc32(crc32(0, std::span(bytes).first(half)), std::span(bytes).subspan(half)), wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, EveryLength,
+                         testing::Values(0, 1, 3, 7, 8, 9, 15, 16, 31, 33, 63, 64, 65, 127, 128,
+                                         129, 1023, 1025, 16385));
+
+TEST(Checksum, HasTheDocumentedValue) {
+  const std::vector<float> values{1, 2, 3, 4};
+  EXPECT_EQ(crc32(0, std::as_bytes(std::span(values))), 0x8ba71454U);
+}
+
+TEST(Statistics, OfFloats) {
+  const std::vector<float> values{1, -2, 2, 4};
+  const Statistics found = statistics_of(row_of(values, DType::kFloat32));
+  EXPECT_EQ(found.max.real, 4);
+  EXPECT_EQ(found.min.real, -2);
+  EXPECT_EQ(found.mean.real, 1.25);
+  EXPECT_EQ(found.norm.real, 5);
+  EXPECT_EQ(found.max_finite.kind, Statistic::Kind::kNull);
+}
+
+TEST(Statistics, OfIntegersAndBoolsHaveNeitherMeanNorNorm) {
+  const std::vector<std::int32_t> values{1, 2, 3};
+  const Statistics found = statistics_of(row_of(values, DType::kInt32));
+  EXPECT_EQ(found.max.integer, 3);
+  EXPECT_EQ(found.mean.kind, Statistic::Kind::kNull);
+  const std::vector<std::uint8_t> flags{1, 0, 1};
+  const Statistics of_flags = statistics_of(row_of(flags, DType::kBool));
+  EXPECT_EQ(of_flags.max.integer, 1);
+  EXPECT_EQ(of_flags.min.integer, 0);
+  EXPECT_EQ(of_flags.norm.kind, Statistic::Kind::kNull);
+}
+
+TEST(Statistics, OfAScalarAreItsValue) {
+  const std::vector<float> value{-42};
+  const Statistics found = statistics_of(view_of(value, DType::kFloat32, {}, {}));
+  EXPECT_EQ(found.norm.real, -42);
+  EXPECT_EQ(found.mean.real, -42);
+}
+
+TEST(Statistics, OfComplexNumbersAreThoseOfTheModulus) {
+  const std::vector<float> values{1, 2, 3, 4};
+  const Statistics found = statistics_of(view_of(values, DType::kComplex64, {2}, {1}));
+  EXPECT_EQ(found.max.real, 5);
+  EXPECT_NEAR(found.min.real, std::sqrt(5.0), 1e-6);
+  EXPECT_EQ(found.norm.kind, Statistic::Kind::kNull);
+}
+
+TEST(Statistics, NormOfHalfCanOverflow) {
+  const std::vector<std::uint16_t> values(4, float_to_float16(60000));
+  const Statistics found = statistics_of(row_of(values, DType::kFloat16));
+  EXPECT_TRUE(std::isinf(found.norm.real));
+  EXPECT_EQ(found.max.real, 60000);
+}
+
+TEST(Statistics, FiniteExtremesStandBesideInfinities) {
+  const std::vector<float> values{1, INFINITY, -3};
+  const Statistics found = statistics_of(row_of(values, DType::kFloat32));
+  EXPECT_TRUE(std::isinf(found.max.real));
+  EXPECT_EQ(found.max_finite.real, 1);
+  EXPECT_EQ(found.min_finite.real, -3);
+  EXPECT_TRUE(overflows(found, DType::kFloat32));
+}
+
+TEST(Statistics, SaturatedValuesCountAsOverflow) {
+  const std::vector<std::uint16_t> values{float_to_float16(65504)};
+  EXPECT_TRUE(overflows(statistics_of(row_of(values, DType::kFloat16)), DType::kFloat16));
+  const std::vector<std::uint16_t> lower{float_to_float16(65472)};
+  EXPECT_FALSE(overflows(statistics_of(row_of(lower, DType::kFloat16)), DType::kFloat16));
+}
+
+TEST(StridedView, EveryLayoutHasTheSameElements) {
+  std::vector<float> values(2 * 3 * 70);
+  std::iota(values.begin(), values.end(), 0.0F);
+  const StridedView transposed = view_of(values, DType::kFloat32, {3, 70, 2}, {70, 1, 210});
+  std::vector<float> copied(values.size());
+  copy_contiguous(transposed, reinterpret_cast<std::byte*>(copied.data()));
+  EXPECT_EQ(copied[0], 0);
+  EXPECT_EQ(copied[1], 210);
+  EXPECT_EQ(copied[2], 1);
+  EXPECT_EQ(copied.back(), 419);
+  EXPECT_EQ(statistics_of(transposed).norm.real,
+            statistics_of(row_of(values, DType::kFloat32)).norm.real);
+  const StridedView part = view_of(values, DType::kFloat32, {3, 2}, {70, 1});
+  EXPECT_EQ(statistics_of(part).max.real, 141);
+  const StridedView repeated = view_of(values, DType::kFloat32, {5, 2}, {0, 1});
+  EXPECT_EQ(statistics_of(repeated).mean.real, 0.5);
+}
+
+TEST(JsonText, NumbersAreWrittenAsPythonDoes) {
+  EXPECT_EQ(python_repr(2), "2.0");
+  EXPECT_EQ(python_repr(1e-5), "1e-05");
+  EXPECT_EQ(python_repr(0.0001), "0.0001");
+  EXPECT_EQ(python_repr(1e15), "1000000000000000.0");
+  EXPECT_EQ(python_repr(1e16), "1e+16");
+  EXPECT_EQ(python_repr(123456789012345680.0), "1.2345678901234568e+17");
+  EXPECT_EQ(python_repr(-0.0), "-0.0");
+  EXPECT_EQ(python_repr(-INFINITY), "-Infinity");
+}
+
+TEST(JsonText, IsIndentedAndEscapedAsPythonDoes) {
+  JsonText json(JsonText::Layout::kIndented);
+  json.begin_object();
+  json.key("a");
+  json.begin_array();
+  json.integer(1);
+  json.string("\xc3\xa9\n\"\xf0\x9f\x98\x80");
+  json.end_array();
+  json.key("b");
+  json.begin_array();
+  json.end_array();
+  json.end_object();
+  EXPECT_EQ(json.text(),
+            "{\n \"a\": [\n  1,\n  \"\\u00e9\\n\\\"\\ud83d\\ude00\"\n ],\n \"b\": []\n}");
+}
+
+using Files = Scratch;
+
+TEST_F(Files, AGrowingFileIsCompleteAfterEveryWrite) {
+  Result<GrowingJson> json = GrowingJson::create(file("a.json"), "{\"data\": {", "}}");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(text(file("a.json")), "{\"data\": {}}");
+  ASSERT_TRUE(json->append("", ",\"unfinished\": 1"));
+  EXPECT_EQ(text(file("a.json")), "{\"data\": {\"unfinished\": 1}}");
+  ASSERT_TRUE(json->append(",\"a\": 1", ""));
+  EXPECT_EQ(text(file("a.json")), "{\"data\": {\"a\": 1}}");
+  ASSERT_TRUE(json->append(",\"b\": 2", ",\"c\": 3"));
+  EXPECT_EQ(text(file("a.json")), "{\"data\": {\"a\": 1,\"b\": 2,\"c\": 3}}");
+}
+
+TEST_F(Files, TheReaderTakesWhatIsWritten) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64, DType::kBool,
+                            DType::kUInt16, DType::kFloat8E4M3, DType::kComplex128}) {
+    std::vector<std::byte> bytes(6 * size_bytes(dtype), std::byte{1});
+    const std::vector<std::int64_t> shape{2, 3};
+    ASSERT_TRUE(write_pt(file("t.pt"), dtype, shape, bytes, crc32(0, bytes)));
+    const Result<Tensor> read = dump::load_tensor_file(file("t.pt"));
+    ASSERT_TRUE(read) << name(dtype) << ": " << read.error().message;
+    EXPECT_EQ(read->dtype, dtype);
+    EXPECT_EQ(read->shape, shape);
+    EXPECT_TRUE(std::ranges::equal(read->bytes, bytes));
+  }
+}
+
+TEST_F(Files, AnEqualTensorIsLinkedAndAnotherIsNot) {
+  TensorStore store;
+  std::vector<std::byte> bytes(8192, std::byte{5});
+  const std::vector<std::int64_t> shape{2048};
+  ASSERT_TRUE(store.save(file("a.pt"), DType::kFloat32, shape, bytes));
+  ASSERT_TRUE(store.save(file("b.pt"), DType::kFloat32, shape, bytes));
+  bytes[8191] = std::byte{6};
+  ASSERT_TRUE(store.save(file("c.pt"), DType::kFloat32, shape, bytes));
+  ASSERT_TRUE(store.save(file("d.pt"), DType::kInt32, shape, bytes));
+  EXPECT_TRUE(fs::equivalent(file("a.pt"), file("b.pt")));
+  EXPECT_EQ(fs::hard_link_count(file("c.pt")), 1U);
+  EXPECT_EQ(fs::hard_link_count(file("d.pt")), 1U);
+}
+
+TEST_F(Files, EntriesKeepTheOrderInWhichTheyBegan) {
+  Recorder recorder(1 << 20);
+  ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", file("s.json")}));
+  const std::uint64_t first = recorder.begin(",\"a\": 0");
+  const std::uint64_t second = recorder.begin(",\"b\": 0");
+  recorder.finish(second, ",\"b\": 2");
+  recorder.add_stack("a", "[]");
+  recorder.add_stack("b", "[]");
+  EXPECT_FALSE(recorder.flush());
+  EXPECT_EQ(text(file("d.json")), "{\"a\": 0,\"b\": 2}");
+  recorder.finish(first, ",\"a\": 1");
+  EXPECT_FALSE(recorder.flush());
+  EXPECT_EQ(text(file("d.json")), "{\"a\": 1,\"b\": 2}");
+  EXPECT_THAT(text(file("s.json")), testing::HasSubstr("\"a\",\n   \"b\""));
+}
+
+TEST_F(Files, MemoryIsBoundedWhileManyTensorsWait) {
+  Recorder recorder(1 << 20);
+  ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));
+  for (int i = 0; i < 40; ++i) {
+    std::unique_ptr<Buffer> buffer = recorder.take_buffer(600 << 10);  // waits for the one before
+    recorder.save({file(std::to_string(i) + ".pt"),
+                   DType::kUInt8,
+                   {600 << 10},
+                   std::move(buffer),
+                   600 << 10});
+  }
+  EXPECT_FALSE(recorder.flush());
+  EXPECT_TRUE(fs::exists(file("39.pt")));
+}
+
+TEST_F(Files, AnUnwritableFileIsReported) {
+  Recorder recorder(1 << 20);
+  ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));
+  recorder.save({file("no/such/directory.pt"), DType::kUInt8, {1}, recorder.take_buffer(1), 1});
+  const std::optional<Error> error = recorder.flush();
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message, testing::HasSubstr("directory.pt"));
+  EXPECT_FALSE(recorder.flush());
+}
+
+}  // namespace
+}  // namespace msprobe::collect

@@ -1,0 +1,173 @@
+#include "collect/json_text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace msprobe::collect {
+namespace {
+
+constexpr std::uint32_t kReplacement = 0xfffd;
+
+// The code point at `at`, which moves behind it; malformed bytes give U+FFFD.
+std::uint32_t next_code_point(std::string_view utf8, std::size_t& at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(utf8[i]); };
+  const unsigned lead = byte(at++);
+  if (lead < 0x80) return lead;
+  const int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : -1;
+  if (more < 0 || at + static_cast<std::size_t>(more) > utf8.size()) return kReplacement;
+  std::uint32_t point = lead & (0x3fU >> more);
+  for (int i = 0; i < more; ++i) point = (point << 6) | (byte(at++) & 0x3fU);
+  return point;
+}
+
+void append_unit(std::string& out, std::uint32_t unit) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 15U];
+}
+
+}  // namespace
+
+std::string python_repr(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::scientific)
+                       .ptr;
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+  const std::size_t e = text.find('e');
+  int exponent = 0;
+  const char* number = text.data() + e + (text[e + 1] == '+' ? 2 : 1);
+  std::from_chars(number, end, exponent);
+  // Python's repr() takes the exponent form outside of 1e-4 .. 1e16.
+  if (exponent < -4 || exponent >= 16) return std::string(text);
+  const auto fixed =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed)
+          .ptr;
+  std::string out(buffer.data(), fixed);
+  if (out.find('.') == std::string::npos) out += ".0";
+  return out;
+}
+
+void JsonText::key(std::string_view name) {
+  string(name);
+  text_ += ": ";
+  after_key_ = true;
+}
+
+void JsonText::integer(std::int64_t value) {
+  separate();
+  text_ += std::to_string(value);
+}
+
+void JsonText::natural(std::uint64_t value) {
+  separate();
+  text_ += std::to_string(value);
+}
+
+void JsonText::real(double value) { literal(python_repr(value)); }
+
+void JsonText::string(std::string_view utf8) {
+  separate();
+  text_ += '"';
+  for (std::size_t at = 0; at < utf8.size();) code_point(next_code_point(utf8, at));
+  text_ += '"';
+}
+
+void JsonText::string(const std::vector<std::uint32_t>& code_points) {
+  separate();
+  text_ += '"';
+  for (const std::uint32_t point : code_points) code_point(point);
+  text_ += '"';
+}
+
+void JsonText::statistic(const Statistic& statistic) {
+  switch (statistic.kind) {
+    case Statistic::Kind::kNull:
+      return null();
+    case Statistic::Kind::kBool:
+      return boolean(statistic.integer != 0);
+    case Statistic::Kind::kSigned:
+      return integer(statistic.integer);
+    case Statistic::Kind::kUnsigned:
+      return natural(static_cast<std::uint64_t>(statistic.integer));
+    case Statistic::Kind::kReal:
+      return real(statistic.real);
+  }
+}
+
+void JsonText::literal(std::string_view json) {
+  separate();
+  text_ += json;
+}
+
+void JsonText::open(char bracket) {
+  separate();
+  text_ += bracket;
+  has_items_.push_back(false);
+  ++depth_;
+}
+
+void JsonText::close(char bracket) {
+  --depth_;
+  if (has_items_.back()) line_break();
+  has_items_.pop_back();
+  text_ += bracket;
+}
+
+void JsonText::separate() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (has_items_.empty()) return;
+  if (has_items_.back()) text_ += layout_ == Layout::kOneLine ? ", " : ",";
+  has_items_.back() = true;
+  line_break();
+}
+
+void JsonText::line_break() {
+  if (layout_ == Layout::kOneLine) return;
+  text_ += '\n';
+  text_.append(depth_, ' ');
+}
+
+void JsonText::code_point(std::uint32_t point) {
+  switch (point) {
+    case '"':
+      text_ += "\\\"";
+      return;
+    case '\\':
+      text_ += "\\\\";
+      return;
+    case '\n':
+      text_ += "\\n";
+      return;
+    case '\r':
+      text_ += "\\r";
+      return;
+    case '\t':
+      text_ += "\\t";
+      return;
+    case '\b':
+      text_ += "\\b";
+      return;
+    case '\f':
+      text_ += "\\f";
+      return;
+    default:
+      break;
+  }
+  if (point >= 0x20 && point < 0x7f) {
+    text_ += static_cast<char>(point);
+  } else if (point < 0x10000) {
+    append_unit(text_, point);
+  } else {
+    append_unit(text_, 0xd800 + ((point - 0x10000) >> 10));
+    append_unit(text_, 0xdc00 + ((point - 0x10000) & 0x3ff));
+  }
+}
+
+}  // namespace msprobe::collect

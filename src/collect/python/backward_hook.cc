@@ -1,0 +1,171 @@
+// Gradients: a hook on the autograd node that a recorded call made.
+#include <optional>
+
+#include "collect/python/describe.h"
+
+namespace msprobe::collect {
+namespace {
+
+struct BackwardHook {
+  PyObject_HEAD;
+  Collector* collector;
+  std::uint64_t step;
+  std::string* name;  // without the direction
+};
+
+void destroy(PyObject* self) {
+  auto* hook = reinterpret_cast<BackwardHook*>(self);
+  delete hook->name;
+  Py_XDECREF(reinterpret_cast<PyObject*>(hook->collector));
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// Overrides are off while gradients are described: reading a tensor would call them. (PyTorch 1.13
+// calls those of modes all the same; OwnWork keeps them from being recorded.)
+class Undisturbed {
+ public:
+  explicit Undisturbed(const Lent& lent)
+      : guard_(PyRef::take(PyObject_CallNoArgs(lent.disable_torch_function.get()))) {
+    if (guard_)
+      const PyRef entered = PyRef::take(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
+    PyErr_Clear();
+  }
+  ~Undisturbed() {
+    if (guard_) {
+      const PyRef left = PyRef::take(
+          PyObject_CallMethod(guard_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    }
+    PyErr_Clear();
+  }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  PyRef guard_;
+};
+
+std::string legacy_key(std::string name) {
+  const std::size_t call = name.rfind('.');
+  const std::size_t api = name.find('.');
+  name[call] = '*';
+  name[api] = '*';
+  return name;
+}
+
+void record_legacy(Collector& collector, const std::string& name, PyObject* arriving) {
+  const std::string key = legacy_key(name);
+  JsonText json(JsonText::Layout::kOneLine);
+  Describer describer(collector, key, json);
+  describer.save_into(collector.settings.backward_directory);
+  describer.sequence(arriving, "input");
+  const std::uint64_t entry = collector.backward_recorder->begin("");
+  collector.backward_recorder->finish(entry, ",\n\"" + key + "\": " + json.take());
+}
+
+void record(Collector& collector, const std::string& name, PyObject* leaving, PyObject* arriving) {
+  const std::string entry_name = name + ".backward";
+  if (!wants(collector.filter, entry_name)) return;
+  if (!collector.backward_names.insert(entry_name).second) return;  // a second pass over the graph
+  if (collector.settings.style == Style::kLegacy) return record_legacy(collector, name, arriving);
+  JsonText json(JsonText::Layout::kIndented, 2);
+  Describer describer(collector, entry_name, json);
+  json.begin_object();
+  if (collector.filter.input) {
+    json.key("input");
+    describer.sequence(arriving, "input");
+  }
+  const bool dirty = describer.take_overflow();
+  if (collector.filter.output) {
+    json.key("output");
+    describer.sequence(leaving, "output");
+  }
+  json.end_object();
+  const bool overflow = describer.take_overflow();
+  if (collector.settings.only_overflow) {
+    if (dirty || !overflow) return;
+    describer.save_files();
+  }
+  const std::uint64_t entry = collector.recorder->begin("");
+  collector.recorder->finish(entry, ",\n  \"" + entry_name + "\": " + json.take());
+}
+
+PyObject* call_hook(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
+  const auto* hook = reinterpret_cast<BackwardHook*>(self);
+  Collector& collector = *hook->collector;
+  PyObject *leaving = nullptr, *arriving = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &leaving, &arriving)) return nullptr;
+  if (collector.recorder && hook->step == collector.step) {
+    const OwnWork inside;
+    const Undisturbed undisturbed(collector.lent);
+    record(collector, *hook->name, leaving, arriving);
+    report_and_clear(collector, "describing gradients");
+  }
+  Py_RETURN_NONE;
+}
+
+// Made once, when the module is loaded.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+PyTypeObject* hook_type = nullptr;
+
+PyRef new_hook(Collector& collector, const std::string& name) {
+  PyObject* self = hook_type->tp_alloc(hook_type, 0);
+  if (self == nullptr) return {};
+  auto* hook = reinterpret_cast<BackwardHook*>(self);
+  Py_INCREF(reinterpret_cast<PyObject*>(&collector));
+  hook->collector = &collector;
+  hook->step = collector.step;
+  hook->name = new std::string(name);
+  return PyRef::take(self);
+}
+
+// The first tensor of a result, at any depth.
+PyObject* first_tensor(const Lent& lent, PyObject* value, int depth) {
+  if (PyObject_IsInstance(value, lent.tensor_type.get()) == 1) return value;
+  if (depth > 8) return nullptr;
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    return PySequence_Fast_GET_SIZE(value) == 0
+               ? nullptr
+               : first_tensor(lent, PySequence_Fast_GET_ITEM(value, 0), depth + 1);
+  }
+  PyObject *key = nullptr, *item = nullptr;
+  Py_ssize_t at = 0;
+  if (PyDict_Check(value) && PyDict_Next(value, &at, &key, &item)) {
+    return first_tensor(lent, item, depth + 1);
+  }
+  return nullptr;
+}
+
+// Python wants these writable.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
+                       {Py_tp_call, reinterpret_cast<void*>(&call_hook)},
+                       {0, nullptr}};
+PyType_Spec spec = {"msprobe._collect.BackwardHook", sizeof(BackwardHook), 0, Py_TPFLAGS_DEFAULT,
+                    slots};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+bool ready_backward_hook(PyObject* /*module*/) {
+  hook_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return hook_type != nullptr;
+}
+
+void hook_backward(Collector& collector, PyObject* result, const std::string& name) {
+  PyObject* tensor = first_tensor(collector.lent, result, 0);
+  if (tensor == nullptr) return;
+  const PyRef requires_grad = PyRef::take(PyObject_GetAttrString(tensor, "requires_grad"));
+  if (requires_grad.get() != Py_True) return;
+  const PyRef enabled = PyRef::take(PyObject_CallNoArgs(collector.lent.is_grad_enabled.get()));
+  if (enabled.get() != Py_True) return;
+  const PyRef node = PyRef::take(PyObject_GetAttrString(tensor, "grad_fn"));
+  if (!node || node.get() == Py_None) return;
+  const PyRef hook = new_hook(collector, name);
+  if (!hook) return;
+  const PyRef handle =
+      PyRef::take(PyObject_CallMethod(node.get(), "register_hook", "O", hook.get()));
+}
+
+}  // namespace msprobe::collect

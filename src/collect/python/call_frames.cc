@@ -1,0 +1,188 @@
+#include "collect/python/call_frames.h"
+
+#include <algorithm>
+
+#include <frameobject.h>
+
+#include "collect/json_text.h"
+#include "collect/python/collector.h"
+
+namespace msprobe::collect {
+namespace {
+
+PyRef code_of(PyObject* frame) {
+  return PyRef::take(
+      reinterpret_cast<PyObject*>(PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(frame))));
+}
+
+PyRef back(PyObject* frame) {
+  return PyRef::take(
+      reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame))));
+}
+
+int offset_of(PyObject* frame) {
+#if PY_VERSION_HEX >= 0x030b0000
+  return PyFrame_GetLasti(reinterpret_cast<PyFrameObject*>(frame));
+#else
+  const PyRef offset = PyRef::take(PyObject_GetAttrString(frame, "f_lasti"));
+  return offset ? static_cast<int>(PyLong_AsLong(offset.get())) : -1;
+#endif
+}
+
+bool in_file(PyObject* code, PyObject* file) {
+  PyObject* name = reinterpret_cast<PyCodeObject*>(code)->co_filename;
+  return name == file || PyUnicode_Compare(name, file) == 0;
+}
+
+// The names of a code object's parameters, without *args and **kwargs.
+PyRef parameter_names(PyObject* code) {
+  const PyRef names = PyRef::take(PyObject_GetAttrString(code, "co_varnames"));
+  const auto* plain = reinterpret_cast<PyCodeObject*>(code);
+  if (!names || (plain->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) != 0) return {};
+  return PyRef::take(
+      PyTuple_GetSlice(names.get(), 0, plain->co_argcount + plain->co_kwonlyargcount));
+}
+
+// The value a parameter was given, as the override passes it on: by position or by name.
+PyObject* value_of(PyObject* names, Py_ssize_t index, PyObject* args, PyObject* kwargs) {
+  if (index < PyTuple_GET_SIZE(args)) return PyTuple_GET_ITEM(args, index);
+  return kwargs ? PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, index)) : nullptr;
+}
+
+}  // namespace
+
+void CallFrames::keep(PyObject* code) { code_.try_emplace(code, PyRef::share(code)); }
+
+Origin CallFrames::origin(const Lent& lent, PyObject* func, PyObject* args, PyObject* kwargs) {
+  Origin found;
+  found.args = PyRef::share(args);
+  found.kwargs = PyRef::share(kwargs);
+  PyRef frame = PyRef::share(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  bool from_python = false;
+  while (frame) {
+    const PyRef code = code_of(frame.get());
+    if (!in_file(code.get(), lent.overrides_file.get())) break;
+    from_python = from_python || code.get() == lent.handler_code.get();
+    frame = back(frame.get());
+  }
+  if (!frame || !from_python) {
+    found.caller = std::move(frame);
+    return found;
+  }
+  found.api_frame = frame;
+  found.caller = back(frame.get());
+  if (found.caller) recover_arguments(lent, func, args, kwargs, found);
+  return found;
+}
+
+void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* args,
+                                   PyObject* kwargs, Origin& origin) {
+  // F.max_pool2d and its like are chosen between by a function of two plain parameters.
+  if (code_of(origin.caller.get()).get() == lent.dispatch_code.get()) {
+    const PyRef locals = PyRef::take(PyObject_GetAttrString(origin.caller.get(), "f_locals"));
+    const PyRef given =
+        PyRef::take(locals ? PyMapping_GetItemString(locals.get(), "args") : nullptr);
+    const PyRef named =
+        PyRef::take(given ? PyMapping_GetItemString(locals.get(), "kwargs") : nullptr);
+    if (named && PyTuple_Check(given.get()) && PyDict_Check(named.get())) {
+      origin.args = given;
+      origin.kwargs = PyRef::take(PyDict_Copy(named.get()));
+    }
+    PyErr_Clear();
+    origin.caller = back(origin.caller.get());
+    return;
+  }
+  const PyRef names = parameter_names(code_of(origin.api_frame.get()).get());
+  if (!names || PyTuple_GET_SIZE(names.get()) == 0) return PyErr_Clear();
+  const CallSite& written = site(lent, origin.caller.get());
+  if (!written.known) {
+    PyRef trimmed = PyRef::take(PyObject_CallFunctionObjArgs(lent.trim_arguments.get(), func, args,
+                                                             kwargs ? kwargs : Py_None, nullptr));
+    if (trimmed && PyDict_Check(trimmed.get())) origin.kwargs = std::move(trimmed);
+    return PyErr_Clear();
+  }
+  Py_ssize_t count = written.positional;
+  if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), 0), "self") == 0) ++count;
+  if (count > PyTuple_GET_SIZE(names.get())) return;
+  PyRef positional = PyRef::take(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* value = value_of(names.get(), i, args, kwargs);
+    if (value == nullptr) return;
+    Py_INCREF(value);
+    PyTuple_SET_ITEM(positional.get(), i, value);
+  }
+  PyRef named = PyRef::take(PyDict_New());
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(written.keywords.get()); ++k) {
+    PyObject* name = PyTuple_GET_ITEM(written.keywords.get(), k);
+    const Py_ssize_t index = PySequence_Index(names.get(), name);
+    PyObject* value = index < 0 ? nullptr : value_of(names.get(), index, args, kwargs);
+    if (value == nullptr) return PyErr_Clear();
+    PyDict_SetItem(named.get(), name, value);
+  }
+  origin.args = std::move(positional);
+  origin.kwargs = std::move(named);
+}
+
+const CallSite& CallFrames::site(const Lent& lent, PyObject* frame) {
+  const PyRef code = code_of(frame);
+  const auto [place, is_new] = sites_.try_emplace(Place{code.get(), offset_of(frame)});
+  if (!is_new) return place->second;
+  keep(code.get());
+  const PyRef told = PyRef::take(
+      PyObject_CallFunction(lent.call_site.get(), "Oi", code.get(), place->first.offset));
+  if (told && PyTuple_Check(told.get()) && PyTuple_GET_SIZE(told.get()) == 2) {
+    place->second.positional = PyLong_AsSsize_t(PyTuple_GET_ITEM(told.get(), 0));
+    place->second.keywords = PyRef::share(PyTuple_GET_ITEM(told.get(), 1));
+    place->second.known = PyTuple_Check(place->second.keywords.get()) != 0;
+  }
+  PyErr_Clear();
+  return place->second;
+}
+
+std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& place,
+                              PyObject* frame) {
+  const auto found = nodes_[node].inner.find(place);
+  if (found != nodes_[node].inner.end()) return found->second;
+  keep(place.code);
+  Node inner;
+  inner.outer = node;
+  const auto* code = reinterpret_cast<PyCodeObject*>(place.code);
+  const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame));
+  const PyRef text = PyRef::take(
+      PyObject_CallFunction(lent.frame_text.get(), "OiO", code->co_filename, line, code->co_name));
+  if (text && PyUnicode_Check(text.get())) {
+    const char* utf8 = PyUnicode_AsUTF8(text.get());
+    if (utf8 != nullptr) inner.text = utf8;
+  }
+  PyErr_Clear();
+  nodes_.push_back(std::move(inner));
+  nodes_[node].inner.emplace(place, nodes_.size() - 1);
+  return nodes_.size() - 1;
+}
+
+const std::string& CallFrames::stack_json(const Lent& lent, PyObject* frame, std::size_t depth) {
+  std::vector<std::pair<Place, PyRef>> stack;
+  for (PyRef at = PyRef::share(frame); at; at = back(at.get())) {
+    const PyRef code = code_of(at.get());
+    stack.emplace_back(Place{code.get(), offset_of(at.get())}, at);
+  }
+  std::size_t node = 0;
+  for (auto at = stack.rbegin(); at != stack.rend(); ++at) {
+    node = child(lent, node, at->first, at->second.get());
+  }
+  if (!nodes_[node].json.empty()) return nodes_[node].json;
+  JsonText json(JsonText::Layout::kIndented, depth);
+  json.begin_array();
+  bool any = false;
+  for (std::size_t at = node; at != 0; at = nodes_[at].outer) {
+    if (nodes_[at].text.empty()) continue;
+    json.string(nodes_[at].text);
+    any = true;
+  }
+  if (!any) json.string("The call stack retrieval failed.");
+  json.end_array();
+  nodes_[node].json = json.take();
+  return nodes_[node].json;
+}
+
+}  // namespace msprobe::collect

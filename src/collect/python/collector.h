@@ -1,0 +1,109 @@
+// The state of one collector: what is recorded, how it is written, and what has been counted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "collect/python/call_frames.h"
+#include "collect/python/py_ref.h"
+#include "collect/recorder.h"
+#include "core/dtype.h"
+
+namespace msprobe::collect {
+
+// An API that is recorded. Its calls are counted from 0 in every step, over all threads.
+struct Api {
+  std::string prefix, name;
+  std::int64_t calls = 0;
+  bool is_dropout = false;
+};
+
+enum class Style : std::uint8_t { kDump, kLegacy };
+enum class Summary : std::uint8_t { kStatistics, kCrc32, kXor };
+
+// What the user asked to leave out.
+struct Filter {
+  std::vector<std::string> names;  // substrings, one of which must be in an entry's name
+  std::string scope_begin, scope_end;
+  bool in_scope = true;
+  bool forward = true, backward = true, input = true, output = true;
+};
+
+struct Settings {
+  Style style = Style::kDump;
+  Summary summary = Summary::kStatistics;
+  bool saves_tensors = false;
+  std::vector<std::string> tensor_names;  // entries whose tensors are saved although none are
+  bool only_overflow = false;             // entries with clean inputs and overflowing outputs
+  bool high_precision = false;            // "precision": "high": neither Mean nor Norm
+  std::string data_directory;             // of the tensor files of this step
+  std::string backward_directory;         // legacy: those of gradients
+  std::string file_suffix;
+};
+
+// What the Python side lends: types to recognise, and functions for what is rare.
+struct Lent {
+  PyRef tensor_type, parameter_type, size_type, strided_layout;
+  PyRef describe_special;  // (value, keyword) -> ("json", object) or ("walk", object)
+  PyRef read_special;      // tensor -> (type, dtype, shape, CPU tensor or None, extra)
+  PyRef call_site;         // (code, offset) -> (positional count, keyword names) or None
+  PyRef trim_arguments;    // (func, args, kwargs) -> kwargs without defaults
+  PyRef frame_text;        // (file, line, function) -> text or None
+  PyRef is_grad_enabled, disable_torch_function, report;
+  PyRef backward, autograd_backward;  // Tensor.backward, and what it stands for
+  PyRef mode;
+  PyRef overrides_file, handler_code, dispatch_code;
+  std::unordered_map<PyObject*, DType> dtypes;  // objects that live as long as the process
+};
+
+struct Collector {
+  PyObject_HEAD;
+  bool active = false;
+  std::uint64_t step = 0;
+  Settings settings;
+  Filter filter;
+  Lent lent;
+  std::unordered_map<PyObject*, Api*> api_of_function;
+  std::unordered_map<std::string, Api*> api_of_operator;
+  std::vector<std::unique_ptr<Api>> apis;
+  std::vector<PyRef> kept;                         // the functions whose addresses are keys
+  std::unordered_set<std::string> backward_names;  // written in this step
+  CallFrames frames;
+  std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<Recorder> backward_recorder, stack_recorder;  // legacy
+};
+
+// Tells whether an entry passes the filters; a scope opens and closes as its names come by.
+bool wants(Filter& filter, const std::string& name);
+
+// Hands the pending Python exception to the log instead of the user's code.
+void report_and_clear(Collector& collector, const char* doing);
+
+// torch_function(func, types, args=(), kwargs=None): what a TorchFunctionMode calls.
+PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
+
+// While one lives on a thread, nothing that is called there is recorded: it belongs to a recorded
+// call, or to the recording itself.
+class OwnWork {
+ public:
+  OwnWork();
+  ~OwnWork();
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+  static bool is_running();
+};
+
+// Records the gradients of `name` when its autograd node runs.
+void hook_backward(Collector& collector, PyObject* result, const std::string& name);
+bool ready_backward_hook(PyObject* module);
+
+// operator(name, original): a method that says which operator is running, then runs it.
+PyObject* make_operator(const char* name, PyObject* original);
+bool ready_operator(PyObject* module);
+// The operator that is running on this thread, if any; asked once.
+const char* take_running_operator();
+
+}  // namespace msprobe::collect

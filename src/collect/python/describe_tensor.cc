@@ -1,0 +1,257 @@
+// What is written of a tensor: shape and dtype, statistics, checksum, and the name of its file.
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "collect/crc32.h"
+#include "collect/python/describe.h"
+#include "collect/statistics.h"
+#include "collect/strided_view.h"
+
+namespace msprobe::collect {
+namespace {
+
+// Below this size, letting other threads run costs more than the work.
+constexpr std::size_t kLongWorkBytes = 64U << 10;
+
+template <class Work>
+auto work_on(const StridedView& view, const Work& work) {
+  if (view.nbytes() < kLongWorkBytes) return work();
+  const WithoutGil unlocked;
+  return work();
+}
+
+bool attribute_is(PyObject* object, const char* name, PyObject* wanted) {
+  const PyRef found = PyRef::take(PyObject_GetAttrString(object, name));
+  return found && found.get() == wanted;
+}
+
+bool calls_false(PyObject* object, const char* method) {
+  const PyRef found = PyRef::take(PyObject_CallMethod(object, method, nullptr));
+  return found && found.get() == Py_False;
+}
+
+bool read_integers(PyObject* sequence, std::vector<std::int64_t>& out) {
+  if (!sequence || !PyTuple_Check(sequence)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence); ++i) {
+    out.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence, i)));
+  }
+  return PyErr_Occurred() == nullptr;
+}
+
+// Strides, storage and signs as a plain tensor in the memory of this machine has them.
+bool read_layout(const Lent& lent, PyObject* object, StridedView& view) {
+  if (!attribute_is(object, "is_cpu", Py_True)) return false;
+  if (!attribute_is(object, "layout", lent.strided_layout.get())) return false;
+  const PyRef dtype = PyRef::take(PyObject_GetAttrString(object, "dtype"));
+  const auto known = lent.dtypes.find(dtype.get());
+  if (known == lent.dtypes.end()) return false;
+  view.dtype = known->second;
+  if (!calls_false(object, "is_neg")) return false;
+  if (is_complex(view.dtype) && !calls_false(object, "is_conj")) return false;
+  const PyRef shape = PyRef::take(PyObject_GetAttrString(object, "shape"));
+  const PyRef strides = PyRef::take(PyObject_CallMethod(object, "stride", nullptr));
+  const PyRef pointer = PyRef::take(PyObject_CallMethod(object, "data_ptr", nullptr));
+  if (!pointer || !read_integers(shape.get(), view.shape)) return false;
+  if (!read_integers(strides.get(), view.strides)) return false;
+  if (view.strides.size() != view.shape.size()) return false;
+  view.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(pointer.get()));
+  return PyErr_Occurred() == nullptr && (view.data != nullptr || view.numel() == 0);
+}
+
+std::uint32_t checksum(const StridedView& view) {
+  std::uint32_t crc = 0;
+  const std::size_t size = size_bytes(view.dtype);
+  for_each_run(view, false, [&](const std::byte* run, std::size_t count) {
+    crc = crc32(crc, {run, count * size});
+  });
+  return crc;
+}
+
+// All bytes, padded with zeros, combined as 64-bit words.
+std::uint64_t xor_words(const StridedView& view) {
+  std::uint64_t combined = 0;
+  std::size_t at = 0;  // byte of the word that is next
+  const std::size_t size = size_bytes(view.dtype);
+  for_each_run(view, false, [&](const std::byte* run, std::size_t count) {
+    for (std::size_t i = 0; i < count * size; ++i, at = (at + 1) % 8) {
+      combined ^= static_cast<std::uint64_t>(run[i]) << (8 * at);
+    }
+  });
+  return combined;
+}
+
+void write_xor(JsonText& json, const StridedView& view, const Statistics& statistics) {
+  using Kind = Statistic::Kind;
+  if (view.numel() == 0 || statistics.max.kind == Kind::kNull) return json.null();
+  if (view.shape.empty() && statistics.max.kind == Kind::kReal) {
+    return json.real(statistics.max.real);
+  }
+  const std::uint64_t word = view.shape.empty() ? static_cast<std::uint64_t>(statistics.max.integer)
+                                                : work_on(view, [&] { return xor_words(view); });
+  json.string(fmt::format("{:#018x}", word));
+}
+
+// The legacy form has integers for bools.
+Statistic as_integer(Statistic statistic) {
+  if (statistic.kind == Statistic::Kind::kBool) statistic.kind = Statistic::Kind::kSigned;
+  return statistic;
+}
+
+}  // namespace
+
+bool Describer::read_plain(PyObject* object, Read& read) {
+  if (!read_layout(collector_.lent, object, read.view)) {
+    PyErr_Clear();
+    return false;
+  }
+  read.owner = PyRef::share(object);
+  read.dtype = text(read.view.dtype);
+  read.requires_grad = attribute_is(object, "requires_grad", Py_True);
+  return true;
+}
+
+// What is no plain tensor of this machine is told by the Python side, which makes a plain one of
+// it.
+bool Describer::read_special(PyObject* object, Read& read) {
+  read = Read();
+  const PyRef told = PyRef::take(PyObject_CallOneArg(collector_.lent.read_special.get(), object));
+  const char *type = nullptr, *dtype = nullptr;
+  PyObject *shape = nullptr, *plain = nullptr, *extra = nullptr;
+  int requires_grad = 0, saveable = 0;
+  if (!told || !PyArg_ParseTuple(told.get(), "ssOpOpO", &type, &dtype, &shape, &requires_grad,
+                                 &plain, &saveable, &extra)) {
+    return false;
+  }
+  read.has_data = plain != Py_None && read_layout(collector_.lent, plain, read.view);
+  PyErr_Clear();
+  read.view.shape.resize(read.has_data ? read.view.shape.size() : 0);
+  std::vector<std::int64_t> told_shape;
+  if (!read_integers(shape, told_shape)) return false;
+  if (!read.has_data) read.view.shape = std::move(told_shape);
+  read.owner = PyRef::share(plain);
+  read.extra = PyRef::share(extra);
+  read.type = type;
+  read.dtype = dtype;
+  read.requires_grad = requires_grad != 0;
+  read.saveable = saveable != 0;
+  return true;
+}
+
+void Describer::tensor(PyObject* object, const std::string& path) {
+  Read read;
+  if (!read_plain(object, read) && !read_special(object, read)) {
+    report_and_clear(collector_, name_.c_str());
+    ++leaves_;
+    return json_.null();
+  }
+  json_.begin_object();
+  if (collector_.settings.style == Style::kDump) {
+    write_dump_tensor(read, path);
+  } else {
+    write_legacy_tensor(read);
+  }
+  json_.end_object();
+  ++leaves_;
+}
+
+void Describer::write_dump_tensor(const Read& read, const std::string& path) {
+  const Settings& settings = collector_.settings;
+  Statistics statistics;
+  if (read.has_data) statistics = work_on(read.view, [&] { return statistics_of(read.view); });
+  overflow_ = overflow_ || overflows(statistics, read.view.dtype);
+  json_.key("type");
+  json_.string(read.type);
+  json_.key("dtype");
+  json_.string(read.dtype);
+  json_.key("shape");
+  json_.begin_array();
+  for (const std::int64_t extent : read.view.shape) json_.integer(extent);
+  json_.end_array();
+  if (settings.summary == Summary::kXor) {
+    json_.key("md5");
+    read.has_data ? write_xor(json_, read.view, statistics) : json_.null();
+  } else {
+    if (settings.high_precision && !read.view.shape.empty()) statistics.mean = statistics.norm = {};
+    const std::pair<const char*, const Statistic*> keys[] = {{"Max", &statistics.max},
+                                                             {"Min", &statistics.min},
+                                                             {"Mean", &statistics.mean},
+                                                             {"Norm", &statistics.norm}};
+    for (const auto& [key, statistic] : keys) {
+      json_.key(key);
+      json_.statistic(*statistic);
+    }
+    if (statistics.max_finite.kind != Statistic::Kind::kNull) {
+      json_.key("Max_except_inf_nan");
+      json_.statistic(statistics.max_finite);
+      json_.key("Min_except_inf_nan");
+      json_.statistic(statistics.min_finite);
+    }
+  }
+  json_.key("requires_grad");
+  json_.boolean(read.requires_grad);
+  if (read.extra && PyDict_Check(read.extra.get())) {
+    PyObject *key = nullptr, *item = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(read.extra.get(), &at, &key, &item);) {
+      json_.key(PyUnicode_AsUTF8(key));
+      python_json(item, 0);
+    }
+  }
+  const std::string file = name_ + "." + path + settings.file_suffix;
+  if (saves_ && read.saveable && save(read, directory_ + "/" + file)) {
+    json_.key("data_name");
+    json_.string(file);
+  }
+  if (settings.summary == Summary::kCrc32) {
+    json_.key("md5");
+    if (read.has_data) {
+      json_.string(fmt::format("{:08x}", work_on(read.view, [&] { return checksum(read.view); })));
+    } else {
+      json_.null();
+    }
+  }
+}
+
+void Describer::write_legacy_tensor(const Read& read) {
+  const std::string file =
+      fmt::format("{}/{}.{}{}", directory_, name_, leaves_, collector_.settings.file_suffix);
+  json_.key("type");
+  json_.string(read.type);
+  if (saves_ && read.saveable && save(read, file)) {
+    json_.key("datapath");
+    json_.string(file);
+  } else {
+    json_.key("dtype");
+    json_.string(read.dtype);
+    json_.key("shape");
+    json_.begin_array();
+    for (const std::int64_t extent : read.view.shape) json_.integer(extent);
+    json_.end_array();
+    Statistics statistics;
+    if (read.has_data) statistics = work_on(read.view, [&] { return statistics_of(read.view); });
+    json_.key("Max");
+    json_.statistic(as_integer(statistics.max));
+    json_.key("Min");
+    json_.statistic(as_integer(statistics.min));
+  }
+  json_.key("requires_grad");
+  json_.boolean(read.requires_grad);
+}
+
+bool Describer::save(const Read& read, const std::string& file) {
+  if (!read.has_data || read.view.numel() == 0) return false;
+  TensorFile saved{file, read.view.dtype, read.view.shape, nullptr, read.view.nbytes()};
+  {
+    const WithoutGil unlocked;  // it may have to wait for memory
+    saved.buffer = collector_.recorder->take_buffer(saved.size);
+    copy_contiguous(read.view, saved.buffer->data());
+  }
+  if (collector_.settings.only_overflow) {
+    files_.push_back(std::move(saved));
+  } else {
+    collector_.recorder->save(std::move(saved));
+  }
+  return true;
+}
+
+}  // namespace msprobe::collect

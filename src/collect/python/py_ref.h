@@ -1,0 +1,50 @@
+// Python objects that are owned, and what every file here needs of the Python interface.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <utility>
+
+#include <Python.h>
+
+namespace msprobe::collect {
+
+// One reference to a Python object, or none. The interpreter's lock is held wherever one is made,
+// copied or destroyed.
+class PyRef {
+ public:
+  PyRef() = default;
+  static PyRef take(PyObject* object) { return PyRef(object); }
+  static PyRef share(PyObject* object) {
+    Py_XINCREF(object);
+    return PyRef(object);
+  }
+  PyRef(PyRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  PyRef(const PyRef& other) : object_(other.object_) { Py_XINCREF(object_); }
+  PyRef& operator=(PyRef other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~PyRef() { Py_XDECREF(object_); }
+
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  explicit PyRef(PyObject* object) : object_(object) {}
+  PyObject* object_ = nullptr;
+};
+
+// Lets other Python threads run while C++ works on memory that is kept alive by the caller.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+}  // namespace msprobe::collect

@@ -1,0 +1,208 @@
+#include "collect/recorder.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "collect/json_text.h"
+
+namespace msprobe::collect {
+namespace {
+
+// How long an entry may wait before it is in its file; what a killed training may lose.
+constexpr std::chrono::milliseconds kPause{100};
+// Writing is mostly the kernel copying; one thread does not keep up with a training that records
+// tensors.
+constexpr int kSavers = 2;
+constexpr std::size_t kMaxSpareBytes = 256U << 20;
+
+}  // namespace
+
+Recorder::Recorder(std::size_t max_pending_bytes) : max_pending_bytes_(max_pending_bytes) {
+  threads_.emplace_back([this] { run(); });
+  for (int i = 0; i < kSavers; ++i) threads_.emplace_back([this] { save_files(); });
+}
+
+Recorder::~Recorder() {
+  flush();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  work_.notify_all();
+  new_files_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Result<void> Recorder::open_step(const StepFiles& files) {
+  flush();
+  Result<GrowingJson> dump = GrowingJson::create(files.dump_path, files.dump_head, files.dump_tail);
+  if (!dump) return propagate(dump);
+  const std::lock_guard lock(mutex_);
+  first_entry_ += entries_.size();
+  entries_.clear();
+  stacks_.clear();
+  stack_of_frames_.clear();
+  dump_ = std::move(*dump);
+  tensors_.forget();
+  stack_path_ = files.stack_path;
+  stacks_changed_ = true;
+  return {};
+}
+
+void Recorder::move_step(const std::string& directory) {
+  const std::lock_guard lock(mutex_);
+  if (!stack_path_.empty()) stack_path_ = directory + "/stack.json";
+}
+
+std::uint64_t Recorder::begin(std::string text) {
+  const std::lock_guard lock(mutex_);
+  entries_.push_back({std::move(text), false});
+  changed_ = true;
+  return first_entry_ + entries_.size() - 1;
+}
+
+void Recorder::finish(std::uint64_t entry, std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (entry < first_entry_) return;
+  Entry& found = entries_[entry - first_entry_];
+  found.text = std::move(text);
+  found.finished = true;
+  changed_ = true;
+}
+
+void Recorder::add_stack(const std::string& name, const std::string& frames) {
+  const std::lock_guard lock(mutex_);
+  const auto [place, is_new] = stack_of_frames_.try_emplace(frames, stacks_.size());
+  if (is_new) stacks_.push_back({frames, {}});
+  stacks_[place->second].names.push_back(name);
+  stacks_changed_ = true;
+}
+
+std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size) {
+  std::unique_lock lock(mutex_);
+  progress_.wait(
+      lock, [&] { return pending_bytes_ == 0 || pending_bytes_ + size <= max_pending_bytes_; });
+  pending_bytes_ += size;
+  // A buffer that was used before costs no page faults; one far too large would waste the bound.
+  const auto fits = std::ranges::find_if(spare_, [&](const std::unique_ptr<Buffer>& buffer) {
+    return buffer->size() >= size && buffer->size() / 2 <= size;
+  });
+  if (fits != spare_.end()) {
+    std::unique_ptr<Buffer> found = std::move(*fits);
+    spare_.erase(fits);
+    spare_bytes_ -= found->size();
+    return found;
+  }
+  lock.unlock();
+  return std::make_unique<Buffer>(size);
+}
+
+void Recorder::give_back(std::unique_ptr<Buffer> buffer, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  pending_bytes_ -= size;
+  spare_bytes_ += buffer->size();
+  spare_.push_back(std::move(buffer));
+  while (spare_bytes_ > kMaxSpareBytes) {
+    spare_bytes_ -= spare_.front()->size();
+    spare_.erase(spare_.begin());
+  }
+  progress_.notify_all();
+}
+
+void Recorder::save(TensorFile file) {
+  {
+    const std::lock_guard lock(mutex_);
+    files_.push_back(std::move(file));
+  }
+  new_files_.notify_one();
+}
+
+std::optional<Error> Recorder::flush() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t wanted = ++flushes_asked_;
+  work_.notify_one();
+  progress_.wait(lock, [&] { return flushes_done_ >= wanted; });
+  return std::exchange(error_, std::nullopt);
+}
+
+void Recorder::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    work_.wait_for(lock, kPause, [&] { return stop_ || flushes_asked_ > flushes_done_; });
+    const std::uint64_t asked = flushes_asked_;
+    const bool flushing = asked > flushes_done_;
+    if (changed_ || flushing) write_round(lock, flushing);
+    flushes_done_ = asked;
+    progress_.notify_all();
+  }
+}
+
+void Recorder::save_files() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    new_files_.wait(lock, [&] { return stop_ || !files_.empty(); });
+    if (files_.empty()) return;
+    TensorFile file = std::move(files_.front());
+    files_.pop_front();
+    const std::uint64_t number = first_file_++;
+    files_at_work_.insert(number);
+    lock.unlock();
+    const Result<void> written =
+        tensors_.save(file.path, file.dtype, file.shape, std::span(*file.buffer).first(file.size));
+    give_back(std::move(file.buffer), file.size);
+    lock.lock();
+    note(written);
+    files_at_work_.erase(number);
+    progress_.notify_all();
+  }
+}
+
+bool Recorder::files_are_saved_before(std::uint64_t number) const {
+  return first_file_ >= number && (files_at_work_.empty() || *files_at_work_.begin() >= number);
+}
+
+// An entry is written after its tensor files: those were handed over before it was finished.
+void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks) {
+  std::string finished, unfinished;
+  changed_ = false;
+  while (!entries_.empty() && entries_.front().finished) {
+    finished += entries_.front().text;
+    entries_.pop_front();
+    ++first_entry_;
+  }
+  for (const Entry& entry : entries_) unfinished += entry.text;
+  const bool write_stacks = with_stacks && std::exchange(stacks_changed_, false);
+  const std::string stacks = write_stacks && !stack_path_.empty() ? stack_text() : "";
+  const std::uint64_t files_so_far = first_file_ + files_.size();
+  progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
+  if (!dump_) return;
+  lock.unlock();
+  const Result<void> appended = dump_->append(finished, unfinished);
+  Result<void> stacked;
+  if (!stacks.empty()) stacked = replace_file(stack_path_, stacks);
+  lock.lock();
+  note(appended);
+  note(stacked);
+}
+
+std::string Recorder::stack_text() const {
+  JsonText json(JsonText::Layout::kIndented);
+  json.begin_object();
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    json.key(std::to_string(i));
+    json.begin_array();
+    json.begin_array();
+    for (const std::string& name : stacks_[i].names) json.string(name);
+    json.end_array();
+    json.literal(stacks_[i].frames);
+    json.end_array();
+  }
+  json.end_object();
+  return json.take();
+}
+
+void Recorder::note(const Result<void>& result) {
+  if (!result && !error_) error_ = result.error();
+}
+
+}  // namespace msprobe::collect

@@ -1,0 +1,114 @@
+// What a training leaves on disk, written by threads of its own: dump.json with its entries in the
+// order in which their calls began, stack.json, and the tensor files.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "collect/growing_json.h"
+#include "collect/tensor_store.h"
+#include "core/dtype.h"
+#include "core/result.h"
+
+namespace msprobe::collect {
+
+using Buffer = std::vector<std::byte>;
+
+// A tensor to be saved. Its bytes are a copy: the training goes on changing the original.
+struct TensorFile {
+  std::string path;
+  DType dtype = DType::kFloat32;
+  std::vector<std::int64_t> shape;
+  std::unique_ptr<Buffer> buffer;
+  std::size_t size = 0;  // bytes of `buffer` that are the tensor's
+};
+
+// Where the entries of one step go. Every entry of `head`'s object stands `indent` blanks deep.
+struct StepFiles {
+  std::string dump_path, dump_head, dump_tail;
+  std::string stack_path;  // empty: no stacks
+};
+
+class Recorder {
+ public:
+  // The calls that are not yet written may hold up to `max_pending_bytes` of tensors.
+  explicit Recorder(std::size_t max_pending_bytes);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Ends the files of the step before.
+  Result<void> open_step(const StepFiles& files);
+
+  // The directory of the step's files has another name now.
+  void move_step(const std::string& directory);
+
+  // The number of a new entry; `text` is `"name": value` as far as it is known. `finish` replaces
+  // the text; an empty one takes the entry back. Entries of an ended step are ignored.
+  std::uint64_t begin(std::string text);
+  void finish(std::uint64_t entry, std::string text);
+
+  // `frames` is a JSON array; calls with equal frames share one entry of stack.json.
+  void add_stack(const std::string& name, const std::string& frames);
+
+  // Memory for `size` bytes; waits until the bound allows it.
+  std::unique_ptr<Buffer> take_buffer(std::size_t size);
+  void give_back(std::unique_ptr<Buffer> buffer, std::size_t size);
+  void save(TensorFile file);
+
+  // Returns when everything recorded so far is in its files. The first thing that went wrong since
+  // the last call, if anything.
+  std::optional<Error> flush();
+
+ private:
+  struct Entry {
+    std::string text;
+    bool finished = false;
+  };
+  struct Stack {
+    std::string frames;
+    std::vector<std::string> names;
+  };
+
+  void run();
+  void save_files();
+  bool files_are_saved_before(std::uint64_t number) const;
+  void write_round(std::unique_lock<std::mutex>& lock, bool with_stacks);
+  std::string stack_text() const;
+  void note(const Result<void>& result);
+
+  const std::size_t max_pending_bytes_;
+  std::mutex mutex_;
+  std::condition_variable work_, new_files_, progress_;
+  std::optional<GrowingJson> dump_;  // used by the thread, and by open_step while it rests
+  std::string stack_path_;
+  std::deque<Entry> entries_;
+  std::uint64_t first_entry_ = 0;  // the number of entries_.front()
+  std::unordered_map<std::string, std::size_t> stack_of_frames_;
+  std::vector<Stack> stacks_;
+  bool stacks_changed_ = false;
+  TensorStore tensors_;
+  std::deque<TensorFile> files_;
+  std::uint64_t first_file_ = 0;           // the number of files_.front()
+  std::set<std::uint64_t> files_at_work_;  // numbers of those that are being written
+  std::size_t pending_bytes_ = 0;
+  std::vector<std::unique_ptr<Buffer>> spare_;
+  std::size_t spare_bytes_ = 0;
+  std::uint64_t flushes_asked_ = 0, flushes_done_ = 0;
+  bool changed_ = false;
+  bool stop_ = false;
+  std::optional<Error> error_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace msprobe::collect

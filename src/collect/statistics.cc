@@ -1,0 +1,248 @@
+#include "collect/statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+
+#include "collect/float_sums.h"
+#include "core/float_formats.h"
+
+namespace msprobe::collect {
+namespace {
+
+constexpr std::size_t kBlock = 1024;
+
+Statistic real(double value) { return {Statistic::Kind::kReal, value, 0}; }
+Statistic boolean(bool value) { return {Statistic::Kind::kBool, 0, value}; }
+
+double rounded(double value, DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return float16_to_float(double_to_float16(value));
+    case DType::kBFloat16:
+      return bfloat16_to_float(double_to_bfloat16(value));
+    case DType::kFloat32:
+      return static_cast<double>(static_cast<float>(value));
+    default:
+      return value;
+  }
+}
+
+template <class T>
+T load(const std::byte* place) {
+  T value;
+  std::memcpy(&value, place, sizeof(value));
+  return value;
+}
+
+// Calls visit(floats, count) for blocks of the tensor's elements as float32.
+template <class Visit>
+void for_each_float_block(const StridedView& view, const Visit& visit) {
+  const bool half = view.dtype == DType::kFloat16;
+  for_each_run(view, true, [&](const std::byte* run, std::size_t count) {
+    if (view.dtype == DType::kFloat32 && reinterpret_cast<std::uintptr_t>(run) % 4 == 0) {
+      return visit(reinterpret_cast<const float*>(run), count);
+    }
+    std::array<float, kBlock> block;
+    for (std::size_t done = 0; done < count; done += kBlock) {
+      const std::size_t n = std::min(kBlock, count - done);
+      if (view.dtype == DType::kFloat32) {
+        std::memcpy(block.data(), run + done * 4, n * 4);
+      } else {
+        for (std::size_t i = 0; i < n; ++i) {
+          const auto bits = load<std::uint16_t>(run + (done + i) * 2);
+          block[i] = half ? float16_to_float(bits) : bfloat16_to_float(bits);
+        }
+      }
+      visit(static_cast<const float*>(block.data()), n);
+    }
+  });
+}
+
+// The extremes that are left when infinities and NaN are put aside.
+class FiniteExtremes {
+ public:
+  void add(double value) {
+    if (std::isnan(value)) return;
+    Range& range = std::isfinite(value) ? finite_ : infinite_;
+    range.max = std::max(range.max, value);
+    range.min = std::min(range.min, value);
+    range.any = true;
+  }
+  void store(Statistics& out) const {
+    const Range& range = finite_.any ? finite_ : infinite_;
+    out.max_finite = real(range.any ? range.max : std::nan(""));
+    out.min_finite = real(range.any ? range.min : std::nan(""));
+  }
+
+ private:
+  struct Range {
+    double max = -HUGE_VAL;
+    double min = HUGE_VAL;
+    bool any = false;
+  };
+  Range finite_, infinite_;
+};
+
+Statistics of_floats(const StridedView& view) {
+  FloatSums sums;
+  for_each_float_block(
+      view, [&](const float* values, std::size_t count) { sums.merge(float_sums(values, count)); });
+  Statistics out;
+  const double nan = std::nan("");
+  out.max = real(sums.has_nan ? nan : sums.max);
+  out.min = real(sums.has_nan ? nan : sums.min);
+  out.mean = real(rounded(sums.sum / static_cast<double>(view.numel()), view.dtype));
+  out.norm = real(rounded(std::sqrt(sums.sum_of_squares), view.dtype));
+  if (!std::isfinite(out.max.real) || !std::isfinite(out.min.real)) {
+    FiniteExtremes extremes;
+    for_each_float_block(view, [&](const float* values, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) extremes.add(static_cast<double>(values[i]));
+    });
+    extremes.store(out);
+  }
+  return out;
+}
+
+// float64 and the modulus of complex numbers: `value_at` reads one element.
+template <class ValueAt>
+Statistics of_doubles(const StridedView& view, bool with_mean, const ValueAt& value_at) {
+  FloatSums sums;
+  FiniteExtremes extremes;
+  const std::size_t size = size_bytes(view.dtype);
+  for_each_run(view, true, [&](const std::byte* run, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value = value_at(run + i * size);
+      sums.has_nan = sums.has_nan || std::isnan(value);
+      sums.max = std::max(sums.max, value);
+      sums.min = std::min(sums.min, value);
+      sums.sum += value;
+      extremes.add(value);
+    }
+  });
+  Statistics out;
+  out.max = real(sums.has_nan ? std::nan("") : sums.max);
+  out.min = real(sums.has_nan ? std::nan("") : sums.min);
+  if (with_mean) out.mean = real(sums.sum / static_cast<double>(view.numel()));
+  if (!std::isfinite(out.max.real) || !std::isfinite(out.min.real)) extremes.store(out);
+  return out;
+}
+
+template <class T>
+Statistics of_complex(const StridedView& view) {
+  Statistics out = of_doubles(view, true, [](const std::byte* place) {
+    const auto value = load<std::complex<T>>(place);
+    return std::hypot(static_cast<double>(value.real()), static_cast<double>(value.imag()));
+  });
+  if constexpr (std::is_same_v<T, float>) {
+    for (Statistic* statistic : {&out.max, &out.min, &out.mean}) {
+      statistic->real = rounded(statistic->real, DType::kFloat32);
+    }
+  }
+  return out;
+}
+
+template <class T>
+Statistics of_integers(const StridedView& view) {
+  T max = std::numeric_limits<T>::min();
+  T min = std::numeric_limits<T>::max();
+  for_each_run(view, true, [&](const std::byte* run, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const T value = load<T>(run + i * sizeof(T));
+      max = std::max(max, value);
+      min = std::min(min, value);
+    }
+  });
+  constexpr auto kKind =
+      std::is_signed_v<T> ? Statistic::Kind::kSigned : Statistic::Kind::kUnsigned;
+  Statistics out;
+  out.max = {kKind, 0, static_cast<std::int64_t>(max)};
+  out.min = {kKind, 0, static_cast<std::int64_t>(min)};
+  return out;
+}
+
+Statistics of_bools(const StridedView& view) {
+  bool any = false;
+  bool all = true;
+  for_each_run(view, true, [&](const std::byte* run, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      any = any || run[i] != std::byte{0};
+      all = all && run[i] != std::byte{0};
+    }
+  });
+  Statistics out;
+  out.max = boolean(any);
+  out.min = boolean(all);
+  return out;
+}
+
+Statistics of_elements(const StridedView& view) {
+  switch (view.dtype) {
+    case DType::kBool:
+      return of_bools(view);
+    case DType::kUInt8:
+      return of_integers<std::uint8_t>(view);
+    case DType::kUInt16:
+      return of_integers<std::uint16_t>(view);
+    case DType::kUInt32:
+      return of_integers<std::uint32_t>(view);
+    case DType::kUInt64:
+      return of_integers<std::uint64_t>(view);
+    case DType::kInt8:
+      return of_integers<std::int8_t>(view);
+    case DType::kInt16:
+      return of_integers<std::int16_t>(view);
+    case DType::kInt32:
+      return of_integers<std::int32_t>(view);
+    case DType::kInt64:
+      return of_integers<std::int64_t>(view);
+    case DType::kFloat64:
+      return of_doubles(view, false, &load<double>);
+    case DType::kComplex64:
+      return of_complex<float>(view);
+    case DType::kComplex128:
+      return of_complex<double>(view);
+    case DType::kFloat16:
+    case DType::kBFloat16:
+    case DType::kFloat32:
+      return of_floats(view);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Statistics statistics_of(const StridedView& view) {
+  if (view.numel() == 0) return {};
+  Statistics out = of_elements(view);
+  const bool scalar = view.shape.empty() && out.max.kind != Statistic::Kind::kBool &&
+                      out.max.kind != Statistic::Kind::kNull && !is_complex(view.dtype);
+  if (scalar) out.mean = out.norm = out.max;
+  return out;
+}
+
+bool overflows(const Statistics& statistics, DType dtype) {
+  if (statistics.max.kind != Statistic::Kind::kReal) return false;
+  const double max = statistics.max.real;
+  const double min = statistics.min.real;
+  if (!std::isfinite(max) || !std::isfinite(min)) return true;
+  double limit = 0;
+  switch (dtype) {
+    case DType::kFloat16:
+      limit = 65504;
+      break;
+    case DType::kBFloat16:
+      limit = bfloat16_to_float(0x7f7f);
+      break;
+    case DType::kFloat32:
+      limit = static_cast<double>(std::numeric_limits<float>::max());
+      break;
+    default:
+      return false;
+  }
+  return max >= limit || min <= -limit;
+}
+
+}  // namespace msprobe::collect

@@ -1,0 +1,22 @@
+#include "libtorch/device_calls.h"
+
+#include <dlfcn.h>
+
+namespace msprobe::libtorch {
+namespace {
+
+template <class Function>
+Function find(const char* name) {
+  return reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+DeviceCalls device_calls() {
+  DeviceCalls calls;
+  calls.begin = find<decltype(calls.begin)>("msprobe_device_begin");
+  calls.end = find<decltype(calls.end)>("msprobe_device_end");
+  return calls;
+}
+
+}  // namespace msprobe::libtorch

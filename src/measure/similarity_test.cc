@@ -1,0 +1,105 @@
+// The similarity kernel against the plain loop, and its definitions.
+#include "measure/similarity.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "measure/test_pairs.h"
+
+namespace msprobe::measure {
+namespace {
+
+void expect_equal(const SimilarityTally& fast, const SimilarityTally& plain) {
+  EXPECT_EQ(fast.count, plain.count);
+  EXPECT_EQ(fast.finite, plain.finite);
+  EXPECT_EQ(fast.mismatches, plain.mismatches);
+  if (plain.mismatches > 0) {
+    EXPECT_EQ(fast.first_mismatch, plain.first_mismatch);
+  }
+  EXPECT_EQ(fast.max_abs_error, plain.max_abs_error);
+  EXPECT_EQ(fast.max_relative_error, plain.max_relative_error);
+  EXPECT_EQ(fast.beyond_1000, plain.beyond_1000);
+  EXPECT_EQ(fast.beyond_200, plain.beyond_200);
+  EXPECT_EQ(fast.device.max, plain.device.max);
+  EXPECT_EQ(fast.bench.min, plain.bench.min);
+  EXPECT_EQ(fast.device.nans, plain.device.nans);
+  const auto near = [&](double a, double b) {
+    if (std::isfinite(b)) {
+      EXPECT_NEAR(a, b, std::abs(b) * static_cast<double>(plain.count + 16) * 0x1p-50 + 1e-300);
+    }
+  };
+  near(fast.error_squares, plain.error_squares);
+  near(fast.error_sum, plain.error_sum);
+  near(fast.device_squares, plain.device_squares);
+  near(fast.bench.squares, plain.bench.squares);
+}
+
+TEST(Similarity, TheKernelAgreesWithThePlainLoop) {
+  constexpr DType kDTypes[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
+  std::uint64_t seed = 0;
+  for (const DType device : kDTypes) {
+    for (const DType bench : kDTypes) {
+      for (const Data data :
+           {Data::kOrdinary, Data::kNoisy, Data::kEdges, Data::kRare, Data::kWild}) {
+        for (const std::size_t length : {0, 1, 3, 4, 5, 7, 8, 9, 31, 33, 515, 2048}) {
+          const TestPair pair = make_pair_of({device, bench}, data, length, ++seed);
+          SCOPED_TRACE(testing::Message() << name(device) << " " << name(bench) << " " << seed);
+          expect_equal(tally_similarity(pair.device.view(), pair.bench.view(), 7),
+                       tally_similarity_plainly(pair.device.view(), pair.bench.view(), 7));
+        }
+      }
+    }
+  }
+}
+
+Similarity of(const TestTensor& device, const TestTensor& bench) {
+  return finish(tally_similarity(device.view(), bench.view(), 0), is_complex(device.dtype));
+}
+
+TEST(Similarity, ZerosAreDefined) {
+  const auto zeros = tensor_of(DType::kFloat32, {0, 0, 0});
+  const auto ones = tensor_of(DType::kFloat32, {1, 1, 1});
+  EXPECT_EQ(of(zeros, zeros).cosine, 1);
+  EXPECT_EQ(of(zeros, zeros).max_relative_error, 0);
+  EXPECT_EQ(of(zeros, zeros).within_1000, 1);
+  EXPECT_TRUE(std::isnan(of(zeros, ones).cosine));
+  EXPECT_EQ(of(zeros, ones).max_relative_error, 1);
+  EXPECT_EQ(of(ones, zeros).max_relative_error, INFINITY);
+  EXPECT_EQ(of(ones, zeros).within_200, 0);
+}
+
+TEST(Similarity, WhatIsNotFiniteIsLeftOutAndCounted) {
+  const auto device = tensor_of(DType::kFloat32, {1, NAN, INFINITY, INFINITY, 2, NAN});
+  const auto bench = tensor_of(DType::kFloat32, {1, NAN, INFINITY, -INFINITY, NAN, 3});
+  const SimilarityTally tally = tally_similarity(device.view(), bench.view(), 10);
+  EXPECT_EQ(tally.finite, 1U);
+  EXPECT_EQ(tally.mismatches, 3U);
+  EXPECT_EQ(tally.first_mismatch, 13U);
+  EXPECT_EQ(tally.mismatch_bench, -INFINITY);
+  EXPECT_EQ(tally.device.nans, 2U);
+  EXPECT_EQ(finish(tally, false).cosine, 1);
+}
+
+TEST(Similarity, ComplexElementsCountAsOne) {
+  const auto device = stored<float>(DType::kComplex64, {0, 2, 0, 4});
+  const auto bench = stored<float>(DType::kComplex64, {0, 1, 0, 2});
+  const Similarity result = of(device, bench);
+  EXPECT_DOUBLE_EQ(result.cosine, 1);
+  EXPECT_DOUBLE_EQ(result.max_abs_error, 2);
+  EXPECT_DOUBLE_EQ(result.max_relative_error, 1);
+}
+
+TEST(Similarity, SquaresBeyondTheRangeAreScaled) {
+  const auto device = tensor_of(DType::kFloat64, {3e200, 4e200});
+  const auto bench = tensor_of(DType::kFloat64, {3e-200, 4e-200});
+  SimilarityTally tally = tally_similarity(device.view(), bench.view(), 0);
+  ASSERT_TRUE(needs_scaled_products(tally));
+  const SimilarityTally scaled = scaled_products(device.view(), bench.view(), 4e200, 4e-200);
+  EXPECT_NEAR(finish(scaled, false).cosine, 1, 1e-15);
+  const auto zeros = tensor_of(DType::kFloat64, {0, 0});
+  EXPECT_FALSE(needs_scaled_products(tally_similarity(zeros.view(), zeros.view(), 0)));
+}
+
+}  // namespace
+}  // namespace msprobe::measure

@@ -1,0 +1,25 @@
+// What a dump knows of the calls of a run: their arguments, the user's line that made them, the
+// module they belong to.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/result.h"
+#include "dump/call_record.h"
+#include "report/report_data.h"
+
+namespace msprobe::report {
+
+// Reads dump.json and, beside it, stack.json and construct.json where they are. A fault of
+// dump.json is an error; a fault of the others is returned as a warning and costs what they tell.
+Result<std::string> describe_calls(ReportRun& run, const std::filesystem::path& dump);
+
+// "File <app>/models.py, line 49, in forward, \n pos = torch.arange(t)" taken apart; text of
+// another form becomes the code of a frame without a file.
+Frame parse_frame(std::string_view text);
+
+// One line per argument: name, tab, dtype, shape and range, or the value.
+std::string arguments_text(const dump::ForwardRecord& call);
+
+}  // namespace msprobe::report

@@ -1,0 +1,173 @@
+#include "report/junit.h"
+
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/output_file.h"
+
+namespace msprobe::report {
+namespace {
+
+using judge::Verdict;
+
+enum class Outcome : std::uint8_t { kPassed, kFailed, kLost, kSkipped };
+
+struct Case {
+  std::string xml;
+  Outcome outcome = Outcome::kPassed;
+};
+
+// One direction of a call: its rows and its verdict.
+struct Direction {
+  const ReportRun& run;
+  const ReportCall& call;
+  bool forward;
+  Verdict verdict;
+};
+
+bool is_bad(std::optional<Verdict> verdict) {
+  return verdict == Verdict::kError || verdict == Verdict::kWarning;
+}
+
+bool fails(const ReportRow& row, std::string_view fail_on) {
+  if (row.status == Verdict::kError) return true;
+  if (fail_on == "warning") return row.status == Verdict::kWarning;
+  return fail_on == "strict" && is_bad(row.strict);
+}
+
+// What a person reads in the log of a failed case.
+std::string row_text(const ReportRow& row) {
+  std::string text = fmt::format("{}  {}", row.part, judge::name(row.status));
+  if (row.strict) text += fmt::format(", strict {}", judge::name(*row.strict));
+  if (!row.shape.empty()) text += fmt::format("  {} {}", row.device_dtype, row.shape);
+  text += '\n';
+  for (const std::string* more : {&row.message, &row.strict_reason, &row.likely_cause}) {
+    if (!more->empty()) text += fmt::format("  {}\n", *more);
+  }
+  return text;
+}
+
+Case make_case(const Direction& direction, std::string_view fail_on) {
+  const ReportCall& call = direction.call;
+  Case made;
+  const std::string_view way = direction.run.directions[direction.forward ? 0 : 1];
+  made.xml = fmt::format("    <testcase classname=\"{}\" name=\"{}.{}\"", xml_text(call.api),
+                         xml_text(call.name), way);
+  std::string failures;
+  std::string first;
+  std::string skip;
+  for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+    const ReportRow& row = direction.run.rows[i];
+    if (in_first_direction(direction.run, row) != direction.forward) continue;
+    if (row.status == Verdict::kSkip && skip.empty()) skip = row.message;
+    if (!fails(row, fail_on)) continue;
+    if (first.empty()) first = row.likely_cause.empty() ? row.message : row.likely_cause;
+    failures += row_text(row);
+  }
+  if (!failures.empty()) {
+    made.outcome = Outcome::kFailed;
+    if (!direction.run.rerun_command.empty()) {
+      failures += fmt::format("{} {}\n", direction.run.rerun_command, call.name);
+    }
+    made.xml += fmt::format("><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
+                            judge::name(direction.verdict), xml_text(first), xml_text(failures));
+    return made;
+  }
+  if (direction.verdict != Verdict::kSkip) {
+    made.xml += "/>\n";
+    return made;
+  }
+  if (skip.empty()) skip = call.message;
+  made.outcome = lost(skip) ? Outcome::kLost : Outcome::kSkipped;
+  made.xml += fmt::format("><{} message=\"{}\"/></testcase>\n",
+                          made.outcome == Outcome::kLost ? "error" : "skipped", xml_text(skip));
+  return made;
+}
+
+struct Suite {
+  std::string cases;
+  std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+
+  void add(const Case& made) {
+    cases += made.xml;
+    ++tests;
+    failures += made.outcome == Outcome::kFailed ? 1 : 0;
+    errors += made.outcome == Outcome::kLost ? 1 : 0;
+    skipped += made.outcome == Outcome::kSkipped ? 1 : 0;
+  }
+  std::string counts() const {
+    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", tests, failures,
+                       errors, skipped);
+  }
+};
+
+}  // namespace
+
+std::string xml_text(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string junit_text(std::span<const ReportRun> runs, std::string_view fail_on) {
+  Suite all;
+  std::string suites;
+  for (const ReportRun& run : runs) {
+    std::map<std::string_view, Suite> by_api;
+    for (const ReportCall& call : run.calls) {
+      const auto add = [&](bool forward, std::optional<Verdict> verdict) {
+        if (!verdict) return;
+        const Case made = make_case({run, call, forward, *verdict}, fail_on);
+        by_api[call.api].add(made);
+      };
+      add(true, call.forward);
+      add(false, call.backward);
+    }
+    for (const auto& [api, suite] : by_api) {
+      const std::string prefix = runs.size() > 1 ? run.title + ": " : std::string();
+      suites += fmt::format("  <testsuite name=\"{}{}\" {}>\n{}  </testsuite>\n", xml_text(prefix),
+                            xml_text(api), suite.counts(), suite.cases);
+      all.tests += suite.tests;
+      all.failures += suite.failures;
+      all.errors += suite.errors;
+      all.skipped += suite.skipped;
+    }
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"msprobe\" {}>\n{}"
+      "</testsuites>\n",
+      all.counts(), suites);
+}
+
+Result<void> write_junit(const std::filesystem::path& path, std::span<const ReportRun> runs,
+                         std::string_view fail_on) {
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file) return propagate(file);
+  file->buffer() = junit_text(runs, fail_on);
+  return file->commit();
+}
+
+}  // namespace msprobe::report

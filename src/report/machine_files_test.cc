@@ -1,0 +1,146 @@
+// JUnit, SARIF and the HTML file from one small run that has everything.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <zlib.h>
+
+#include "report/html_report.h"
+#include "report/junit.h"
+#include "report/packed.h"
+#include "report/sarif.h"
+#include "report/scratch_for_test.h"
+
+namespace msprobe::report {
+namespace {
+
+using judge::Verdict;
+using testing::HasSubstr;
+
+ReportRun small_run() {
+  ReportRun run;
+  run.kind = "check";
+  run.title = "cpu";
+  run.rerun_command = "msprobe acc_check --only";
+  run.metrics = {{"Cosine similarity", ""}};
+  run.stacks = {{{"/py/site-packages/t.py", 3, "call", "f(x)", true},
+                 {"src/my net.py", 12, "forward", "y = mm(a, b)", false}}};
+  const auto add = [&](std::string name, Verdict status, std::optional<Verdict> strict,
+                       std::string message) {
+    ReportCall& call = run.calls.emplace_back();
+    call.name = std::move(name);
+    call.api = api_of(call.name);
+    call.forward = status;
+    call.strict = strict;
+    call.message = message;
+    call.first_row = run.rows.size();
+    call.row_count = 1;
+    ReportRow& row = run.rows.emplace_back();
+    row.part = "forward.output.0";
+    row.status = status;
+    row.strict = strict;
+    row.message = std::move(message);
+    row.numbers = {0.5};
+  };
+  add("Torch.mm.0", Verdict::kError, Verdict::kError, "less than 0.99 </script><b>");
+  run.rows[0].likely_cause = "wrong \"scale\" & shift";
+  run.calls[0].stack = 0;
+  add("Torch.mm.1", Verdict::kPass, Verdict::kWarning, "");
+  add("Torch.add.0", Verdict::kSkip, std::nullopt, "crashed: signal 11");
+  add("Torch.add.1", Verdict::kSkip, std::nullopt, "filtered: black list");
+  return run;
+}
+
+TEST(Junit, CountsFailuresLostAndSkippedCalls) {
+  const ReportRun run = small_run();
+  const std::string xml = junit_text(std::span(&run, 1), "error");
+  EXPECT_THAT(xml, HasSubstr("<testsuites name=\"msprobe\" tests=\"4\" failures=\"1\" errors=\"1\" "
+                             "skipped=\"1\">"));
+  EXPECT_THAT(xml, HasSubstr("message=\"wrong &quot;scale&quot; &amp; shift\""));
+  EXPECT_THAT(xml, HasSubstr("msprobe acc_check --only Torch.mm.0"));
+  EXPECT_THAT(xml, HasSubstr("<error message=\"crashed: signal 11\"/>"));
+  EXPECT_THAT(junit_text(std::span(&run, 1), "strict"), HasSubstr("failures=\"2\""));
+  EXPECT_EQ(xml_text("a\x01<"), "a?&lt;");
+}
+
+TEST(Sarif, PointsAtTheUsersLine) {
+  const ReportRun run = small_run();
+  simdjson::dom::parser parser;
+  const std::string text = sarif_text(std::span(&run, 1), "1.0");
+  simdjson::dom::element sarif = parser.parse(text);
+  EXPECT_EQ(std::string_view(sarif["version"]), "2.1.0");
+  const simdjson::dom::array results = sarif["runs"].at(0)["results"];
+  ASSERT_EQ(results.size(), 3U);
+  const simdjson::dom::element first = results.at(0);
+  EXPECT_EQ(std::string_view(first["ruleId"]), "precision-error");
+  const simdjson::dom::element place = first["locations"].at(0)["physicalLocation"];
+  EXPECT_EQ(std::string_view(place["artifactLocation"]["uri"]), "src/my%20net.py");
+  EXPECT_EQ(std::int64_t(place["region"]["startLine"]), 12);
+  EXPECT_EQ(std::string_view(results.at(1)["ruleId"]), "strict-warning");
+  EXPECT_EQ(std::string_view(results.at(2)["ruleId"]), "lost-call");
+  EXPECT_EQ(uri_of("/a/b.py"), "file:///a/b.py");
+}
+
+TEST(HtmlReport, IsOneFileAndNothingInItCanRun) {
+  const Scratch scratch;
+  const ReportRun run = small_run();
+  const Result<void> written =
+      write_html_report(scratch.path() / "r.html", std::span(&run, 1), "1.0");
+  ASSERT_TRUE(written.has_value()) << written.error().message;
+  const std::string html = scratch.read("r.html");
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_EQ(html.find("src="), std::string::npos);
+  EXPECT_EQ(html.find("</script><b>"), std::string::npos) << "text of a cell in the markup";
+  EXPECT_THAT(html, HasSubstr("id=\"b0\""));
+}
+
+std::string unpacked(std::string_view base64) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string packed;
+  std::uint32_t bits = 0;
+  int have = 0;
+  for (const char c : base64) {
+    if (c == '=') break;
+    bits = bits << 6 | static_cast<std::uint32_t>(kDigits.find(c));
+    have += 6;
+    if (have >= 8) packed += static_cast<char>(bits >> (have -= 8));
+  }
+  std::string out(1000, '\0');
+  uLongf size = out.size();
+  EXPECT_EQ(uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
+                       reinterpret_cast<const Bytef*>(packed.data()), packed.size()),
+            Z_OK);
+  out.resize(size);
+  return out;
+}
+
+TEST(Packed, EveryLengthOfBase64) {
+  for (const std::string_view text : {"", "a", "ab", "abc", "abcd", "abcdefghijklmnop"}) {
+    EXPECT_EQ(unpacked(packed_bytes(text)), text);
+  }
+}
+
+TEST(Packed, NumbersInPlanesAndNearlyExact) {
+  const std::vector<std::uint32_t> integers{1, 0x01020304};
+  EXPECT_EQ(unpacked(packed_integers(integers)), std::string("\x01\x04\0\x03\0\x02\0\x01", 8));
+  const std::vector<double> numbers{1.0 / 3, -0.0, kNoNumber, 1e-300,
+                                    std::numeric_limits<double>::infinity()};
+  const std::string planes = unpacked(packed_numbers(numbers));
+  ASSERT_EQ(planes.size(), 8 * numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::uint64_t bits = 0;
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+      bits |= std::uint64_t{static_cast<unsigned char>(planes[byte * numbers.size() + i])}
+              << (8 * byte);
+    }
+    const auto back = std::bit_cast<double>(bits);
+    if (std::isinf(numbers[i]) || numbers[i] == kNoNumber) {
+      EXPECT_EQ(back, numbers[i]);
+    } else {
+      EXPECT_NEAR(back, numbers[i], std::abs(numbers[i]) * 1e-8);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace msprobe::report

@@ -1,0 +1,334 @@
+#include "report/read_results.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/file.h"
+#include "dump/printable.h"
+#include "judge/compare_row.h"
+#include "judge/result_row.h"
+#include "report/compare_columns.h"
+#include "report/detail_columns.h"
+#include "report/limits.h"
+#include "report/table_reader.h"
+
+namespace msprobe::report {
+namespace {
+
+namespace fs = std::filesystem;
+using judge::Cell;
+using judge::CompareRow;
+using judge::DetailRow;
+using judge::ResultRow;
+using judge::Standard;
+using judge::Verdict;
+
+double number(const Cell& cell) { return cell.blank() ? kNoNumber : cell.value; }
+
+// XML and JSON hold UTF-8 only; other bytes of a CSV are shown as such.
+std::string utf8(std::string_view text) {
+  return dump::is_utf8(text) ? std::string(text) : dump::printable(text, text.size());
+}
+
+std::string shown_text(std::string_view cell) { return utf8(trim(cell)); }
+
+// "Functional.conv2d.0" and "forward.output.0" of a row's name.
+std::pair<std::string_view, std::string_view> split_name(std::string_view name) {
+  for (const std::string_view direction : {".forward.", ".backward."}) {
+    if (const std::size_t at = name.rfind(direction); at != std::string_view::npos) {
+      return {name.substr(0, at), name.substr(at + 1)};
+    }
+  }
+  return {name, {}};
+}
+
+// The metric columns of a table, in their order.
+template <class Row>
+struct MetricColumns {
+  explicit MetricColumns(std::span<const Column<Row>> columns) {
+    for (const Column<Row>& column : columns) {
+      if (const auto* field = std::get_if<Cell Row::*>(&column.field)) {
+        fields.push_back(*field);
+        metrics.push_back({column.english, ""});
+      }
+    }
+  }
+  std::vector<double> numbers(const Row& row) const {
+    std::vector<double> out;
+    out.reserve(fields.size());
+    for (const auto field : fields) out.push_back(number(row.*field));
+    return out;
+  }
+  std::vector<Cell Row::*> fields;
+  std::vector<Metric> metrics;
+};
+
+// Keeps each set of limits once: there are few.
+std::uint32_t limits_index(ReportRun& run, Limits limits) {
+  const auto found = std::ranges::find(run.limits, limits);
+  const auto index = static_cast<std::uint32_t>(found - run.limits.begin());
+  if (found == run.limits.end()) run.limits.push_back(std::move(limits));
+  return index;
+}
+
+ReportRow report_row(const DetailRow& row) {
+  ReportRow out;
+  out.status = row.status;
+  out.strict = row.strict_status;
+  out.bench_dtype = shown_text(row.bench_dtype);
+  out.device_dtype = shown_text(row.device_dtype);
+  out.shape = shown_text(row.shape);
+  out.message = utf8(row.message);
+  out.strict_reason = utf8(row.strict_reason);
+  out.likely_cause = utf8(row.likely_cause);
+  return out;
+}
+
+// By which algorithm a row was compared: its verdict cell says so in any language.
+Standard standard_of(const CompareRow& row) {
+  if (row.rmse_verdict || row.small_value_verdict) return Standard::kBenchmark;
+  if (row.inf_nan_verdict) return Standard::kAbsoluteThreshold;
+  if (row.binary_verdict) return Standard::kBinaryConsistency;
+  if (row.ulp_verdict) return Standard::kUlp;
+  return row.dual_1000_verdict ? Standard::kDual1000 : Standard::kNone;
+}
+
+ReportRow report_row(const CompareRow& row) {
+  ReportRow out;
+  out.status = row.result;
+  out.algorithm = shown_text(row.algorithm);
+  out.standard = standard_of(row);
+  out.message = utf8(row.message);
+  return out;
+}
+
+Limits limits_of(std::string_view call, const DetailRow& row, const JudgedBy& judged_by) {
+  const auto dtype = parse_dtype(trim(row.device_dtype));
+  return dtype ? check_limits(bare_api(call), *dtype, judged_by) : Limits{};
+}
+
+// Of a comparison they may depend on the dtype, which stands in the details of the check.
+Limits limits_of(std::string_view, const CompareRow&, const JudgedBy&) { return {}; }
+
+// The call whose rows come next; rows of one call stand together in both CSVs.
+ReportCall& call_for(ReportRun& run, std::string_view name) {
+  if (run.calls.empty() || run.calls.back().name != name) {
+    run.calls.emplace_back();
+    run.calls.back().name = name;
+    run.calls.back().api = api_of(name);
+    run.calls.back().first_row = run.rows.size();
+  }
+  ++run.calls.back().row_count;
+  return run.calls.back();
+}
+
+// The rerun command stands in the CSV with the name of its call behind it.
+void take_rerun_command(ReportRun& run, std::string_view call, std::string_view command) {
+  if (!run.rerun_command.empty() || !command.ends_with(call)) return;
+  command.remove_suffix(call.size());
+  run.rerun_command = trim(command);
+}
+void take_rerun_command(ReportRun& run, std::string_view call, const DetailRow& row) {
+  take_rerun_command(run, call, row.rerun_command);
+}
+void take_rerun_command(ReportRun&, std::string_view, const CompareRow&) {}
+
+template <class Row>
+Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Column<Row>> columns,
+                       const JudgedBy& judged_by) {
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
+  Result<TableReader<Row>> table = TableReader<Row>::start(file->text(), path.string(), columns);
+  if (!table) return propagate(table);
+  const MetricColumns<Row> metrics(columns);
+  run.metrics = metrics.metrics;
+  Row row;
+  while (true) {
+    const Result<bool> more = table->next(row);
+    if (!more) return propagate(more);
+    if (!*more) return {};
+    row.api_name = utf8(row.api_name);
+    const auto [call, part] = split_name(row.api_name);
+    call_for(run, call);
+    ReportRow out = report_row(row);
+    out.part = part;
+    out.numbers = metrics.numbers(row);
+    out.limits = limits_index(run, limits_of(call, row, judged_by));
+    if (!table->problem().empty()) out.message += " [" + table->problem() + "]";
+    take_rerun_command(run, call, row);
+    run.rows.push_back(std::move(out));
+  }
+}
+
+std::span<const ReportRow> rows_of(const ReportRun& run, const ReportCall& call) {
+  return std::span(run.rows).subspan(call.first_row, call.row_count);
+}
+
+void fold_calls(ReportRun& run, judge::Profile profile) {
+  for (ReportCall& call : run.calls) {
+    std::vector<Verdict> forward;
+    std::vector<Verdict> backward;
+    for (const ReportRow& row : rows_of(run, call)) {
+      (in_first_direction(run, row) ? forward : backward).push_back(row.status);
+      if (row.strict) call.strict = judge::worse(call.strict.value_or(Verdict::kSkip), *row.strict);
+      if (row.status == Verdict::kSkip && call.message.empty()) call.message = row.message;
+    }
+    call.forward = judge::fold(forward, profile);
+    call.backward = judge::fold(backward, profile);
+  }
+}
+
+// The result CSV has the last word on the verdict of a call.
+Result<void> read_verdicts(ReportRun& run, const fs::path& path) {
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
+  Result<TableReader<ResultRow>> table =
+      TableReader<ResultRow>::start(file->text(), path.string(), result_columns());
+  if (!table) return propagate(table);
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < run.calls.size(); ++i) places.emplace(run.calls[i].name, i);
+  ResultRow row;
+  while (true) {
+    const Result<bool> more = table->next(row);
+    if (!more) return propagate(more);
+    if (!*more) return {};
+    const auto place = places.find(row.api_name);
+    if (place == places.end()) continue;
+    ReportCall& call = run.calls[place->second];
+    call.forward = row.forward;
+    call.backward = row.backward;
+    call.message = utf8(row.message);
+  }
+}
+
+struct Kinds {
+  bool result = false, check = false, compare = false;
+};
+
+Result<Kinds> titles_of(const fs::path& path) {
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
+  CsvReader csv(file->text(), path.string());
+  const Result<bool> more = csv.next();
+  if (!more) return propagate(more);
+  Kinds titles;
+  if (!*more) return titles;
+  for (const std::string_view cell : csv.cells()) {
+    titles.result |= same_title(cell, "Forward Test Success");
+    titles.check |= same_title(cell, "DEVICE Dtype");
+    titles.compare |= same_title(cell, "Comparison result") || same_title(cell, "比对结果");
+  }
+  return titles;
+}
+
+// The same name with `to` for `from`, where that file exists.
+fs::path partner(const fs::path& path, std::string_view from, std::string_view to) {
+  std::string name = path.filename().string();
+  const std::size_t at = name.rfind(from);
+  if (at == std::string::npos) return {};
+  name.replace(at, from.size(), to);
+  fs::path found = path.parent_path() / name;
+  std::error_code error;
+  return fs::is_regular_file(found, error) ? found : fs::path();
+}
+
+}  // namespace
+
+Result<ResultFiles> find_result_files(const fs::path& csv) {
+  Result<Kinds> titles = titles_of(csv);
+  if (!titles) return propagate(titles);
+  ResultFiles files;
+  if (titles->check || titles->compare) {
+    files.details = csv;
+    files.result = partner(csv, "details", "result");
+  } else if (titles->result) {
+    files.result = csv;
+    files.details = partner(csv, "result", "details");
+    if (files.details.empty()) {
+      return fail(ErrorKind::kUsage,
+                  fmt::format("{}: a result CSV whose details CSV is not beside it under its name",
+                              csv.string()));
+    }
+    titles = titles_of(files.details);
+    if (!titles) return propagate(titles);
+  }
+  if (!titles->check && !titles->compare) {
+    return fail(ErrorKind::kFormat,
+                fmt::format("{}: the titles are neither those of acc_check nor those of "
+                            "api_precision_compare",
+                            csv.string()));
+  }
+  files.compare = titles->compare;
+  return files;
+}
+
+Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) {
+  ReportRun run;
+  run.kind = files.compare ? "compare" : "check";
+  run.title = files.details.filename().string();
+  const Result<void> read =
+      files.compare
+          ? read_rows(run, files.details, compare_detail_columns(), judged_by)
+          : read_rows(run, files.details, detail_columns(judge::Profile::kDocumented), judged_by);
+  if (!read) return propagate(read);
+  if (files.compare) set_compare_limits(run, judged_by);
+  fold_calls(run, judged_by.profile);
+  if (!files.result.empty()) {
+    if (const Result<void> verdicts = read_verdicts(run, files.result); !verdicts) {
+      return propagate(verdicts);
+    }
+  }
+  for (ReportCall& call : run.calls) call.group = call.name.substr(0, call.name.find('.'));
+  run.origin.emplace_back("details", files.details.string());
+  if (!files.result.empty()) run.origin.emplace_back("result", files.result.string());
+  return run;
+}
+
+void set_compare_limits(ReportRun& run, const JudgedBy& judged_by) {
+  for (const ReportCall& call : run.calls) {
+    for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+      ReportRow& row = run.rows[i];
+      const std::optional<DType> dtype = parse_dtype(row.device_dtype);
+      row.limits = limits_index(run, compare_limits(bare_api(call.name), dtype ? &*dtype : nullptr,
+                                                    row.standard, judged_by));
+    }
+  }
+}
+
+void add_side(ReportRun& run, const ReportRun& check, std::string_view side) {
+  std::unordered_map<std::string, const ReportRow*> rows;
+  for (const ReportCall& call : check.calls) {
+    for (const ReportRow& row : rows_of(check, call))
+      rows.emplace(call.name + "." + row.part, &row);
+  }
+  for (const Metric& metric : check.metrics) {
+    if (metric.side.empty()) run.metrics.push_back({metric.title, side});
+  }
+  const std::size_t width = run.metrics.size();
+  for (const ReportCall& call : run.calls) {
+    for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+      ReportRow& row = run.rows[i];
+      if (const auto found = rows.find(call.name + "." + row.part); found != rows.end()) {
+        const ReportRow& other = *found->second;
+        const std::size_t own = std::min(other.numbers.size(), width - row.numbers.size());
+        row.numbers.insert(row.numbers.end(), other.numbers.begin(),
+                           other.numbers.begin() + static_cast<std::ptrdiff_t>(own));
+        if (row.shape.empty()) row.shape = other.shape;
+        if (side == "device" && row.device_dtype.empty()) {
+          row.bench_dtype = other.bench_dtype;
+          row.device_dtype = other.device_dtype;
+          row.strict = other.strict;
+          row.strict_reason = other.strict_reason;
+          row.likely_cause = other.likely_cause;
+        }
+      }
+      row.numbers.resize(width, kNoNumber);
+    }
+  }
+}
+
+}  // namespace msprobe::report

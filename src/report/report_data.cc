@@ -1,0 +1,75 @@
+#include "report/report_data.h"
+
+#include <algorithm>
+
+#include "core/skip.h"
+
+namespace msprobe::report {
+namespace {
+
+using judge::Verdict;
+
+// The last line, without what every message says.
+std::string shortened(std::string_view message) {
+  while (message.ends_with('\n') || message.ends_with(' ')) message.remove_suffix(1);
+  if (const std::size_t line = message.rfind('\n'); line != std::string_view::npos) {
+    message.remove_prefix(line + 1);
+  }
+  constexpr std::string_view kError = "ERROR: ";
+  if (message.starts_with(kError)) message.remove_prefix(kError.size());
+  return std::string(message.substr(0, message.find(", consider as ")));
+}
+
+bool is_bad(std::optional<Verdict> verdict) {
+  return verdict == Verdict::kError || verdict == Verdict::kWarning;
+}
+
+}  // namespace
+
+judge::Verdict ReportCall::worst() const {
+  return judge::worse(forward.value_or(judge::Verdict::kSkip),
+                      backward.value_or(judge::Verdict::kSkip));
+}
+
+bool in_first_direction(const ReportRun& run, const ReportRow& row) {
+  return !row.part.starts_with(run.directions[1]);
+}
+
+const Frame* own_frame(const Stack& stack) {
+  const auto own = std::ranges::find_if(
+      stack, [](const Frame& frame) { return !frame.library && !frame.file.empty(); });
+  return own == stack.end() ? nullptr : &*own;
+}
+
+std::string why(const ReportRun& run, const ReportCall& call) {
+  const ReportRow* worst = nullptr;
+  const ReportRow* strict = nullptr;
+  for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+    const ReportRow& row = run.rows[i];
+    if (!row.likely_cause.empty()) return row.likely_cause;
+    if (is_bad(row.status) && (worst == nullptr || row.status > worst->status)) worst = &row;
+    if (is_bad(row.strict) && strict == nullptr) strict = &row;
+  }
+  if (worst != nullptr) return shortened(worst->message);
+  if (strict != nullptr) return strict->strict_reason;
+  if (call.worst() != Verdict::kSkip) return {};
+  const bool told = !call.message.empty() || call.row_count == 0;
+  return shortened(told ? call.message : run.rows[call.first_row].message);
+}
+
+std::string_view api_of(std::string_view call) { return call.substr(0, call.rfind('.')); }
+
+std::string_view bare_api(std::string_view call) {
+  const std::string_view api = api_of(call);
+  const std::size_t dot = api.find('.');
+  return dot == std::string_view::npos ? api : api.substr(dot + 1);
+}
+
+bool lost(std::string_view message) {
+  const std::string_view reason = message.substr(0, message.find(':'));
+  const auto found = std::ranges::find(kSkipReasonNames, reason);
+  return found != kSkipReasonNames.end() &&
+         is_lost(static_cast<SkipReason>(found - kSkipReasonNames.begin()));
+}
+
+}  // namespace msprobe::report

@@ -1,0 +1,125 @@
+// What a report shows, as plain data: runs, each with its calls and their rows. HTML, JUnit and
+// SARIF walk the same runs; whatever judges calls or operators one by one can fill one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "judge/detail_row.h"
+#include "judge/standard.h"
+
+namespace msprobe::report {
+
+// A metric that has no value here: metrics may be NaN or infinite, never this.
+inline constexpr double kNoNumber = std::numeric_limits<double>::lowest();
+
+// A number a metric is held against, and who says so.
+struct Limit {
+  std::string_view metric;  // its title
+  std::string_view test;    // ">", "<", "<=", "=": how a value meets the limit
+  double value = 0;
+  std::string_view effect;  // "else error", "then pass", "shown only"
+  std::string_view origin;  // "document", "public tool", "decision", "your standards file"
+
+  bool operator==(const Limit&) const = default;
+};
+using Limits = std::vector<Limit>;
+
+// A metric column of a run's rows.
+struct Metric {
+  std::string_view title;
+  std::string_view side;  // "": of the row itself; "device", "reference": of one of two devices
+};
+
+// One output or gradient.
+struct ReportRow {
+  std::string part;  // "forward.output.0"
+  judge::Verdict status = judge::Verdict::kSkip;
+  std::optional<judge::Verdict> strict;
+  std::string bench_dtype;
+  std::string device_dtype;
+  std::string shape;
+  std::string algorithm;
+  std::string message;
+  std::string strict_reason;
+  std::string likely_cause;
+  std::vector<double> numbers;  // one per metric of the run, kNoNumber where there is none
+  std::uint32_t limits = 0;     // index into the run's limits
+  judge::Standard standard = judge::Standard::kNone;  // of a comparison
+};
+
+// A line of the user's program.
+struct Frame {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string function;
+  std::string code;
+  bool library = false;  // inside an installed package, not the user's own
+};
+using Stack = std::vector<Frame>;  // innermost first
+
+struct ReportCall {
+  std::string name;                        // "Functional.conv2d.0"
+  std::string api;                         // "Functional.conv2d", or the type of an operator
+  std::optional<judge::Verdict> forward;   // of the rows of the first direction
+  std::optional<judge::Verdict> backward;  // of the second
+  std::optional<judge::Verdict> strict;    // the worst of its rows
+  std::string message;
+  std::string group;      // its module, source line or API type: ReportRun::group_title says which
+  std::string arguments;  // one per line: name, tab, value
+  std::optional<std::uint32_t> stack;  // index into the run's stacks
+  std::size_t first_row = 0;
+  std::size_t row_count = 0;
+
+  judge::Verdict worst() const;
+};
+
+// The place to look at first, where rows have an order in which errors spread.
+struct FirstDifference {
+  std::size_t call = 0;  // index into the run's calls
+  std::string text;
+};
+
+struct ReportRun {
+  std::string kind;                                         // "check", "compare", "torchair"
+  std::string title;                                        // of its tab: the device, the file
+  std::vector<std::pair<std::string, std::string>> origin;  // what it is made of: "device" -> "cpu"
+  std::array<std::string_view, 2> directions{"forward", "backward"};  // as the parts of rows start
+  std::string group_title = "API type";
+  std::string rerun_command;  // up to the name of the call; empty: not known
+  std::string dump;           // the dump.json as given; empty: not known
+  std::vector<Metric> metrics;
+  std::vector<Limits> limits{{}};  // the first is empty: nothing is held against anything
+  std::vector<ReportCall> calls;
+  std::vector<ReportRow> rows;  // those of a call stand together
+  std::vector<Stack> stacks;
+  std::optional<FirstDifference> first_difference;
+};
+
+// Whether a row is of the first direction of its call.
+bool in_first_direction(const ReportRun& run, const ReportRow& row);
+
+// The innermost frame of the user's own code; null where there is none.
+const Frame* own_frame(const Stack& stack);
+
+// In one line, why a call does not pass: the likely cause, else what its worst row says; of a call
+// that passes by the documents the strict reason, of a skipped one that of the skip. Empty: it
+// passes.
+std::string why(const ReportRun& run, const ReportCall& call);
+
+// "conv2d" of "Functional.conv2d.0", "linalg.norm" of "Torch.linalg.norm.0".
+std::string_view bare_api(std::string_view call);
+// "Functional.conv2d" of "Functional.conv2d.0".
+std::string_view api_of(std::string_view call);
+
+// A SKIP whose message names a reason by which a call that should have been checked was lost.
+bool lost(std::string_view message);
+
+}  // namespace msprobe::report

@@ -1,0 +1,50 @@
+// What one run of the check left behind: what the device really gave, and what was said of it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "judge/detail_row.h"
+
+namespace msprobe::selfcheck {
+
+// One direction of one call.
+struct Pass {
+  std::string call;
+  bool backward = false;
+  auto operator<=>(const Pass&) const = default;
+};
+
+// What the device wrote down.
+struct DeviceLog {
+  std::map<Pass, std::map<std::string, std::string>> results;  // by leaf: a digest of its bytes
+  std::map<Pass, std::string> faults;                          // what was put in
+};
+
+// Lines of tabs: "result CALL DIRECTION LEAF DIGEST", "fault CALL DIRECTION NAME". A file that is
+// not there is an empty log: the device did nothing.
+Result<DeviceLog> read_log(const std::filesystem::path& path);
+
+// What the check said of one output or gradient.
+struct Said {
+  std::string leaf;
+  judge::Verdict documented = judge::Verdict::kSkip;
+  std::optional<judge::Verdict> strict;
+  std::string strict_reason;
+  std::string cause;
+  std::int64_t elements = 0;
+  std::string dtype;
+};
+
+using Details = std::map<Pass, std::vector<Said>>;
+Result<Details> read_details(const std::filesystem::path& csv);
+
+// "Functional.linear.0.backward.output.1" -> the pass, and "1". Nothing for another form.
+std::optional<std::pair<Pass, std::string>> split_row_name(std::string_view name);
+
+}  // namespace msprobe::selfcheck

@@ -1,0 +1,53 @@
+#include "selfcheck/scenario.h"
+
+#include <fmt/format.h>
+
+namespace msprobe::selfcheck {
+namespace {
+
+// A lost engine is started twice, and a hang is waited for.
+constexpr std::size_t kCostlyCalls = 4;
+constexpr double kShortTimeout = 2;
+
+Scenario of_profile(const sim::ProfileRow& row) {
+  Scenario scenario{.name = std::string(row.name),
+                    .group = row.profile == sim::Profile::kExact ? "device" : "profile",
+                    .profile = std::string(row.name),
+                    .rules = "",
+                    .promise = row.cause ? Promise::kNone : Promise::kSilence,
+                    .cause = row.cause};
+  return scenario;
+}
+
+Scenario of_fault(const sim::FaultRow& row) {
+  Scenario scenario{.name = std::string(row.name),
+                    .group = "fault",
+                    .profile = "exact",
+                    .rules = fmt::format("faults:\n  - fault: {}\n", row.name),
+                    .promise = row.excusable ? Promise::kNone : Promise::kAlarm,
+                    .cause = row.cause};
+  if (row.cause == sim::CauseClass::kLostCall) {
+    scenario.calls = kCostlyCalls;
+    scenario.timeout_seconds = kShortTimeout;
+  }
+  return scenario;
+}
+
+}  // namespace
+
+std::vector<Scenario> scenarios() {
+  std::vector<Scenario> all;
+  for (const sim::ProfileRow& row : sim::profiles()) {
+    all.push_back(of_profile(row));
+    if (row.profile != sim::Profile::kTf32) continue;
+    all.push_back(of_profile(row));
+    all.back().name = "tf32, allowed";
+    all.back().allow_tf32 = true;
+    all.back().promise = Promise::kSilence;
+    all.back().cause.reset();
+  }
+  for (const sim::FaultRow& row : sim::faults()) all.push_back(of_fault(row));
+  return all;
+}
+
+}  // namespace msprobe::selfcheck

@@ -1,0 +1,34 @@
+// What the simulated device is made to do, one thing at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/faults.h"
+
+namespace msprobe::selfcheck {
+
+// What the strict status owes.
+enum class Promise : std::uint8_t {
+  kSilence,  // no alarm: nothing is wrong
+  kAlarm,    // an alarm for what was changed
+  kNone,     // excusable, or an arithmetic whose errors may lie within what rounding explains
+};
+
+struct Scenario {
+  std::string name;
+  std::string group;  // "device", "profile", "fault"
+  std::string profile;
+  std::string rules;  // the text of --sim-config; empty: none
+  Promise promise = Promise::kAlarm;
+  std::optional<sim::CauseClass> cause;  // what should be named; none: nothing
+  bool allow_tf32 = false;
+  std::size_t calls = 0;        // 0: all of the dump; else the first few, where each one is costly
+  double timeout_seconds = 60;  // of a call
+};
+
+// The exact device first: the others are compared with it.
+std::vector<Scenario> scenarios();
+
+}  // namespace msprobe::selfcheck

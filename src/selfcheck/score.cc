@@ -1,0 +1,188 @@
+#include "selfcheck/score.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace msprobe::selfcheck {
+namespace {
+
+using judge::Verdict;
+using sim::CauseClass;
+
+// Below it a region or a ratio says too little.
+constexpr std::int64_t kGradedElements = 256;
+
+bool is_alarm(std::optional<Verdict> verdict) {
+  return verdict == Verdict::kError || verdict == Verdict::kWarning;
+}
+
+struct ClassRow {
+  std::string_view begins;
+  CauseClass cause;
+};
+constexpr ClassRow kClasses[] = {
+    {"NaN or Inf spread", CauseClass::kSpecialValues},
+    {"flushed subnormals", CauseClass::kSpecialValues},
+    {"saturation", CauseClass::kSpecialValues},
+    {"wrong scale", CauseClass::kScale},
+    {"wrong offset", CauseClass::kScale},
+    {"TF32 inputs", CauseClass::kRounding},
+    {"HF32 inputs", CauseClass::kRounding},
+    {"bfloat16 inputs", CauseClass::kRounding},
+    {"coarse rounding", CauseClass::kRounding},
+    {"low-precision accumulation", CauseClass::kAccumulation},
+    {"swapped outputs", CauseClass::kData},
+    {"lost", CauseClass::kData},
+    {"shifted", CauseClass::kData},
+    {"transposed", CauseClass::kData},
+    {"reversed", CauseClass::kData},
+    {"wrong mask", CauseClass::kData},
+    {"unrelated data", CauseClass::kData},
+    {"one bad element", CauseClass::kData},
+    {"bad ", CauseClass::kData},
+    {"wrong shape", CauseClass::kKind},
+    {"wrong dtype", CauseClass::kKind},
+    {"missing output", CauseClass::kKind},
+    {"gradient only", CauseClass::kGradientOnly},
+};
+
+std::string row_name(const Pass& pass, std::string_view leaf) {
+  return fmt::format("{}.{}.output.{}", pass.call, pass.backward ? "backward" : "forward", leaf);
+}
+
+// The leaves of a pass that are not what the exact device gave.
+std::set<std::string> changed_leaves(const Pass& pass, const Evidence& evidence,
+                                     const Evidence& exact) {
+  std::set<std::string> changed;
+  const auto right = exact.log.results.find(pass);
+  const auto given = evidence.log.results.find(pass);
+  if (right == exact.log.results.end()) return changed;
+  for (const auto& [leaf, digest] : right->second) {
+    const bool missing = given == evidence.log.results.end() || !given->second.contains(leaf);
+    if (missing || given->second.at(leaf) != digest) changed.insert(leaf);
+  }
+  return changed;
+}
+
+class Scoring {
+ public:
+  Scoring(const Scenario& scenario, const Evidence& evidence, const Evidence& exact)
+      : evidence_(evidence), exact_(exact) {
+    score_.scenario = scenario;
+  }
+
+  Score run() {
+    for (const auto& [pass, digests] : exact_.log.results) add_pass(pass);
+    for (const auto& [pass, fault] : evidence_.log.faults) add_lost(pass);
+    return std::move(score_);
+  }
+
+ private:
+  void add_pass(const Pass& pass) {
+    const auto said = evidence_.details.find(pass);
+    const bool lost = score_.scenario.cause == CauseClass::kLostCall;
+    if (lost || said == evidence_.details.end()) return;
+    const std::set<std::string> changed = changed_leaves(pass, evidence_, exact_);
+    add_unchanged(pass, said->second, changed);
+    if (changed.empty()) return;
+    ++score_.injections;
+    const auto verdict = evidence_.compared.find(pass);
+    if (verdict != evidence_.compared.end() && is_alarm(verdict->second)) ++score_.compared;
+    bool documented = false;
+    const Said* alarmed = nullptr;
+    const Said* silent = nullptr;
+    for (const Said& row : said->second) {
+      if (!changed.contains(row.leaf)) continue;
+      documented = documented || is_alarm(row.documented);
+      if (is_alarm(row.strict) && alarmed == nullptr) alarmed = &row;
+      if (!is_alarm(row.strict) && silent == nullptr) silent = &row;
+    }
+    if (documented) ++score_.documented;
+    if (alarmed != nullptr) {
+      ++score_.strict;
+      grade(pass, *alarmed);
+    } else {
+      score_.escapes.push_back({row_name(pass, silent == nullptr ? "?" : silent->leaf),
+                                silent == nullptr ? "no row" : silent->strict_reason});
+    }
+  }
+
+  // What is as on the exact device must raise no alarm. Where nothing that was changed is an error,
+  // that holds for all of it.
+  void add_unchanged(const Pass& pass, const std::vector<Said>& said,
+                     const std::set<std::string>& changed) {
+    for (const Said& row : said) {
+      if (changed.contains(row.leaf) && score_.scenario.promise != Promise::kSilence) continue;
+      if (!row.strict || row.strict == Verdict::kSkip) continue;
+      // Factors are judged by their product: where one is wrong, so is that.
+      if (!changed.empty() && row.strict_reason.starts_with("not unique")) continue;
+      ++score_.rows;
+      if (is_alarm(row.documented)) ++score_.documented_alarms;
+      if (!is_alarm(row.strict)) continue;
+      ++score_.alarms;
+      score_.false_alarms.push_back({row_name(pass, row.leaf), row.strict_reason});
+    }
+  }
+
+  void grade(const Pass& pass, const Said& row) {
+    if (row.elements < kGradedElements || !score_.scenario.cause) return;
+    ++score_.graded;
+    const CauseClass wanted = *score_.scenario.cause;
+    const bool also =
+        wanted == CauseClass::kGradientOnly && row.cause.find("gradient only") != std::string::npos;
+    const std::string found = also ? std::string(name(wanted)) : class_of(row.cause);
+    ++score_.named[found];
+    if (found == name(wanted)) {
+      ++score_.right;
+    } else {
+      score_.misnamed.push_back(
+          {row_name(pass, row.leaf), fmt::format("'{}' ({})", row.cause, row.strict_reason)});
+    }
+  }
+
+  // Faults that leave no result are caught when the check says that the call was lost.
+  void add_lost(const Pass& pass) {
+    if (score_.scenario.cause != CauseClass::kLostCall) return;
+    ++score_.injections;
+    if (!evidence_.lost.contains(pass.call)) {
+      score_.escapes.push_back({pass.call, "not reported as lost"});
+      return;
+    }
+    ++score_.documented;
+    ++score_.compared;
+    ++score_.strict;
+  }
+
+  const Evidence& evidence_;
+  const Evidence& exact_;
+  Score score_;
+};
+
+double share(std::size_t part, std::size_t whole) {
+  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+double Score::strict_share() const { return share(strict, injections); }
+double Score::right_share() const { return share(right, graded); }
+
+bool Score::as_promised() const {
+  if (alarms > 0) return false;
+  if (scenario.promise != Promise::kAlarm) return true;
+  return injections > 0 && strict_share() >= kPromisedShare;
+}
+
+std::string class_of(std::string_view cause) {
+  for (const ClassRow& row : kClasses) {
+    if (cause.starts_with(row.begins)) return std::string(name(row.cause));
+  }
+  return cause.empty() ? "none" : "other";
+}
+
+Score score(const Scenario& scenario, const Evidence& evidence, const Evidence& exact) {
+  return Scoring(scenario, evidence, exact).run();
+}
+
+}  // namespace msprobe::selfcheck

@@ -1,0 +1,93 @@
+#include "shrink/probe.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "check/wire.h"
+#include "shrink/call_json.h"
+
+namespace msprobe::shrink {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using measure::MeasuredCall;
+using measure::MeasuredLeaf;
+
+bool is_alarm(const MeasuredLeaf& leaf) {
+  return leaf.strict && (leaf.strict->status == StrictStatus::kError ||
+                         leaf.strict->status == StrictStatus::kWarning);
+}
+
+Answer answer_of(MeasuredCall call) {
+  using Kind = Answer::Kind;
+  const auto skipped = [](const Skip& skip) {
+    const bool device = skip.reason == SkipReason::kDeviceFailed;
+    return Answer{device ? Kind::kFails : Kind::kCannotRun, skip.text, {}};
+  };
+  if (call.skip) return skipped(*call.skip);
+  for (const auto* leaves : {&call.forward, &call.backward}) {
+    for (const MeasuredLeaf& leaf : *leaves) {
+      if (!is_alarm(leaf)) continue;
+      const std::string_view direction = leaves == &call.forward ? "forward" : "backward";
+      std::string text = fmt::format("{} output {}: {}", direction, leaf.path, leaf.strict->reason);
+      if (!leaf.strict->cause.empty()) text += fmt::format(" ({})", leaf.strict->cause);
+      return {Kind::kFails, std::move(text), std::move(call)};
+    }
+  }
+  if (call.backward_skip) return skipped(*call.backward_skip);
+  return {Kind::kPass, "", std::move(call)};
+}
+
+}  // namespace
+
+Result<void> Probe::start() {
+  Result<check::EngineProcess> process = check::EngineProcess::start(command_);
+  if (!process) return propagate(process);
+  Result<std::optional<check::ReadyEngine>> ready = check::greet(std::move(*process), -1);
+  if (!ready) return propagate(ready);
+  engine_ = std::move(*ready);
+  engine_->process.send(check::encode(run_));
+  return {};
+}
+
+// Empty where the engine ended or the time is over.
+std::optional<MeasuredCall> Probe::wait() {
+  check::EngineProcess& process = engine_->process;
+  const Clock::time_point limit =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_seconds_));
+  while (Clock::now() < limit) {
+    process.write_some();
+    pollfd polled[] = {{process.output(), POLLIN, 0}, {process.errors(), POLLIN, 0}};
+    constexpr int kTick = 50;
+    if (::poll(polled, std::size(polled), kTick) < 0) continue;
+    process.read_errors();
+    if (polled[0].revents == 0) continue;
+    const Result<bool> more = process.read_some();
+    const Result<std::optional<check::Frame>> frame = process.next_frame();
+    if (!frame) return std::nullopt;
+    if (*frame) {
+      Result<check::CallResponse> response = check::decode_call_response(**frame);
+      return response ? std::optional(std::move(response->call)) : std::nullopt;
+    }
+    if (!more || !*more) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Result<Answer> Probe::ask(const dump::CallRecord& call, const std::string& save_directory) {
+  if (!engine_) {
+    if (Result<void> started = start(); !started) return propagate(started);
+  }
+  engine_->process.send(check::encode(
+      check::CallRequest{++asked_, call.full_name, json_of(call.forward),
+                         call.backward ? json_of(*call.backward) : std::string(), save_directory}));
+  std::optional<MeasuredCall> measured = wait();
+  if (measured) return answer_of(*std::move(measured));
+  engine_.reset();
+  return Answer{Answer::Kind::kLost, "the engine ended or did not answer", {}};
+}
+
+}  // namespace msprobe::shrink

@@ -1,0 +1,48 @@
+// One engine that is asked about one form of a call after another.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "check/engine_process.h"
+#include "check/greeting.h"
+#include "dump/call_record.h"
+#include "measure/measured_call.h"
+
+namespace msprobe::shrink {
+
+struct Answer {
+  enum class Kind : std::uint8_t {
+    kPass,      // nothing is beyond its bound
+    kFails,     // an output or gradient is, or the device refuses what the benchmark computes
+    kLost,      // the engine crashed or did not answer
+    kCannotRun  // the benchmark cannot run it either
+  };
+  Kind kind = Kind::kCannotRun;
+  std::string text;  // the reason, for a person
+  measure::MeasuredCall call;
+
+  bool fails() const { return kind == Kind::kFails || kind == Kind::kLost; }
+};
+
+class Probe {
+ public:
+  Probe(check::EngineCommand command, check::RunOptions run, double timeout_seconds)
+      : command_(std::move(command)), run_(std::move(run)), timeout_seconds_(timeout_seconds) {}
+
+  // `save_directory`: not empty: inputs and outputs are saved there. An error: no engine can be
+  // had.
+  Result<Answer> ask(const dump::CallRecord& call, const std::string& save_directory = "");
+
+ private:
+  Result<void> start();
+  std::optional<measure::MeasuredCall> wait();
+
+  check::EngineCommand command_;
+  check::RunOptions run_;
+  double timeout_seconds_;
+  std::optional<check::ReadyEngine> engine_;
+  std::uint64_t asked_ = 0;
+};
+
+}  // namespace msprobe::shrink

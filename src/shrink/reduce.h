@@ -1,0 +1,24 @@
+// The smallest shapes and the simplest data with which a call still fails. Nothing here knows how
+// that is found out.
+#pragma once
+
+#include <functional>
+
+#include "core/result.h"
+#include "dump/call_record.h"
+
+namespace msprobe::shrink {
+
+// Whether this form of the call still fails. Forms that cannot run do not. An error ends the
+// search.
+using Fails = std::function<Result<bool>(const dump::CallRecord&)>;
+
+struct Reduced {
+  dump::CallRecord call;
+  std::size_t tries = 0;
+};
+
+// REQUIRES: `call` fails.
+Result<Reduced> reduce(const dump::CallRecord& call, const Fails& fails);
+
+}  // namespace msprobe::shrink

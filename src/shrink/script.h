@@ -1,0 +1,27 @@
+// A call as a short Python script that needs nothing but PyTorch.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/result.h"
+#include "dump/call_record.h"
+
+namespace msprobe::shrink {
+
+struct ScriptDevice {
+  std::string name;         // "sim:0"
+  std::string library;      // of an out-of-tree back end; empty: none
+  std::string sim_profile;  // of the simulated device
+  bool sim_config = false;  // there is a sim.yaml beside the script
+};
+
+// `data`: the folder in which the engine saved the call's tensors. Small ones are written into the
+// script, the others are loaded from there; `data` must be beside the script.
+Result<std::string> python_script(const dump::CallRecord& call, const std::filesystem::path& data,
+                                  const ScriptDevice& device, const std::string& finding);
+
+// "Functional.linear.0" -> "torch.nn.functional.linear".
+std::string python_name(const std::string& full_name);
+
+}  // namespace msprobe::shrink

@@ -1,0 +1,40 @@
+// How the device computes: what a profile makes of the inputs, the sums and the results of an
+// operator.
+#pragma once
+
+#include <string_view>
+
+#include <ATen/core/stack.h>
+
+#include "libtorch/aten.h"
+#include "sim/faults.h"
+
+namespace msprobe::sim {
+
+// float32 kept to `bits` bits of mantissa, to nearest even.
+at::Tensor kept_bits(const at::Tensor& tensor, int bits);
+
+// A sum of `count` terms that is rounded after every `block` of them. `partial(start, length)`
+// gives the sum of some of them.
+at::Tensor summed_in_blocks(std::int64_t count, std::int64_t block, at::ScalarType kept,
+                            const std::function<at::Tensor(std::int64_t, std::int64_t)>& partial);
+
+// What the sums of this profile are kept in; empty: as the CPU keeps them.
+std::optional<at::ScalarType> sum_type(Profile profile);
+// Bits of float32 factors; 0: all.
+int factor_bits(Profile profile);
+// An order of summation that is another one in every run.
+at::Tensor any_order(std::int64_t count);
+
+// The arguments of an operator, changed as the profile (or, `lose_block`, a fault) has it. Nothing
+// that the operator writes to is touched. REQUIRES: they are on the CPU or the CPU's view of them.
+void change_arguments(Profile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
+                      bool lose_block);
+
+// Computes products whose sums are kept otherwise; false where this is not one.
+bool compute_product(Profile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack);
+
+// What becomes of a result.
+at::Tensor changed_result(Profile profile, const at::Tensor& result);
+
+}  // namespace msprobe::sim

@@ -1,0 +1,15 @@
+// Convolutions, which PyTorch hands to a device under names of their own.
+#pragma once
+
+#include <ATen/core/stack.h>
+
+#include "sim/faults.h"
+
+namespace msprobe::sim {
+
+// The arguments of convolution_overrideable on top of the stack, on the CPU; its result instead.
+void convolve(Profile profile, torch::jit::Stack& stack);
+// Those of convolution_backward_overrideable.
+void convolve_backward(Profile profile, torch::jit::Stack& stack);
+
+}  // namespace msprobe::sim

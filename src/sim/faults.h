@@ -1,0 +1,82 @@
+// What the simulated device can do wrong, and how it computes where it does nothing wrong: names
+// and facts alone, for the device, for its configuration and for those who grade a checker by it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace msprobe::sim {
+
+enum class Profile : std::uint8_t {
+  kExact,
+  kBFloat16Accumulate,
+  kFloat16Accumulate,
+  kTf32,
+  kHf32,
+  kFlushToZero,
+  kSaturate,
+  kAtomics,
+};
+
+enum class Fault : std::uint8_t {
+  kZeros,
+  kTimesTwo,
+  kPlusOne,
+  kOneNan,
+  kOneInf,
+  kDroppedTail,
+  kWrongTile,
+  kTransposedTile,
+  kShiftedRows,
+  kStaleBuffer,
+  kSwappedOutputs,
+  kWrongDtype,
+  kWrongShape,
+  kMissingOutput,
+  kWrongGradient,
+  kWrongMask,
+  kLostBlock,
+  kCrash,
+  kHang,
+  kOutOfMemory,
+  kOneUlp,
+  kNegativeZero,
+  kOtherRounding,
+};
+
+// What a person would call the cause.
+enum class CauseClass : std::uint8_t {
+  kScale,
+  kRounding,
+  kAccumulation,
+  kSpecialValues,
+  kData,  // lost or moved
+  kKind,  // another dtype, shape or number of outputs
+  kGradientOnly,
+  kLostCall,  // the call gives nothing at all
+};
+std::string_view name(CauseClass cause);
+
+struct ProfileRow {
+  Profile profile;
+  std::string_view name;
+  std::string_view summary;
+  std::optional<CauseClass> cause;  // none: nothing of it is an error
+};
+std::span<const ProfileRow> profiles();
+const ProfileRow* find_profile(std::string_view name);
+
+struct FaultRow {
+  Fault fault;
+  std::string_view name;
+  std::string_view summary;
+  CauseClass cause;
+  bool excusable = false;  // a checker may let it pass
+};
+std::span<const FaultRow> faults();
+const FaultRow* find_fault(std::string_view name);
+const FaultRow& row_of(Fault fault);
+
+}  // namespace msprobe::sim

@@ -1,0 +1,90 @@
+// What the library offers by name to whoever has loaded it.
+#include <fmt/format.h>
+
+#include "core/stable_hash.h"
+#include "sim/device.h"
+#include "sim/session.h"
+#include "sim/spoil.h"
+
+namespace msprobe::sim {
+namespace {
+
+std::string_view direction(bool backward) { return backward ? "backward" : "forward"; }
+
+std::string digest(const at::Tensor& tensor) {
+  StableHash hash;
+  hash.add(static_cast<std::uint64_t>(tensor.scalar_type()));
+  for (const std::int64_t extent : tensor.sizes()) hash.add(static_cast<std::uint64_t>(extent));
+  hash.add(std::string_view(static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()));
+  return text(hash.value());
+}
+
+void note(Session& session, bool backward, std::string_view kind, const std::string& what) {
+  session.note(fmt::format("{}\t{}\t{}\t{}", kind, session.call(), direction(backward), what));
+}
+
+at::Tensor on_cpu(const at::Tensor& tensor) {
+  return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
+}
+
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_quantized() &&
+         !tensor._is_zerotensor();
+}
+
+void begin(bool backward) {
+  Session& session = Session::get();
+  for (const Rule* rule : session.struck_call(backward)) {
+    if (!ends_call(rule->fault)) continue;
+    note(session, backward, "fault", std::string(row_of(rule->fault).name));
+    end_call(rule->fault);
+  }
+}
+
+void end(std::vector<at::Tensor>& results, bool backward) {
+  Session& session = Session::get();
+  std::vector<at::Tensor> seen;
+  for (const at::Tensor& result : results) {
+    seen.push_back(is_plain(result) ? on_cpu(result) : at::Tensor());
+  }
+  const std::vector<at::Tensor> right = seen;
+  const std::uint64_t key = StableHash().add(session.call()).add(session.seed()).value().low;
+  for (const Rule* rule : session.struck_call(backward)) {
+    if (spoil(*rule, seen, key)) {
+      note(session, backward, "fault", std::string(row_of(rule->fault).name));
+    }
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (right[i].defined() && !right[i].is_same(seen[i])) {
+      results[i] = seen[i].defined() ? seen[i].to(results[i].device()) : at::Tensor();
+    }
+    if (seen[i].defined())
+      note(session, backward, "result", fmt::format("{}\t{}", i, digest(seen[i])));
+  }
+}
+
+}  // namespace
+}  // namespace msprobe::sim
+
+// Where a process does not say how the device is, the environment does (session.h). Gives the
+// error, or null.
+extern "C" __attribute__((visibility("default"))) const char* msprobe_sim_configure(
+    const char* profile, const char* config, const char* log) {
+  static std::string problem;
+  const auto set = msprobe::sim::Session::get().configure({profile, config, log});
+  problem = set ? "" : set.error().message;
+  return set ? nullptr : problem.c_str();
+}
+
+// A call begins: one direction of it. Throws what the device throws.
+extern "C" __attribute__((visibility("default"))) void msprobe_device_begin(const char* call,
+                                                                            bool backward) {
+  msprobe::sim::Session::get().begin_call(call);
+  msprobe::sim::begin(backward);
+}
+
+// It has ended with these results, undefined where one is no tensor; they may be changed.
+extern "C" __attribute__((visibility("default"))) void msprobe_device_end(
+    std::vector<at::Tensor>* results, bool backward) {
+  msprobe::sim::end(*results, backward);
+}

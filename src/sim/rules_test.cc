@@ -1,0 +1,60 @@
+#include "sim/rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace msprobe::sim {
+namespace {
+
+TEST(Rules, SayWhatIsHit) {
+  const auto rules = parse_rules(
+      "seed: 7\n"
+      "faults:\n"
+      "  - fault: wrong_tile\n"
+      "    operators: [mm]\n"
+      "    apis: [linear]\n"
+      "    dtypes: [float32]\n"
+      "    shape: [2, 3]\n"
+      "    direction: backward\n",
+      "sim.yaml");
+  ASSERT_TRUE(rules) << rules.error().message;
+  ASSERT_EQ(rules->rules.size(), 1U);
+  const Rule& rule = rules->rules[0];
+  EXPECT_EQ(rule.fault, Fault::kWrongTile);
+  EXPECT_TRUE(strikes(rule, rules->seed, {"Functional.linear.3", "mm", true, 0}));
+  EXPECT_FALSE(strikes(rule, rules->seed, {"Functional.linear.3", "mm", false, 0}));
+  EXPECT_FALSE(strikes(rule, rules->seed, {"Functional.linear.3", "bmm", true, 0}));
+  EXPECT_FALSE(strikes(rule, rules->seed, {"Functional.linear.3", "", true, 0}));
+  EXPECT_FALSE(strikes(rule, rules->seed, {"Torch.matmul.3", "mm", true, 0}));
+  EXPECT_TRUE(fits(rule, "float32", {2, 3}));
+  EXPECT_FALSE(fits(rule, "float16", {2, 3}));
+  EXPECT_FALSE(fits(rule, "float32", {3, 2}));
+}
+
+TEST(Rules, RatesAreKeptAndStrikeTheSamePlacesAgain) {
+  Rule rule;
+  rule.rate = 0.25;
+  int hits = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string call = "Torch.add." + std::to_string(i);
+    hits += strikes(rule, 1, {call, "", false, 0}) ? 1 : 0;
+    EXPECT_EQ(strikes(rule, 1, {call, "", false, 0}), strikes(rule, 1, {call, "", false, 0}));
+  }
+  EXPECT_NEAR(hits, 250, 60);
+}
+
+TEST(Rules, WhatIsWrongIsNamed) {
+  const auto message = [](const char* yaml) {
+    return parse_rules(yaml, "sim.yaml").error().message;
+  };
+  EXPECT_THAT(message("faults:\n  - fault: hiccup\n"),
+              testing::HasSubstr("sim.yaml: line 2: no fault 'hiccup'"));
+  EXPECT_THAT(message("fault: zeros\n"), testing::HasSubstr("unknown key 'fault'"));
+  EXPECT_THAT(message("faults:\n  - fault: zeros\n    rate: 2\n"), testing::HasSubstr("rate 2"));
+  EXPECT_THAT(message("faults:\n  - fault: zeros\n    direction: up\n"),
+              testing::HasSubstr("'up'"));
+  EXPECT_THAT(message("faults:\n  - {fault: [\n"), testing::HasSubstr("sim.yaml"));
+}
+
+}  // namespace
+}  // namespace msprobe::sim

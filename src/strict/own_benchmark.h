@@ -1,0 +1,20 @@
+// The benchmark that the strict status compares with: the documented one, but for a few APIs.
+#pragma once
+
+#include <optional>
+
+#include "execute/execute_call.h"
+#include "strict/conditioning.h"
+
+namespace msprobe::strict {
+
+// The documented check rounds float32 inputs of convolutions to HF32 and keeps the benchmark in
+// float32. A strict one needs a wider benchmark, and a recorded output comes from inputs as they
+// were. Nothing where the documented benchmark serves.
+std::optional<execute::Variation> own_benchmark(const execute::CallName& name,
+                                                const execute::CallOutcome& outcome, bool recorded);
+
+// The tensors that the documented benchmark gave.
+LeafTensors bench_tensors(const execute::CallOutcome& outcome);
+
+}  // namespace msprobe::strict

@@ -1,0 +1,109 @@
+#include "strict/product.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "libtorch/dtypes.h"
+
+namespace msprobe::strict {
+namespace {
+
+using arguments::PyCall;
+using arguments::PyList;
+
+const at::Tensor* tensor_at(const PyCall& call, std::size_t place, std::string_view name) {
+  for (const auto& [key, value] : call.kwargs) {
+    if (key == name) return value.as<at::Tensor>();
+  }
+  return place < call.args.size() ? call.args[place].as<at::Tensor>() : nullptr;
+}
+
+bool is_matmul(std::string_view name) {
+  constexpr std::string_view kNames[] = {"matmul", "mm", "bmm", "__matmul__", "linalg.matmul"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+at::Tensor wide(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
+
+// input + mat1 @ mat2, where nothing is scaled.
+bool is_sum_and_product(std::string_view name, const PyCall& call) {
+  return (name == "addmm" || name == "baddbmm") && call.args.size() == 3 && call.kwargs.empty();
+}
+
+std::vector<std::int64_t> pair_at(const PyCall& call, std::size_t place, std::string_view name,
+                                  std::int64_t otherwise) {
+  const arguments::PyValue* value = place < call.args.size() ? &call.args[place] : nullptr;
+  for (const auto& [key, given] : call.kwargs) {
+    if (key == name) value = &given;
+  }
+  if (value == nullptr) return {otherwise, otherwise};
+  if (const auto* one = value->as<std::int64_t>()) return {*one, *one};
+  const auto* list = value->as<PyList>();
+  std::vector<std::int64_t> pair;
+  for (const auto& item : list == nullptr ? PyList{} : *list) {
+    if (const auto* one = item.as<std::int64_t>()) pair.push_back(*one);
+  }
+  return pair.size() == 1 ? std::vector<std::int64_t>{pair[0], pair[0]} : pair;
+}
+
+// A convolution of images without groups is the weights times what they see.
+std::optional<Product> convolution_product(const PyCall& call) {
+  const at::Tensor* input = tensor_at(call, 0, "input");
+  const at::Tensor* weight = tensor_at(call, 1, "weight");
+  if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
+      weight->size(1) != input->size(1)) {
+    return std::nullopt;
+  }
+  const auto stride = pair_at(call, 3, "stride", 1);
+  const auto padding = pair_at(call, 4, "padding", 0);
+  const auto dilation = pair_at(call, 5, "dilation", 1);
+  if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2) return std::nullopt;
+  const at::Tensor seen =
+      at::im2col(wide(*input), weight->sizes().slice(2), dilation, padding, stride);
+  const at::Tensor* bias = tensor_at(call, 2, "bias");
+  return Product{wide(*weight).flatten(1), seen,
+                 bias == nullptr ? at::Tensor() : wide(*bias).unsqueeze(1)};
+}
+
+}  // namespace
+
+std::optional<Product> forward_product(std::string_view name, const PyCall& call) {
+  const at::Tensor* first = tensor_at(call, 0, "input");
+  const at::Tensor* second = tensor_at(call, 1, name == "linear" ? "weight" : "other");
+  if (first == nullptr) return std::nullopt;
+  if (name == "sum" && call.args.size() + call.kwargs.size() == 1) {
+    const at::Tensor row = wide(*first).reshape({1, -1});
+    return Product{row, at::ones({row.size(1), 1}, at::kDouble), {}};
+  }
+  if (name == "conv2d") return convolution_product(call);
+  if (is_sum_and_product(name, call)) {
+    const at::Tensor* third = tensor_at(call, 2, "mat2");
+    if (second == nullptr || third == nullptr) return std::nullopt;
+    return Product{wide(*second), wide(*third), wide(*first)};
+  }
+  if (second == nullptr || first->dim() < 2 || second->dim() < 2) return std::nullopt;
+  if (is_matmul(name)) return Product{wide(*first), wide(*second), {}};
+  if (name != "linear") return std::nullopt;
+  const at::Tensor* bias = tensor_at(call, 2, "bias");
+  return Product{wide(*first), wide(*second).t(), bias == nullptr ? at::Tensor() : wide(*bias)};
+}
+
+std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
+                                        const PyList& arriving, std::string_view path) {
+  if (name == "conv2d") return std::nullopt;
+  const bool shifted = is_sum_and_product(name, call);
+  const std::string_view left_path = shifted ? "1" : "0";
+  const std::string_view right_path = shifted ? "2" : "1";
+  const auto* weight = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
+  const auto forward = forward_product(name, call);
+  if (weight == nullptr || !forward || name == "sum") return std::nullopt;
+  const at::Tensor gradient = wide(*weight);
+  const bool linear = name == "linear";
+  if (path == left_path) return Product{gradient, forward->right.mT(), {}};
+  if (path != right_path) return std::nullopt;
+  const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };
+  if (linear) return Product{rows(gradient).t(), rows(forward->left), {}};
+  return Product{forward->left.mT(), gradient, {}};
+}
+
+}  // namespace msprobe::strict

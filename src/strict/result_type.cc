@@ -1,0 +1,46 @@
+#include "strict/result_type.h"
+
+#include <charconv>
+#include <vector>
+
+#include "execute/tree.h"
+#include "libtorch/dtypes.h"
+
+namespace msprobe::strict {
+namespace {
+
+std::size_t number(std::string_view text) {
+  std::size_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& record,
+                                                   std::string_view path) {
+  const dump::List* list = &record.forward.output;
+  while (true) {
+    const std::size_t dot = path.find('.');
+    const std::size_t place = number(path.substr(0, dot));
+    if (place >= list->size()) return std::nullopt;
+    const dump::Value& value = (*list)[place];
+    if (const auto* tensor = value.as<dump::TensorRecord>()) {
+      return tensor->dtype ? libtorch::scalar_type(*tensor->dtype) : std::nullopt;
+    }
+    list = value.as<dump::List>();
+    if (list == nullptr || dot == std::string_view::npos) return std::nullopt;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+std::optional<at::ScalarType> input_type(const arguments::PyCall& call, std::string_view path) {
+  std::vector<at::ScalarType> types;
+  const auto look = [&](const at::Tensor& tensor) { types.push_back(tensor.scalar_type()); };
+  for (const auto& value : call.args) execute::for_each_tensor(value, look);
+  for (const auto& [name, value] : call.kwargs) execute::for_each_tensor(value, look);
+  const std::size_t place = number(path);
+  return place < types.size() ? std::optional(types[place]) : std::nullopt;
+}
+
+}  // namespace msprobe::strict

@@ -1,0 +1,19 @@
+// The dtype that a result should have, as the record tells it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "arguments/py_value.h"
+#include "dump/call_record.h"
+
+namespace msprobe::strict {
+
+// Of an output that stands at `path` in what was recorded; nothing where no tensor is there.
+std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& record,
+                                                   std::string_view path);
+
+// Of a gradient: that of its input. Gradients are numbered as the tensors among the arguments are.
+std::optional<at::ScalarType> input_type(const arguments::PyCall& call, std::string_view path);
+
+}  // namespace msprobe::strict

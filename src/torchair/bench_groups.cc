@@ -1,0 +1,174 @@
+#include "torchair/bench_groups.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/file.h"
+#include "ge/graph_text.h"
+#include "torchair/fx_files.h"
+
+namespace msprobe::torchair {
+namespace {
+
+using RankGraph = std::pair<std::int64_t, std::int64_t>;
+
+std::set<RankGraph> groups_of(const GeTree& tree) {
+  std::set<RankGraph> groups;
+  for (const GeUnit& unit : tree.units) groups.emplace(unit.rank, unit.graph);
+  return groups;
+}
+
+std::set<std::int64_t> ranks_of(const GeTree& tree) {
+  std::set<std::int64_t> ranks;
+  for (const GeUnit& unit : tree.units) ranks.insert(unit.rank);
+  return ranks;
+}
+
+// One rank on each side belongs together whatever its number: one side may have got it from the
+// device.
+void join_single_rank(BenchGroups& bench, const std::set<std::int64_t>& device_ranks) {
+  std::set<std::int64_t> bench_ranks;
+  for (const auto& [where, tokens] : bench) bench_ranks.insert(where.first);
+  if (device_ranks.size() != 1 || bench_ranks.size() != 1) return;
+  BenchGroups renamed;
+  for (auto& [where, tokens] : bench) renamed[{*device_ranks.begin(), where.second}] = tokens;
+  bench = std::move(renamed);
+}
+
+// The same for a single graph whose number is not known on the reference side.
+void join_single_graph(BenchGroups& bench, const std::set<RankGraph>& device) {
+  for (const RankGraph& wanted : device) {
+    if (bench.contains(wanted)) continue;
+    std::vector<RankGraph> of_rank;
+    for (const auto& [where, tokens] : bench) {
+      if (where.first == wanted.first) of_rank.push_back(where);
+    }
+    const auto graphs = std::ranges::count_if(
+        device, [&](const RankGraph& other) { return other.first == wanted.first; });
+    if (of_rank.size() != 1 || graphs != 1) continue;
+    auto node = bench.extract(of_rank[0]);
+    node.key() = wanted;
+    bench.insert(std::move(node));
+  }
+}
+
+std::size_t matching_tokens(const GeTree& device, const FxTree& bench, std::int64_t offset) {
+  std::set<std::int64_t> tokens;
+  for (const GeUnit& unit : device.units) tokens.insert(unit.token);
+  std::set<std::int64_t> matched;
+  for (const FxUnit& unit : bench.units) {
+    if (tokens.contains(unit.token - offset)) matched.insert(unit.token);
+  }
+  return matched.size();
+}
+
+std::int64_t find_offset(const GeTree& device, const FxTree& bench) {
+  const bool older = std::ranges::any_of(bench.units, &FxUnit::older);
+  const std::int64_t usual = older ? 1 : 0;
+  const std::int64_t other = 1 - usual;
+  return matching_tokens(device, bench, other) > matching_tokens(device, bench, usual) ? other
+                                                                                       : usual;
+}
+
+using Keys = std::set<std::string>;  // of FX nodes
+
+Keys keys_of_graph(const fs::path& path) {
+  Keys keys;
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return keys;
+  for (const ge::GraphOp& op : ge::read_graph_text(file->text()).ops) {
+    for (const std::string& name : op.fx_names) {
+      if (const auto parsed = parse_fx_tensor_name(name)) keys.insert(parsed->key);
+    }
+  }
+  return keys;
+}
+
+Keys keys_in(const TokenDirectories& tokens) {
+  const std::vector<std::string> found = FxFiles::open(tokens.begin()->second).keys();
+  return {found.begin(), found.end()};
+}
+
+struct Compiled {
+  std::string time;
+  RankGraph where;
+  fs::path text;
+};
+
+// Which of `compiled` has most nodes in common with a group; the first of equals.
+std::size_t most_alike(const TokenDirectories& tokens, const std::vector<Compiled>& compiled) {
+  const Keys keys = keys_in(tokens);
+  std::size_t best = 0;
+  std::ptrdiff_t most = -1;
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    const Keys of_graph = keys_of_graph(compiled[i].text);
+    const auto common =
+        std::ranges::count_if(keys, [&](const std::string& key) { return of_graph.contains(key); });
+    if (common > most) {
+      most = common;
+      best = i;
+    }
+  }
+  return best;
+}
+
+// The groups of the older layouts name neither rank nor graph; they were made in the order the
+// graphs were compiled. Where there are not as many, their nodes tell.
+void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
+                 BenchGroups& groups) {
+  std::map<std::string, TokenDirectories> unnamed;
+  for (const FxUnit& unit : bench.units) {
+    if (unit.rank || unit.graph) continue;
+    unnamed[unit.group][unit.older ? unit.token - offset : unit.token] = unit.directory;
+  }
+  const std::set<RankGraph> wanted = groups_of(device);
+  std::vector<Compiled> compiled;
+  for (const RankGraph& where : wanted) {
+    const auto file = std::ranges::find_if(device.graphs, [&](const GraphFile& graph) {
+      return RankGraph{graph.rank, graph.graph} == where;
+    });
+    const bool known = file != device.graphs.end();
+    compiled.push_back({known ? file->time : "", where, known ? file->path : fs::path()});
+  }
+  std::ranges::stable_sort(compiled, {}, &Compiled::time);
+  const bool in_order = compiled.size() == unnamed.size();
+  for (const auto& [name, tokens] : unnamed) {
+    if (compiled.empty()) return;
+    const auto which = static_cast<std::ptrdiff_t>(in_order ? 0 : most_alike(tokens, compiled));
+    groups[compiled[static_cast<std::size_t>(which)].where] = tokens;
+    compiled.erase(compiled.begin() + which);
+  }
+}
+
+}  // namespace
+
+BenchGroups ge_groups(const GeTree& device, const GeTree& bench) {
+  BenchGroups groups;
+  for (const GeUnit& unit : bench.units) {
+    groups[{unit.rank, unit.graph}].try_emplace(unit.token, unit.directory);
+  }
+  join_single_rank(groups, ranks_of(device));
+  join_single_graph(groups, groups_of(device));
+  return groups;
+}
+
+BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
+                      std::optional<std::int64_t> wanted_offset,
+                      std::optional<std::int64_t>& offset) {
+  const bool has_tokens = std::ranges::any_of(
+      bench.units, [](const FxUnit& unit) { return unit.older || unit.group.empty(); });
+  offset = wanted_offset ? *wanted_offset : has_tokens ? find_offset(device, bench) : 0;
+  BenchGroups groups;
+  for (const FxUnit& unit : bench.units) {
+    if (!unit.rank && !unit.graph) continue;
+    groups[{unit.rank.value_or(0), unit.graph.value_or(0)}][unit.token - *offset] = unit.directory;
+  }
+  join_single_rank(groups, ranks_of(device));
+  join_single_graph(groups, groups_of(device));
+  add_unnamed(device, bench, *offset, groups);
+  return groups;
+}
+
+}  // namespace msprobe::torchair

@@ -1,0 +1,19 @@
+// The columns of the comparison's tables: those of the documents first, ours behind them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "torchair/row.h"
+
+namespace msprobe::torchair {
+
+struct Column {
+  std::string_view title;
+  std::string (*text)(const Row& row);
+};
+
+std::span<const Column> columns_of(Mode mode);
+
+}  // namespace msprobe::torchair

@@ -1,0 +1,348 @@
+#include "torchair/convert_info.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/descriptor.h"
+#include "core/file.h"
+#include "core/float_formats.h"
+#include "ge/elements.h"
+#include "ge/file_name.h"
+#include "measure/chunks.h"
+#include "measure/similarity.h"
+#include "measure/widen.h"
+#include "torchair/fx_files.h"
+#include "torchair/info_writer.h"
+#include "torchair/windows.h"
+
+namespace msprobe::torchair {
+namespace {
+
+constexpr std::string_view kSuffix = "_min_max";
+
+// Minimum and maximum as numpy has them: NaN once an element is NaN.
+struct Range {
+  DType dtype = DType::kFloat64;
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t low_integer = 0;  // of integers, exact
+  std::int64_t high_integer = 0;
+};
+
+bool is_exact_integer(DType dtype) { return is_integer_or_bool(dtype) && dtype != DType::kUInt64; }
+
+template <class OnPart>
+void for_each_part(const ge::Elements& elements, const OnPart& on_part) {
+  for (std::uint64_t first = 0; first < elements.count; first += kWindow) {
+    const std::uint64_t n = std::min(kWindow, elements.count - first);
+    const Window window(elements, first, n);
+    for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
+      on_part(view_of(elements, at, count, device_buffer()));
+    });
+  }
+}
+
+Range range_of(const ge::Elements& elements) {
+  Range range;
+  if (elements.count == 0 || elements.opaque() || is_complex(elements.dtype)) return range;
+  range.dtype = numpy_dtype(elements.dtype);
+  measure::SideTally side;
+  if (is_exact_integer(elements.dtype)) {
+    range.low_integer = std::numeric_limits<std::int64_t>::max();
+    range.high_integer = std::numeric_limits<std::int64_t>::min();
+    std::vector<std::int64_t> values;
+    for_each_part(elements, [&](const TensorView& view) {
+      values.resize(view.numel());
+      measure::widen(view, 0, std::span<std::int64_t>(values));
+      const auto [low, high] = std::ranges::minmax(values);
+      range.low_integer = std::min(range.low_integer, low);
+      range.high_integer = std::max(range.high_integer, high);
+    });
+    range.low = static_cast<double>(range.low_integer);
+    range.high = static_cast<double>(range.high_integer);
+    return range;
+  }
+  for_each_part(elements, [&](const TensorView& view) { merge(side, measure::tally_side(view)); });
+  if (side.nans == 0) {
+    range.low = side.min;
+    range.high = side.max;
+  }
+  return range;
+}
+
+template <class T>
+void append(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+void append_value(std::string& out, DType dtype, double value, std::int64_t integer) {
+  switch (dtype) {
+    case DType::kBool:
+      return append(out, static_cast<std::uint8_t>(integer != 0));
+    case DType::kUInt8:
+    case DType::kInt8:
+      return append(out, static_cast<std::uint8_t>(integer));
+    case DType::kUInt16:
+    case DType::kInt16:
+      return append(out, static_cast<std::uint16_t>(integer));
+    case DType::kUInt32:
+    case DType::kInt32:
+      return append(out, static_cast<std::uint32_t>(integer));
+    case DType::kInt64:
+      return append(out, integer);
+    case DType::kFloat16:
+      return append(out, double_to_float16(value));
+    case DType::kFloat32:
+      return append(out, static_cast<float>(value));
+    default:
+      return append(out, value);
+  }
+}
+
+// uint64 is kept as double: its range has no exact integer here.
+DType stored_dtype(DType dtype) { return dtype == DType::kUInt64 ? DType::kFloat64 : dtype; }
+
+void append_range(std::string& out, DType dtype, const Range& range) {
+  append_value(out, dtype, range.low, range.low_integer);
+  append_value(out, dtype, range.high, range.high_integer);
+}
+
+// One common dtype, as an array has: that of the tensors where they agree, else double.
+std::string array_of(const std::vector<Range>& ranges) {
+  if (ranges.empty()) {
+    const std::int64_t none = 0;
+    return npy_header(DType::kFloat64, std::span(&none, 1));
+  }
+  const bool agree = std::ranges::all_of(
+      ranges, [&](const Range& range) { return range.dtype == ranges.front().dtype; });
+  const DType dtype = agree ? stored_dtype(ranges.front().dtype) : DType::kFloat64;
+  const std::int64_t shape[] = {static_cast<std::int64_t>(ranges.size()), 2};
+  std::string array = npy_header(dtype, shape);
+  for (const Range& range : ranges) append_range(array, dtype, range);
+  return array;
+}
+
+Result<std::vector<Range>> ranges_of(const std::vector<ge::DumpTensor>& tensors,
+                                     const FileBytes& file) {
+  std::vector<Range> ranges;
+  for (const ge::DumpTensor& tensor : tensors) {
+    if (tensor.absent) {
+      ranges.emplace_back();
+      continue;
+    }
+    const Result<ge::Elements> elements = ge::elements_of(tensor, file);
+    if (!elements) return propagate(elements);
+    ranges.push_back(range_of(*elements));
+  }
+  return ranges;
+}
+
+struct Converted {
+  std::filesystem::path path;
+  std::string content;
+};
+
+Result<Converted> convert_ge(const std::filesystem::path& path, const FileBytes& file) {
+  const Result<ge::DumpFile> dump = ge::read_dump_file(file);
+  if (!dump) return propagate(dump);
+  const Result<std::vector<Range>> inputs = ranges_of(dump->inputs, file);
+  if (!inputs) return propagate(inputs);
+  const Result<std::vector<Range>> outputs = ranges_of(dump->outputs, file);
+  if (!outputs) return propagate(outputs);
+  return Converted{path.string() + std::string(kSuffix) + ".npz",
+                   make_npz({{"inputs", array_of(*inputs)}, {"outputs", array_of(*outputs)}})};
+}
+
+Result<Converted> convert_fx(const std::filesystem::path& path, const FileBytes& file) {
+  const Result<ge::Elements> elements = ge::elements_of_npy(file, path.filename().string());
+  if (!elements) return propagate(elements);
+  const Range range = range_of(*elements);
+  const std::int64_t two = 2;
+  const DType dtype = stored_dtype(range.dtype);
+  std::string content = npy_header(dtype, std::span(&two, 1));
+  append_range(content, dtype, range);
+  std::string name = path.string();
+  name.resize(name.size() - 4);
+  return Converted{name + std::string(kSuffix) + ".npy", std::move(content)};
+}
+
+Failure io_failure(const std::filesystem::path& path, std::string_view doing) {
+  return fail(ErrorKind::kIo,
+              fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
+}
+
+// On disk under its name, content first: after a loss of power it is whole or not there.
+Result<bool> write_safely(const Converted& converted) {
+  const std::filesystem::path partial = converted.path.string() + ".partial";
+  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
+  if (!file) return io_failure(partial, "create");
+  std::string_view left = converted.content;
+  while (!left.empty()) {
+    const ssize_t written = ::write(file.get(), left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return io_failure(partial, "write");
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(file.get()) != 0) return io_failure(partial, "sync");
+  if (::rename(partial.c_str(), converted.path.c_str()) != 0) {
+    return io_failure(converted.path, "rename to it");
+  }
+  const Descriptor directory(
+      ::open(converted.path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || ::fsync(directory.get()) != 0) {
+    return io_failure(converted.path.parent_path(), "sync");
+  }
+  return true;
+}
+
+enum class Kind : std::uint8_t { kForeign, kGe, kFx, kInfo };
+Kind kind_of_file(const std::string& name) {
+  if (name.ends_with(".npy")) {
+    const auto parsed = parse_fx_name(name);
+    if (!parsed) return Kind::kForeign;
+    return parsed->array.is_info ? Kind::kInfo : Kind::kFx;
+  }
+  if (ge::is_hashed_name(name)) return Kind::kGe;
+  const auto parsed = ge::parse_file_name(name);
+  if (!parsed) return Kind::kForeign;
+  if (parsed->kind == ge::FileKind::kInfo) return Kind::kInfo;
+  return parsed->kind == ge::FileKind::kBinary ? Kind::kGe : Kind::kForeign;
+}
+
+std::vector<std::filesystem::path> files_under(const std::filesystem::path& root) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(root, fs::directory_options::skip_permission_denied,
+                                         error);
+  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_regular_file(ignored) && !entry->is_symlink(ignored))
+      files.push_back(entry->path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+ConvertTotals Converter::pass(bool only_settled) {
+  ConvertTotals totals;
+  for (const std::filesystem::path& path : files_under(root_)) {
+    const Kind kind = kind_of_file(path.filename().string());
+    if (kind == Kind::kInfo) ++totals.already;
+    if (kind != Kind::kGe && kind != Kind::kFx) continue;
+    if (only_settled && !is_settled(path)) continue;
+    convert(path, totals);
+  }
+  return totals;
+}
+
+bool Converter::is_settled(const std::filesystem::path& path) {
+  std::error_code error;
+  const Seen now{std::filesystem::file_size(path, error),
+                 std::filesystem::last_write_time(path, error), false};
+  if (error) return false;
+  const auto [known, is_new] = seen_.try_emplace(path, now);
+  if (is_new || known->second != now) {
+    known->second = now;
+    return false;
+  }
+  const auto age = std::filesystem::file_time_type::clock::now() - now.time;
+  return !known->second.refused && age >= std::chrono::seconds(1);
+}
+
+void Converter::convert(const std::filesystem::path& path, ConvertTotals& totals) {
+  const auto refuse = [&](const std::string& reason) {
+    ++totals.refused;
+    if (const auto known = seen_.find(path); known != seen_.end()) known->second.refused = true;
+    if (events_.on_problem) events_.on_problem(path, reason);
+  };
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(path, error);
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return refuse(file.error().message);
+  const bool is_fx = kind_of_file(path.filename().string()) == Kind::kFx;
+  const Result<Converted> converted = is_fx ? convert_fx(path, *file) : convert_ge(path, *file);
+  if (!converted) {
+    // Arguments that are no tensors stay: there is nothing to convert.
+    if (is_fx && (converted.error().kind == ErrorKind::kHostile ||
+                  converted.error().kind == ErrorKind::kUnsupported)) {
+      return;
+    }
+    return refuse(converted.error().message);
+  }
+  if (const Result<bool> written = write_safely(*converted); !written) {
+    return refuse(written.error().message);
+  }
+  // What changed meanwhile is not what was converted.
+  if (std::filesystem::file_size(path, error) != file->bytes.size() || error ||
+      std::filesystem::last_write_time(path, error) != time || error) {
+    std::filesystem::remove(converted->path, error);
+    return refuse("it changed while it was read");
+  }
+  if (!options_.keep_originals && !std::filesystem::remove(path, error)) {
+    return refuse(error.message());
+  }
+  seen_.erase(path);
+  ++totals.converted;
+  if (events_.on_converted) events_.on_converted(path, converted->path);
+}
+
+Result<bool> write_arrays(const std::filesystem::path& path,
+                          const std::filesystem::path& directory) {
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
+  const Result<ge::DumpFile> dump = ge::read_dump_file(*file);
+  if (!dump) return propagate(dump, path.string());
+  const auto write_side = [&](const std::vector<ge::DumpTensor>& tensors,
+                              std::string_view side) -> Result<bool> {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::string shown = fmt::format("{}: {} {}", path.string(), side, i);
+      if (tensors[i].absent) return fail(ErrorKind::kFormat, shown + " has no bytes in the file");
+      const Result<ge::Elements> elements = ge::elements_of(tensors[i], *file);
+      if (!elements) return propagate(elements, shown);
+      const DType dtype = numpy_dtype(elements->dtype);
+      std::ofstream out(directory / fmt::format("{}.{}.npy", side, i), std::ios::binary);
+      out << npy_header(dtype, elements->shape);
+      std::string widened;
+      for_each_part(*elements, [&](const TensorView& view) {
+        const std::span<const std::byte> bytes = view.bytes;
+        if (dtype == view.dtype) {
+          out.write(reinterpret_cast<const char*>(bytes.data()),
+                    static_cast<std::streamsize>(bytes.size()));
+          return;
+        }
+        widened.clear();
+        std::vector<double> values(view.numel() * (is_complex(dtype) ? 2 : 1));
+        if (is_complex(dtype)) {
+          measure::widen(
+              view, 0,
+              std::span(reinterpret_cast<std::complex<double>*>(values.data()), view.numel()));
+        } else {
+          measure::widen(view, 0, std::span<double>(values));
+        }
+        for (const double value : values) append(widened, static_cast<float>(value));
+        out << widened;
+      });
+      if (!out.flush()) return fail(ErrorKind::kIo, shown + " cannot be written");
+    }
+    return true;
+  };
+  if (const Result<bool> done = write_side(dump->inputs, "input"); !done) return done;
+  return write_side(dump->outputs, "output");
+}
+
+}  // namespace msprobe::torchair

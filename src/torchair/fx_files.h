@@ -1,0 +1,77 @@
+// The arrays of one FX token directory, by node, argument and output.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "core/tensor.h"
+
+namespace msprobe::torchair {
+
+namespace fs = std::filesystem;
+
+struct FxArray {
+  fs::path path;
+  std::string name;  // of the file, as mapping.csv spells it where it was too long
+  std::int64_t index = 0;
+  std::int64_t item = -1;  // of a list argument
+  std::string time;
+  bool is_info = false;  // converted: a few values that stand for the tensor
+
+  // From the header.
+  bool is_numeric = true;  // false: a pickled object or text, which is no tensor
+  std::optional<DType> dtype;
+  Shape shape;
+  std::string problem;  // why it cannot be read
+};
+
+struct FxNode {
+  std::vector<FxArray> inputs;   // in order of argument and item, numeric ones only
+  std::vector<FxArray> outputs;  // in order of index
+  std::vector<FxArray> others;   // arguments that are no numbers
+};
+
+struct FxName {
+  std::string key;  // "add_1-aten.add.Tensor"
+  bool is_output = false;
+  FxArray array;
+};
+// <node>-<target>.INPUT.<i>[.<j>].<time>[<suffix>].npy, read from the right.
+std::optional<FxName> parse_fx_name(std::string_view name);
+
+// "add_1-aten.add.Tensor.OUTPUT.0", as the graph text has it.
+struct FxTensorName {
+  std::string key;
+  std::int64_t index = 0;
+};
+std::optional<FxTensorName> parse_fx_tensor_name(std::string_view name);
+
+class FxFiles {
+ public:
+  static FxFiles open(const fs::path& directory);
+
+  // The node, its headers read; nullptr where nothing of it was dumped.
+  const FxNode* node(const std::string& key);
+  const FxArray* output(const FxTensorName& name);
+  bool any_info() const { return any_info_; }
+  std::vector<std::string> keys() const;
+
+ private:
+  struct Entry {
+    FxNode node;
+    bool is_ready = false;
+  };
+  std::map<std::string, Entry> nodes_;
+  bool any_info_ = false;
+};
+
+// Whether two arrays hold the same values, as far as some blocks of large ones tell.
+bool same_content(const FxArray& a, const FxArray& b);
+
+}  // namespace msprobe::torchair

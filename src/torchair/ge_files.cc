@@ -1,0 +1,160 @@
+#include "torchair/ge_files.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/file.h"
+#include "ge/elements.h"
+#include "ge/statistics_file.h"
+#include "torchair/info_file.h"
+
+namespace msprobe::torchair {
+namespace {
+
+GeTensorInfo info_of(const ge::DumpTensor& tensor, const FileBytes& file) {
+  GeTensorInfo info;
+  info.original_op = tensor.original_op;
+  const ge::ElementType* type = ge::element_type(tensor.type);
+  if (type != nullptr) info.dtype = type->text;
+  if (tensor.absent) {
+    info.problem = "the file has no bytes for this tensor (address 0)";
+    info.shape = tensor.original_shape.empty() ? tensor.shape : tensor.original_shape;
+    return info;
+  }
+  const Result<ge::Elements> elements = ge::elements_of(tensor, file);
+  if (!elements) {
+    info.problem = elements.error().message;
+    return info;
+  }
+  info.shape = elements->shape;
+  info.format = elements->format;
+  return info;
+}
+
+void describe_dump(const FileBytes& bytes, GeFile& file) {
+  const Result<ge::DumpFile> dump = ge::read_dump_file(bytes);
+  if (!dump) {
+    file.problem = dump.error().message;
+    return;
+  }
+  if (!dump->op_name.empty()) {
+    file.op_name = dump->op_name;
+    file.name_is_escaped = false;
+  }
+  if (dump->time != 0 && file.time == 0) file.time = dump->time;
+  file.may_be_cut = dump->container == ge::Container::kSingleMessage && dump->op_name.empty();
+  for (const ge::DumpTensor& tensor : dump->inputs) file.inputs.push_back(info_of(tensor, bytes));
+  for (const ge::DumpTensor& tensor : dump->outputs) file.outputs.push_back(info_of(tensor, bytes));
+}
+
+void describe_statistics(const FileBytes& bytes, GeFile& file) {
+  const auto rows = ge::read_statistics(bytes.text());
+  if (!rows) {
+    file.problem = rows.error().message;
+    return;
+  }
+  file.may_be_cut = true;
+  for (const ge::TensorStatistics& row : *rows) {
+    std::vector<GeTensorInfo>& side = row.is_output ? file.outputs : file.inputs;
+    if (row.index != side.size()) {
+      file.problem = fmt::format("{} {} follows {} others", row.is_output ? "output" : "input",
+                                 row.index, side.size());
+      return;
+    }
+    side.push_back({row.type_text, row.shape, row.format == "ND" ? "" : row.format, {}, {}});
+  }
+}
+
+void describe_info(const FileBytes& bytes, GeFile& file) {
+  const Result<InfoFile> info = read_info_file(bytes, file.name);
+  if (!info) {
+    file.problem = info.error().message;
+    return;
+  }
+  file.inputs.resize(info->inputs.size());
+  file.outputs.resize(info->outputs.size());
+}
+
+void describe(GeFile& file) {
+  const Result<FileBytes> bytes = load_file(file.path);
+  if (!bytes) {
+    file.problem = bytes.error().message;
+    return;
+  }
+  switch (file.kind) {
+    case ge::FileKind::kBinary:
+      describe_dump(*bytes, file);
+      break;
+    case ge::FileKind::kStatistics:
+      describe_statistics(*bytes, file);
+      break;
+    case ge::FileKind::kInfo:
+      describe_info(*bytes, file);
+      break;
+  }
+  if (!file.problem.empty()) {
+    file.inputs.clear();
+    file.outputs.clear();
+  }
+}
+
+std::map<std::string, std::string> real_names_of(const fs::path& directory) {
+  std::map<std::string, std::string> names;
+  std::ifstream mapping(directory / "mapping.csv", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(mapping), {}};
+  for (ge::Mapping& row : ge::read_mapping(text)) names.emplace(row.written, row.real);
+  return names;
+}
+
+// The name before it was found too long; a converted file has the user's suffix behind the digits.
+std::string real_name(const std::string& written, const std::map<std::string, std::string>& names) {
+  const std::size_t digits = std::min(written.find_first_not_of("0123456789"), written.size());
+  const std::string_view suffix = std::string_view(written).substr(digits);
+  if (const auto known = names.find(written); known != names.end()) return known->second;
+  const auto known = names.find(written.substr(0, digits));
+  if (known == names.end() || !suffix.ends_with(".npz")) return written;
+  return known->second + std::string(suffix);
+}
+
+}  // namespace
+
+std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::string>& notes) {
+  const std::map<std::string, std::string> real_names = real_names_of(directory);
+  std::vector<GeFile> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (!entry->is_regular_file(ignored)) continue;
+    GeFile file;
+    file.path = entry->path();
+    file.name = file.path.filename().string();
+    const auto parsed = ge::parse_file_name(real_name(file.name, real_names));
+    if (parsed) {
+      file.op_type = parsed->op_type;
+      file.op_name = parsed->op_name;
+      file.name_is_escaped = true;
+      file.time = parsed->time;
+      file.kind = parsed->kind;
+      file.thread = parsed->thread;
+    } else if (!ge::is_hashed_name(file.name)) {
+      continue;
+    } else {
+      // Not in mapping.csv: the header may still say what it is.
+      file.op_name = file.name;
+    }
+    describe(file);
+    files.push_back(std::move(file));
+  }
+  if (error) notes.push_back(fmt::format("{}: {}", directory.string(), error.message()));
+  std::ranges::sort(files, [](const GeFile& a, const GeFile& b) {
+    return std::tie(a.time, a.thread, a.name) < std::tie(b.time, b.thread, b.name);
+  });
+  return files;
+}
+
+}  // namespace msprobe::torchair

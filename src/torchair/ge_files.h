@@ -1,0 +1,46 @@
+// The files of one GE token directory, and what their headers say.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/tensor.h"
+#include "ge/dump_file.h"
+#include "ge/file_name.h"
+
+namespace msprobe::torchair {
+
+namespace fs = std::filesystem;
+
+// What is known of a tensor before its data is read.
+struct GeTensorInfo {
+  std::string dtype;           // "int4"; empty: the file does not say
+  std::optional<Shape> shape;  // as the network sees it
+  std::string format;          // device layout; empty for the usual order
+  std::optional<ge::OriginalOp> original_op;
+  std::string problem;  // why it has no data
+};
+
+struct GeFile {
+  fs::path path;
+  std::string name;  // of the file as it lies there
+  std::string op_type;
+  std::string op_name;  // raw where the header has it, else as the file name spells it
+  bool name_is_escaped = false;
+  std::uint64_t time = 0;
+  ge::FileKind kind = ge::FileKind::kBinary;
+  std::optional<std::uint32_t> thread;
+  std::vector<GeTensorInfo> inputs;
+  std::vector<GeTensorInfo> outputs;
+  bool may_be_cut = false;  // a file whose end nothing marks: it may name fewer tensors than it had
+  std::string problem;      // why nothing in the file can be trusted
+};
+
+// Every dump file of the directory, in order of time. `notes` gets what a person should know.
+std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::string>& notes);
+
+}  // namespace msprobe::torchair

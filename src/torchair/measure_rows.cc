@@ -1,0 +1,286 @@
+#include "torchair/measure_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "measure/chunks.h"
+#include "measure/widen.h"
+#include "torchair/tensor_data.h"
+#include "torchair/verdict.h"
+#include "torchair/windows.h"
+
+namespace msprobe::torchair {
+namespace {
+
+using measure::SideTally;
+using measure::SimilarityTally;
+
+// The tally of a part, and the part that holds the largest error.
+struct Part {
+  SimilarityTally tally;
+  std::uint64_t largest_at = 0;  // its first element
+};
+void merge(Part& total, const Part& part) {
+  if (part.tally.max_abs_error > total.tally.max_abs_error) total.largest_at = part.largest_at;
+  measure::merge(total.tally, part.tally);
+}
+
+// Where in its chunk the largest error is.
+std::uint64_t place_of_largest(const ge::Elements& device, const ge::Elements& bench,
+                               const Part& total) {
+  const std::uint64_t n = std::min<std::uint64_t>(measure::kChunk, device.count - total.largest_at);
+  const TensorView d = view_of(device, total.largest_at, n, device_buffer());
+  const TensorView b = view_of(bench, total.largest_at, n, bench_buffer());
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const auto element = [&](const TensorView& view) {
+      const std::size_t size = size_bytes(view.dtype);
+      return TensorView{view.dtype, {}, view.bytes.subspan(i * size, size)};
+    };
+    const SimilarityTally one = measure::tally_similarity_plainly(element(d), element(b), 0);
+    if (one.finite == 1 && one.max_abs_error == total.tally.max_abs_error) {
+      return total.largest_at + i;
+    }
+  }
+  return total.largest_at;
+}
+
+// Merges tally_of(device, bench, first) of every chunk of the pair, in order.
+template <class TallyOf>
+Part tally_pair(const ge::Elements& device, const ge::Elements& bench, int threads,
+                const TallyOf& tally_of) {
+  return reduce_in_windows<Part>(device.count, threads, [&](std::uint64_t first, std::uint64_t n) {
+    const Window of_device(device, first, n);
+    const Window of_bench(bench, first, n);
+    Part part;
+    for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
+      merge(part, {tally_of(view_of(device, at, count, device_buffer()),
+                            view_of(bench, at, count, bench_buffer()), at),
+                   at});
+    });
+    return part;
+  });
+}
+
+double largest_magnitude(const SideTally& side) {
+  return std::max(std::abs(side.max), std::abs(side.min));
+}
+
+RealNumbers measure_real(const ge::Elements& device, const ge::Elements& bench, int threads) {
+  const Part total = tally_pair(device, bench, threads, &measure::tally_similarity);
+  const bool complex_pair = is_complex(device.dtype) || is_complex(bench.dtype);
+  SimilarityTally tally = total.tally;
+  if (!complex_pair && measure::needs_scaled_products(tally)) {
+    const auto scale_of = [](const SideTally& side) {
+      return largest_magnitude(side) > 0 ? largest_magnitude(side) : 1;
+    };
+    const Part scaled = tally_pair(
+        device, bench, threads, [&](const TensorView& d, const TensorView& b, std::uint64_t) {
+          return measure::scaled_products(d, b, scale_of(tally.device), scale_of(tally.bench));
+        });
+    tally.dot = scaled.tally.dot;
+    tally.device_squares = scaled.tally.device_squares;
+    tally.bench_squares = scaled.tally.bench_squares;
+  }
+  RealNumbers numbers{measure::finish(tally, complex_pair), tally, std::nullopt};
+  // Worth a second look at one part only where somebody will want to look there.
+  if (numbers.similarity.max_relative_error >= kMaxRelativeError) {
+    numbers.max_abs_at = place_of_largest(device, bench, total);
+  }
+  return numbers;
+}
+
+SideTally measure_side(const ge::Elements& elements, int threads) {
+  return reduce_in_windows<SideTally>(
+      elements.count, threads, [&](std::uint64_t first, std::uint64_t n) {
+        const Window window(elements, first, n);
+        SideTally side;
+        for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
+          measure::merge(side, measure::tally_side(view_of(elements, at, count, device_buffer())));
+        });
+        return side;
+      });
+}
+
+// The four statistics of one side; nothing where it does not have them.
+std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& data, int threads) {
+  std::array<std::optional<double>, kStatistics> known;
+  if (data.info) {
+    if (is_range(*data.info)) {
+      known[0] = (*data.info)[1];
+      known[1] = (*data.info)[0];
+    }
+  } else if (data.statistics) {
+    known = {data.statistics->max, data.statistics->min, data.statistics->mean,
+             data.statistics->l2_norm};
+  } else if (!data.elements->opaque() && !is_complex(data.elements->dtype)) {
+    const SideTally side = measure_side(*data.elements, threads);
+    if (side.count > 0) {
+      known = {side.max, side.min, side.mean(), std::sqrt(side.squares)};
+    } else if (side.nans > 0) {
+      known.fill(std::nan(""));
+    }
+  }
+  return known;
+}
+
+Statistics measure_statistics(const TensorData& device, const TensorData& bench, int threads) {
+  const auto of_device = statistics_of(device, threads);
+  const auto of_bench = statistics_of(bench, threads);
+  Statistics statistics;
+  for (std::size_t i = 0; i < kStatistics; ++i) statistics[i] = {of_device[i], of_bench[i]};
+  return statistics;
+}
+
+// The type a checksum is taken in: the FX side has bfloat16 as float32 only.
+DType hashed_type(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
+
+std::string crc_of(const ge::Elements& elements) {
+  uLong crc = crc32(0, nullptr, 0);
+  std::vector<double> values;
+  std::vector<float> widened;
+  std::vector<std::byte> truths;
+  const auto add = [&](std::uint64_t first, std::uint64_t n) {
+    const TensorView view = view_of(elements, first, n, device_buffer());
+    std::span<const std::byte> bytes = view.bytes;
+    if (elements.dtype == DType::kBFloat16) {
+      values.resize(n);
+      measure::widen(view, 0, std::span<double>(values));
+      widened.assign(values.begin(), values.end());
+      bytes = std::as_bytes(std::span(widened));
+    } else if (elements.dtype == DType::kBool) {
+      truths.assign(bytes.begin(), bytes.end());
+      for (std::byte& truth : truths) truth = std::byte{truth != std::byte{0}};
+      bytes = truths;
+    }
+    crc = crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
+  };
+  for (std::uint64_t first = 0; first < elements.count; first += kWindow) {
+    const std::uint64_t n = std::min(kWindow, elements.count - first);
+    const Window window(elements, first, n);
+    for_each_chunk(first, n, add);
+  }
+  return fmt::format("{:08x}", crc);
+}
+
+Md5Numbers measure_md5(const ge::Elements& device, const ge::Elements& bench, int threads) {
+  Md5Numbers numbers;
+  numbers.device_crc = crc_of(device);
+  numbers.bench_crc = crc_of(bench);
+  numbers.same_type = hashed_type(device.dtype) == hashed_type(bench.dtype);
+  numbers.equal_values = numbers.device_crc == numbers.bench_crc && numbers.same_type;
+  if (!numbers.equal_values) {
+    const SimilarityTally tally = measure_real(device, bench, threads).tally;
+    numbers.equal_values = tally.max_abs_error == 0 && tally.mismatches == 0;
+  }
+  return numbers;
+}
+
+std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+// A few values as a tensor of their own.
+ge::Elements elements_of_values(const InfoValues& values) {
+  ge::Elements elements;
+  elements.dtype = DType::kFloat64;
+  elements.shape = {static_cast<std::int64_t>(values.size())};
+  elements.count = values.size();
+  elements.type_text = "float64";
+  elements.bits = 64;
+  elements.bytes = std::as_bytes(std::span(values));
+  return elements;
+}
+
+void compare_elements(Row& row, const ge::Elements& device, const ge::Elements& bench,
+                      const MeasureOptions& options) {
+  if (device.count != bench.count) {
+    row.problem = "shapes differ";
+    row.message = fmt::format("shape {} against {} of the reference", shape_text(device.shape),
+                              shape_text(bench.shape));
+    return;
+  }
+  if (device.shape != bench.shape) {
+    row.message = fmt::format("shape {} against {} of the reference, as many elements",
+                              shape_text(device.shape), shape_text(bench.shape));
+  }
+  if (device.count == 0) {
+    row.problem = "empty";
+    return;
+  }
+  if (options.mode == Mode::kMd5) {
+    row.md5 = measure_md5(device, bench, options.threads);
+  } else {
+    row.real = measure_real(device, bench, options.threads);
+  }
+}
+
+void note_form(Row& row, const TensorData& device, const TensorData& bench) {
+  if (device.elements && !device.elements->note.empty()) row.message = device.elements->note;
+  if (!bench.elements) return;
+  row.bench_dtype = bench.elements->type_text;
+  row.bench_shape = bench.elements->shape;
+}
+
+void compare(Row& row, const TensorData& device, const TensorData& bench,
+             const MeasureOptions& options) {
+  note_form(row, device, bench);
+  if (options.mode == Mode::kStatistics) {
+    row.statistics = measure_statistics(device, bench, options.threads);
+    return;
+  }
+  if (device.elements && bench.elements) {
+    return compare_elements(row, *device.elements, *bench.elements, options);
+  }
+  if (device.info && bench.info) {
+    return compare_elements(row, elements_of_values(*device.info), elements_of_values(*bench.info),
+                            options);
+  }
+  row.problem = "no data: a side has statistics or converted values only";
+}
+
+void refuse(Row& row, const Error& error, std::string_view side) {
+  row.status = Status::kUnreadable;
+  row.reason = fmt::format("{}{}", side, error.message);
+}
+
+}  // namespace
+
+void measure_op(OpRows& op, const MeasureOptions& options) {
+  if (std::ranges::none_of(op.rows, [](const Row& row) { return row.status == Status::kPaired; })) {
+    return;
+  }
+  const Result<GeData> file = GeData::open(op.path, op.kind);
+  std::map<fs::path, Result<GeData>> bench_files;
+  for (Row& row : op.rows) {
+    if (row.status != Status::kPaired) continue;
+    if (!file) {
+      refuse(row, file.error(), "");
+      continue;
+    }
+    const Result<TensorData> device = file->tensor(row.side, row.index);
+    if (!device) {
+      refuse(row, device.error(), "");
+      continue;
+    }
+    const BenchTensor& from = *row.bench;
+    const auto open_bench = [&]() -> Result<TensorData> {
+      if (from.is_array) return open_array(from.path, from.is_info);
+      auto known = bench_files.find(from.path);
+      if (known == bench_files.end()) {
+        known = bench_files.emplace(from.path, GeData::open(from.path, from.kind)).first;
+      }
+      if (!known->second) return propagate(known->second);
+      return known->second->tensor(from.side, from.index);
+    };
+    const Result<TensorData> bench = open_bench();
+    if (!bench) {
+      refuse(row, bench.error(), "reference: ");
+      continue;
+    }
+    compare(row, *device, *bench, options);
+  }
+}
+
+}  // namespace msprobe::torchair

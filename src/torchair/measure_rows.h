@@ -1,0 +1,16 @@
+// Fills the numbers of paired rows, as the mode wants them.
+#pragma once
+
+#include "torchair/row.h"
+
+namespace msprobe::torchair {
+
+struct MeasureOptions {
+  Mode mode = Mode::kReal;
+  int threads = 1;  // for one tensor
+};
+
+// All rows of one file. A file that cannot be read after all makes its rows unreadable.
+void measure_op(OpRows& op, const MeasureOptions& options);
+
+}  // namespace msprobe::torchair

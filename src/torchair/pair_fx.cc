@@ -1,0 +1,136 @@
+// GE against FX.
+#include <fmt/format.h>
+
+#include "torchair/fx_arguments.h"
+#include "torchair/pairing.h"
+#include "torchair/small_values.h"
+
+namespace msprobe::torchair {
+namespace {
+
+void set_unmatched(Row& row, std::string reason) {
+  if (row.status == Status::kUnreadable) return;
+  row.status = Status::kUnmatched;
+  row.reason = std::move(reason);
+}
+
+void set_pair(Row& row, const FxArray& array, Rule rule) {
+  row.rule = rule;
+  row.bench = BenchTensor{array.path,   array.name, true, array.is_info, ge::FileKind::kBinary,
+                          Side::kInput, 0};
+  if (array.dtype) row.bench_dtype = name(*array.dtype);
+  if (array.dtype && !array.is_info) row.bench_shape = array.shape;
+  if (row.status == Status::kUnreadable) return;
+  if (!array.problem.empty()) {
+    row.status = Status::kUnreadable;
+    row.reason = "reference: " + array.problem;
+    return;
+  }
+  row.status = Status::kPaired;
+}
+
+void pair_output(Row& row, const MemberOutput& from, const GraphIndex& graph, FxFiles& files) {
+  const auto wanted = parse_fx_tensor_name(graph.fx_name(from.member, from.output));
+  if (!wanted) return set_unmatched(row, "output has no FX tensor name");
+  const FxArray* array = files.output(*wanted);
+  if (array == nullptr) {
+    return set_unmatched(row, fmt::format("FX data missing, GE tensor name: {}, FX tensor name: {}",
+                                          row.op, graph.fx_name(from.member, from.output)));
+  }
+  if (!array->is_numeric) return set_unmatched(row, "the FX output is no tensor");
+  set_pair(row, *array, Rule::kFxName);
+}
+
+// Where output `k` of the dumped operator comes from.
+std::optional<MemberOutput> origin_of(const DumpedOp& op, std::size_t k, const GraphIndex& graph) {
+  const Members& members = op.members;
+  if (!members.is_named && k < op.file.outputs.size() && op.file.outputs[k].original_op) {
+    const ge::OriginalOp& original = *op.file.outputs[k].original_op;
+    if (const auto id = graph.find(original.name)) return MemberOutput{*id, original.output_index};
+  }
+  if (members.ops.size() == 1) {
+    return MemberOutput{members.ops.front(), static_cast<std::uint32_t>(k)};
+  }
+  if (k < members.outputs.size()) return members.outputs[k];
+  return std::nullopt;
+}
+
+void pair_outputs(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
+  for (std::size_t k = 0; k < op.outputs.size(); ++k) {
+    const auto from = origin_of(op, k, graph);
+    if (!from) {
+      set_unmatched(op.outputs[k], "no member of the fused operator has this output");
+    } else if (!op.members.fused() && !graph.fx_key(from->member)) {
+      set_unmatched(op.outputs[k], "operator has no FX tensor name");
+    } else {
+      pair_output(op.outputs[k], *from, graph, files);
+    }
+  }
+}
+
+// The inputs of one member that the file holds: edge position -> input of the file.
+void pair_member_inputs(DumpedOp& op, OpId member,
+                        const std::vector<std::optional<std::size_t>>& held,
+                        const GraphIndex& graph, FxFiles& files) {
+  const auto refuse_all = [&](const std::string& reason) {
+    for (const auto& input : held) {
+      if (input) set_unmatched(op.inputs[*input], reason);
+    }
+  };
+  const auto key = graph.fx_key(member);
+  if (!key) return refuse_all("operator has no FX tensor name");
+  const FxNode* node = files.node(*key);
+  if (node == nullptr)
+    return refuse_all(fmt::format("FX data missing, GE tensor name: {}, FX tensor name: {}",
+                                  op.file.op_name, *key));
+  std::vector<InputFacts> facts(held.size());
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (!held[i] || *held[i] >= op.file.inputs.size()) continue;
+    facts[i].info = &op.file.inputs[*held[i]];
+    facts[i].has_values_of = [&op, input = *held[i]](const FxArray& array) {
+      return same_small_values(op.file, Side::kInput, static_cast<std::uint32_t>(input), array);
+    };
+  }
+  const std::vector<ArgumentMatch> matches = match_arguments(member, facts, *node, graph, files);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (!held[i]) continue;
+    if (i >= matches.size() || matches[i].array == nullptr) {
+      set_unmatched(op.inputs[*held[i]], "no FX argument");
+    } else {
+      set_pair(op.inputs[*held[i]], *matches[i].array, matches[i].rule);
+    }
+  }
+}
+
+}  // namespace
+
+void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
+  const Members& members = op.members;
+  if (members.ops.empty()) {
+    for (Row& row : op.inputs) set_unmatched(row, "operator is not in the graph text");
+    for (Row& row : op.outputs) set_unmatched(row, "operator is not in the graph text");
+    return;
+  }
+  pair_outputs(op, graph, files);
+  if (members.fused() && members.inputs.size() != op.inputs.size()) {
+    for (Row& row : op.inputs) {
+      set_unmatched(row,
+                    fmt::format("{} inputs in the file, the members of the fused operator have {}",
+                                op.inputs.size(), members.inputs.size()));
+    }
+    return;
+  }
+  for (const OpId member : members.ops) {
+    std::vector<std::optional<std::size_t>> held(graph.op(member).inputs.size());
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      if (k < members.inputs.size()) {
+        if (members.inputs[k].member == member) held[members.inputs[k].position] = k;
+      } else {
+        set_unmatched(op.inputs[k], "the graph text knows no such input");
+      }
+    }
+    pair_member_inputs(op, member, held, graph, files);
+  }
+}
+
+}  // namespace msprobe::torchair

@@ -1,0 +1,278 @@
+#include "torchair/pairing.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/file.h"
+
+namespace msprobe::torchair {
+namespace {
+
+// What a damaged file of an operator that GE inserted would have held.
+struct InsertedOp {
+  std::string_view type;
+  std::size_t inputs;
+  std::size_t outputs;
+};
+constexpr std::array<InsertedOp, 7> kInsertedOps = {{{"TransData", 1, 1},
+                                                     {"Cast", 1, 1},
+                                                     {"Identity", 1, 1},
+                                                     {"TransposeD", 1, 1},
+                                                     {"MemSet", 0, 1},
+                                                     {"AtomicAddrClean", 0, 1},
+                                                     {"DynamicAtomicAddrClean", 0, 1}}};
+
+// Which sides the dump has at all: dump_mode may leave one out everywhere.
+struct DumpedSides {
+  bool inputs = false;
+  bool outputs = false;
+};
+DumpedSides dumped_sides(const std::vector<GeFile>& files) {
+  DumpedSides sides;
+  for (const GeFile& file : files) {
+    sides.inputs = sides.inputs || !file.inputs.empty();
+    sides.outputs = sides.outputs || !file.outputs.empty();
+  }
+  if (!sides.inputs && !sides.outputs) return {true, true};
+  return sides;
+}
+
+Row new_row(const UnitPair& unit, const GeFile& file, const std::string& op, Side side,
+            std::size_t index) {
+  Row row;
+  row.rank = unit.rank;
+  row.graph = unit.graph;
+  row.token = unit.token;
+  row.op = op;
+  row.type = file.op_type;
+  row.file = file.name;
+  row.side = side;
+  row.index = static_cast<std::uint32_t>(index);
+  return row;
+}
+
+std::vector<Row> rows_of(const UnitPair& unit, const GeFile& file, const std::string& op,
+                         Side side) {
+  std::vector<Row> rows;
+  const auto& tensors = side == Side::kInput ? file.inputs : file.outputs;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Row& row = rows.emplace_back(new_row(unit, file, op, side, i));
+    row.dtype = tensors[i].dtype;
+    row.shape = tensors[i].shape;
+    row.format = tensors[i].format;
+    if (!tensors[i].problem.empty()) {
+      row.status = Status::kUnreadable;
+      row.reason = tensors[i].problem;
+    }
+  }
+  return rows;
+}
+
+// Rows for the tensors that a damaged file should hold.
+std::vector<Row> lost_rows(const UnitPair& unit, const GeFile& file, const std::string& op,
+                           Side side, std::size_t count, const std::string& reason) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    Row& row = rows.emplace_back(new_row(unit, file, op, side, i));
+    row.status = Status::kUnreadable;
+    row.reason = reason;
+  }
+  return rows;
+}
+
+void add_lost_rows(DumpedOp& dumped, const UnitPair& unit, const std::string& op,
+                   const DumpedSides& sides, const std::string& reason) {
+  const Members& members = dumped.members;
+  std::size_t inputs = members.inputs.size();
+  std::size_t outputs = members.outputs.size();
+  if (members.ops.empty()) {
+    const auto known = std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type);
+    inputs = known == kInsertedOps.end() ? 0 : known->inputs;
+    outputs = 1;
+    if (known == kInsertedOps.end()) {
+      dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, outputs, reason);
+      return;
+    }
+  }
+  if (sides.inputs) dumped.inputs = lost_rows(unit, dumped.file, op, Side::kInput, inputs, reason);
+  if (sides.outputs)
+    dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, outputs, reason);
+}
+
+// Operators GE inserted have no counterpart, whether their file can be read or not.
+void prefer_unmatched(DumpedOp& dumped) {
+  const bool is_known =
+      std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type) != kInsertedOps.end();
+  if (!dumped.members.ops.empty() || !is_known) return;
+  for (auto* rows : {&dumped.inputs, &dumped.outputs}) {
+    for (Row& row : *rows) {
+      if (row.status != Status::kUnreadable || row.bench) continue;
+      row.status = Status::kUnmatched;
+      row.reason = fmt::format("operator is not in the graph text; {}", row.reason);
+    }
+  }
+}
+
+// A file without an end mark that names fewer tensors than the graph knows was cut between two.
+std::string cut_off(const DumpedOp& dumped, const DumpedSides& sides) {
+  if (!dumped.file.may_be_cut || dumped.members.ops.empty()) return {};
+  const bool fewer_inputs =
+      sides.inputs && dumped.file.inputs.size() < dumped.members.inputs.size();
+  const bool fewer_outputs =
+      sides.outputs && dumped.file.outputs.size() < dumped.members.outputs.size();
+  if (!fewer_inputs && !fewer_outputs) return {};
+  return fmt::format(
+      "the file ends early: {} inputs and {} outputs, the graph text knows {} and {}",
+      dumped.file.inputs.size(), dumped.file.outputs.size(), dumped.members.inputs.size(),
+      dumped.members.outputs.size());
+}
+
+std::string shown_name(const GeFile& file, const Members& members, const GraphIndex& graph) {
+  const bool spelled_in_graph = members.is_named && file.name_is_escaped;
+  return spelled_in_graph ? graph.op(members.ops.front()).name : file.op_name;
+}
+
+// The place of an operator in the graph: that of its last member. What is not in the graph stands
+// behind what ran before it.
+std::vector<std::size_t> graph_places(const std::vector<DumpedOp>& ops) {
+  std::vector<std::size_t> places;
+  std::size_t latest = 0;
+  for (const DumpedOp& op : ops) {
+    if (!op.members.ops.empty()) latest = std::ranges::max(op.members.ops) + 1;
+    places.push_back(latest);
+  }
+  return places;
+}
+
+void add_stacks(DumpedOp& op, const GraphIndex& graph, const StackInfo& stacks) {
+  if (stacks.empty()) return;
+  std::string text;
+  for (const OpId member : op.members.ops) {
+    const auto key = graph.fx_key(member);
+    if (!key) continue;
+    const auto found = stacks.find(key->substr(0, key->find('-')));
+    if (found != stacks.end() && text.find(found->second) == std::string::npos) {
+      text += (text.empty() ? "" : " | ") + found->second;
+    }
+  }
+  for (Row& row : op.inputs) row.stack = text;
+  for (Row& row : op.outputs) row.stack = text;
+}
+
+std::vector<std::string> unused_names(std::vector<std::string> names,
+                                      const std::set<std::string>& used) {
+  std::erase_if(names, [&](const std::string& name) { return used.contains(name); });
+  return names;
+}
+
+// An operator that ran in slices left a file per thread. Put together they would be the tensor; one
+// by one they have no counterpart.
+void refuse_slices(std::vector<DumpedOp>& ops) {
+  std::map<std::string, std::size_t> threads;
+  for (const DumpedOp& op : ops) threads[op.file.op_name] += op.file.thread ? 1 : 0;
+  for (DumpedOp& op : ops) {
+    const std::size_t slices = threads[op.file.op_name];
+    if (slices < 2) continue;
+    for (auto* rows : {&op.inputs, &op.outputs}) {
+      for (Row& row : *rows) {
+        row.status = Status::kUnmatched;
+        row.reason = fmt::format("one of {} slices of the operator (FFTS+ threads)", slices);
+        row.bench.reset();
+      }
+    }
+  }
+}
+
+// The compared side of a unit: its operators with empty pairs.
+std::vector<DumpedOp> dumped_ops(const UnitPair& unit, const std::vector<GeFile>& files,
+                                 const GraphIndex& graph) {
+  const DumpedSides sides = dumped_sides(files);
+  std::vector<DumpedOp> ops;
+  for (const GeFile& file : files) {
+    DumpedOp& op = ops.emplace_back(DumpedOp{file, find_members(file, graph), {}, {}});
+    const std::string name = shown_name(file, op.members, graph);
+    const std::string problem = file.problem.empty() ? cut_off(op, sides) : file.problem;
+    if (!problem.empty()) {
+      add_lost_rows(op, unit, name, sides, problem);
+    } else {
+      op.inputs = rows_of(unit, file, name, Side::kInput);
+      op.outputs = rows_of(unit, file, name, Side::kOutput);
+    }
+  }
+  return ops;
+}
+
+OpRows op_rows(DumpedOp& op) {
+  OpRows rows;
+  rows.path = op.file.path;
+  rows.kind = op.file.kind;
+  std::ranges::move(op.inputs, std::back_inserter(rows.rows));
+  std::ranges::move(op.outputs, std::back_inserter(rows.rows));
+  std::error_code error;
+  rows.bytes = fs::file_size(rows.path, error);
+  if (error) rows.bytes = 0;
+  return rows;
+}
+
+}  // namespace
+
+GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes) {
+  if (!unit.graph_file) {
+    notes.push_back(fmt::format("no graph text for graph {} of rank {}", unit.graph, unit.rank));
+    return GraphIndex({});
+  }
+  const Result<FileBytes> file = load_file(*unit.graph_file);
+  if (!file) {
+    notes.push_back(file.error().message);
+    return GraphIndex({});
+  }
+  GraphIndex graph(ge::read_graph_text(file->text()));
+  if (!graph.problem().empty()) {
+    notes.push_back(fmt::format("{}: {}", unit.graph_file->filename().string(), graph.problem()));
+  }
+  return graph;
+}
+
+Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
+                  const StackInfo& stacks) {
+  Pairing pairing;
+  const std::vector<GeFile> files = list_ge_files(unit.device, pairing.notes);
+  std::vector<DumpedOp> ops = dumped_ops(unit, files, graph);
+  std::set<std::string> used;
+  std::vector<std::string> bench_names;
+  if (bench_is_fx) {
+    FxFiles bench = FxFiles::open(unit.bench);
+    for (DumpedOp& op : ops) {
+      pair_with_fx(op, graph, bench);
+      for (const OpId member : op.members.ops) used.insert(graph.fx_key(member).value_or(""));
+    }
+    bench_names = bench.keys();
+  } else {
+    const GeBench bench(list_ge_files(unit.bench, pairing.notes));
+    std::map<std::string, std::size_t> occurrences;
+    for (DumpedOp& op : ops) {
+      pair_with_ge(op, graph, bench, occurrences[op.file.op_name]++);
+      used.insert(op.file.op_name);
+      for (const OpId member : op.members.ops) used.insert(graph.op(member).name);
+    }
+    for (const GeFile& file : bench.files()) bench_names.push_back(file.op_name);
+  }
+  refuse_slices(ops);
+  pairing.bench_only = unused_names(std::move(bench_names), used);
+  const std::vector<std::size_t> places = graph_places(ops);
+  std::vector<std::size_t> order(ops.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return places[i]; });
+  for (const std::size_t i : order) {
+    prefer_unmatched(ops[i]);
+    add_stacks(ops[i], graph, stacks);
+    pairing.ops.push_back(op_rows(ops[i]));
+  }
+  return pairing;
+}
+
+}  // namespace msprobe::torchair

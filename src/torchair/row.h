@@ -1,0 +1,122 @@
+// A row of the comparison: one tensor of the compared dump, its counterpart, and how they differ.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor.h"
+#include "ge/file_name.h"
+#include "measure/similarity.h"
+
+namespace msprobe::torchair {
+
+namespace fs = std::filesystem;
+
+// The documented modes; which columns there are and what PASS means depends on it.
+enum class Mode : std::uint8_t { kReal, kStatistics, kMd5 };
+
+enum class Status : std::uint8_t {
+  kPaired,
+  kUnmatched,   // nothing in the reference dump belongs to it
+  kUnreadable,  // the file, or the reference's, is damaged
+};
+std::string_view name(Status status);
+
+enum class Verdict : std::uint8_t { kNone, kPass, kFail };
+std::string_view name(Verdict verdict);  // "N/A", "PASS", "FAIL"
+
+// How a counterpart was found.
+enum class Rule : std::uint8_t {
+  kNone,
+  kFxName,      // the graph text names the FX tensor
+  kEdge,        // the producer of the input does
+  kValue,       // by position, shape and value
+  kName,        // the same operator of the other GE dump
+  kMember,      // an edge of a member of a fused operator
+  kOriginalOp,  // the dump's header names the operator before fusion
+};
+std::string_view name(Rule rule);
+
+enum class Side : std::uint8_t { kInput, kOutput };
+std::string_view name(Side side);
+
+// Where the counterpart lies: an FX array, or a tensor of a GE file.
+struct BenchTensor {
+  fs::path path;
+  std::string shown;  // "add-aten.add.Tensor.OUTPUT.0.2025.npy", "Add.Add.5.6.17,input,0"
+  bool is_array = false;
+  bool is_info = false;                       // an FX array that was converted
+  ge::FileKind kind = ge::FileKind::kBinary;  // of a GE file
+  Side side = Side::kInput;
+  std::uint32_t index = 0;
+};
+
+// One statistic on both sides; nothing where a file does not have it.
+struct StatisticPair {
+  std::optional<double> device;
+  std::optional<double> bench;
+};
+enum class Statistic : std::uint8_t { kMax, kMin, kMean, kL2 };
+inline constexpr std::size_t kStatistics = 4;
+using Statistics = std::array<StatisticPair, kStatistics>;
+
+struct RealNumbers {
+  measure::Similarity similarity;
+  measure::SimilarityTally tally;
+  std::optional<std::uint64_t> max_abs_at;  // where the largest error is, of pairs that fail by it
+};
+
+struct Md5Numbers {
+  std::string device_crc;
+  std::string bench_crc;
+  bool same_type = true;
+  bool equal_values = false;
+};
+
+struct Row {
+  std::int64_t rank = 0;
+  std::int64_t graph = 0;
+  std::int64_t token = 0;
+  std::string op;
+  std::string type;
+  std::string file;
+  Side side = Side::kInput;
+  std::uint32_t index = 0;
+  std::string dtype;
+  std::optional<Shape> shape;
+  std::string format;
+  std::string stack;
+
+  Status status = Status::kUnmatched;
+  std::string reason;  // of a row without counterpart or without data
+  Rule rule = Rule::kNone;
+  std::optional<BenchTensor> bench;
+  std::string bench_dtype;
+  std::optional<Shape> bench_shape;
+
+  // What the mode measured.
+  std::optional<RealNumbers> real;
+  std::optional<Statistics> statistics;
+  std::optional<Md5Numbers> md5;
+  std::string problem;  // why a pair has no numbers: "empty", "shapes differ"
+
+  Verdict verdict = Verdict::kNone;
+  bool differs = false;  // counts for the first difference
+  bool reached = false;  // Accuracy Reached or Not
+  std::string message;   // Err_message
+};
+
+// A dump file and its rows, measured together.
+struct OpRows {
+  fs::path path;  // of the compared file
+  ge::FileKind kind = ge::FileKind::kBinary;
+  std::vector<Row> rows;
+  std::uint64_t bytes = 0;  // of both sides, roughly: what progress counts
+};
+
+}  // namespace msprobe::torchair

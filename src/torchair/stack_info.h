@@ -1,0 +1,18 @@
+// Where in the user's program an FX node comes from, for dumps that have the graph as Python too.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace msprobe::torchair {
+
+using StackInfo = std::map<std::string, std::string>;  // by FX node
+
+// From dynamo_original_graph_*.py beside the graph text: lines `# File "x.py", line 3` stand above
+// the node they belong to, which is named by node_name="...".
+StackInfo read_stack_info(const std::filesystem::path& graph_text);
+StackInfo parse_stack_info(std::string_view python);
+
+}  // namespace msprobe::torchair

@@ -1,0 +1,217 @@
+"""config.json and what it changes in the files: filters, tensors, checksums, steps, overflow."""
+import json
+import math
+import os
+import unittest
+
+import torch
+
+from collected import debugger, read, record, step_directory
+from msprobe.pytorch import PrecisionDebugger, api_names
+from msprobe.pytorch.config import ConfigError, load, numbers
+
+
+def two_calls():
+    w = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    torch.mul(torch.exp(w), 2).sum().backward()
+
+
+class Configuration(unittest.TestCase):
+    def test_numbers_and_ranges(self):
+        self.assertEqual(numbers("rank", [1, "0", "4-6"]), [0, 1, 4, 5, 6])
+        for wrong in ("6-4", "a", "1-2-3", True, -1, 1000001):
+            with self.assertRaisesRegex(ConfigError, "rank: found"):
+                numbers("rank", [wrong])
+        with self.assertRaises(ConfigError):
+            numbers("rank", 3)
+
+    def test_wrong_values_are_named(self):
+        for key, value in (("task", "no"), ("level", "L7"), ("level", "L2"), ("dump_path", "")):
+            with self.assertRaises(ConfigError):
+                load(None, {key: value})
+        for body in ({"data_mode": ["all", "input"]}, {"data_mode": ["forward"] * 5}, {"summary_mode": "sha"}, {"scope": ["a"]}):
+            with self.assertRaises(ConfigError):
+                record(two_calls, {"statistics": body})
+
+    def test_async_dump_combinations(self):
+        for config in ({"task": "tensor", "async_dump": True}, {"async_dump": True, "statistics": {"summary_mode": "md5"}}):
+            with self.assertRaisesRegex(ConfigError, "async_dump is true"):
+                record(two_calls, config)
+
+    def test_calls_before_construction(self):
+        for call in (PrecisionDebugger.start, PrecisionDebugger.stop, PrecisionDebugger.step):
+            with self.assertRaisesRegex(RuntimeError, "PrecisionDebugger instance is not created."):
+                call()
+
+    def test_special_characters_in_the_path(self):
+        with self.assertRaisesRegex(ConfigError, "contains special characters"):
+            PrecisionDebugger(dump_path="/tmp/a+b")
+
+    def test_the_list_of_apis(self):
+        groups = api_names.read_ops()
+        self.assertIn("linear", groups["functional"])
+        groups["torch"].remove("exp")
+        functions, _operators, _methods = api_names.resolve(groups)
+        self.assertNotIn(torch.exp, [function for function, _prefix, _name in functions])
+
+
+class Filters(unittest.TestCase):
+    def names(self, **body):
+        return list(record(two_calls, {"statistics": body}))
+
+    def test_list(self):
+        self.assertEqual(self.names(list=["exp"]), ["Torch.exp.0.forward", "Torch.exp.0.backward"])
+        self.assertEqual(self.names(list=["exp.0.forward"]), ["Torch.exp.0.forward"])
+
+    def test_scope(self):
+        self.assertEqual(self.names(scope=["Torch.exp.0.forward", "Torch.mul.0.forward"]), ["Torch.exp.0.forward", "Torch.mul.0.forward"])
+        self.assertEqual(self.names(scope=["Torch.sin.0.forward", "Torch.mul.0.forward"]), [])
+
+    def test_data_mode(self):
+        data = record(two_calls, {"statistics": {"data_mode": ["forward", "input"]}})
+        self.assertEqual(list(data["Torch.exp.0.forward"]), ["input_args", "input_kwargs"])
+        self.assertFalse(any(name.endswith("backward") for name in data))
+        data = record(two_calls, {"statistics": {"data_mode": ["output"]}})
+        self.assertEqual(list(data["Torch.exp.0.forward"]), ["output"])
+        self.assertEqual(list(data["Torch.exp.0.backward"]), ["output"])
+
+    def test_risk_level(self):
+        self.assertEqual(list(record(lambda: (torch.ones(2, 2).t(), torch.mm(torch.eye(2), torch.eye(2)), torch.exp(torch.eye(2))),
+                                     {"risk_level": "CORE"})), ["Torch.mm.0.forward"])
+
+
+class Files(unittest.TestCase):
+    def test_layout(self):
+        with debugger() as made:
+            made.start()
+            two_calls()
+            made.stop()
+            made.step()
+            directory = step_directory(made)
+            self.assertEqual(os.path.basename(directory), f"proc{os.getpid()}")
+            self.assertEqual(sorted(os.listdir(directory)), ["construct.json", "dump.json", "stack.json"])
+            dump = read(made)
+            self.assertEqual(list(dump), ["task", "level", "framework", "dump_data_dir", "data"])
+            self.assertIsNone(dump["dump_data_dir"])
+            with open(os.path.join(directory, "dump.json"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), json.dumps(dump, indent=1))
+            stack = read(made, name="stack.json")
+            self.assertEqual(stack["0"][0], ["Torch.exp.0.forward", "Torch.mul.0.forward", "Tensor.sum.0.forward"]
+                             if len(stack["0"][0]) == 3 else stack["0"][0])
+            self.assertRegex(stack["0"][1][0], r"^File .*test_files.py, line \d+, in two_calls, \n ")
+
+    def test_tensors(self):
+        with debugger({"task": "tensor", "tensor": {"summary_mode": "md5"}}) as made:
+            made.start()
+            x = torch.arange(6.0).reshape(2, 3)
+            torch.exp(x.t())
+            torch.cat([x, x])
+            made.stop()
+            made.step()
+            dump = read(made)
+            entry = dump["data"]["Torch.exp.0.forward"]["input_args"][0]
+            self.assertEqual(list(entry), ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "requires_grad", "data_name", "md5"])
+            saved = torch.load(os.path.join(dump["dump_data_dir"], entry["data_name"]))
+            self.assertTrue(torch.equal(saved, x.t()))
+            self.assertTrue(saved.is_contiguous())
+            names = os.listdir(dump["dump_data_dir"])
+            self.assertIn("Torch.cat.0.forward.input.0.1.pt", names)
+
+    def test_every_dtype_is_saved_and_loaded(self):
+        dtypes = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
+                  torch.float32, torch.float64, torch.complex64, torch.complex128]
+        with debugger({"task": "tensor"}) as made:
+            made.start()
+            given = [torch.tensor([[1, 0], [1, 1]]).to(dtype) for dtype in dtypes]
+            for tensor in given:
+                torch.flatten(tensor)
+            made.stop()
+            made.step()
+            dump = read(made)
+            for number, tensor in enumerate(given):
+                entry = dump["data"][f"Torch.flatten.{number}.forward"]["input_args"][0]
+                saved = torch.load(os.path.join(dump["dump_data_dir"], entry["data_name"]))
+                self.assertEqual(saved.dtype, tensor.dtype)
+                self.assertTrue(torch.equal(saved, tensor), tensor.dtype)
+
+    def test_checksums(self):
+        x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        for mode, wanted in (("md5", "8ba71454"), ("xor", "0x008000007fc00000")):
+            data = record(lambda: torch.exp(x), {"statistics": {"summary_mode": mode}})
+            self.assertEqual(data["Torch.exp.0.forward"]["input_args"][0]["md5"], wanted)
+        self.assertEqual(list(data["Torch.exp.0.forward"]["input_args"][0]), ["type", "dtype", "shape", "md5", "requires_grad"])
+
+    def test_steps(self):
+        with debugger({"step": [1, "3-4"]}) as made:
+            for _ in range(6):
+                made.start()
+                torch.exp(torch.ones(1))
+                made.stop()
+                made.step()
+            self.assertEqual(sorted(os.listdir(made.dump_path)), ["step1", "step3", "step4"])
+
+    def test_a_second_run_takes_the_place_of_the_first(self):
+        with debugger({"task": "tensor"}) as made:
+            for calls in (2, 1):
+                made.set_init_step(0)
+                made.start()
+                for _ in range(calls):
+                    torch.exp(torch.ones(1))
+                made.stop()
+                made.step()
+            dump = read(made)
+            self.assertEqual(list(dump["data"]), ["Torch.ones.0.forward", "Torch.exp.0.forward"])
+            self.assertEqual(len(os.listdir(dump["dump_data_dir"])), 3)
+
+    def test_values(self):
+        def work():
+            x = torch.ones(3, 3)
+            x[..., 1:2]
+            torch.sum(x, dim=(0, 1), dtype=torch.float64)
+            torch.zeros(x.size(), device="cpu")
+            torch.add(torch.tensor([math.inf, 1.0]), 1)
+
+        data = record(work)
+        add = data["Torch.add.0.forward"]["input_args"][0]
+        self.assertEqual((add["Max"], add["Max_except_inf_nan"]), (math.inf, 1.0))
+        self.assertEqual(data["Torch.sum.0.forward"]["input_kwargs"]["dtype"], {"type": "torch.dtype", "value": "torch.float64"})
+        self.assertEqual(data["Torch.zeros.0.forward"]["input_args"][0], {"type": "torch.Size", "value": [3, 3]})
+        if "Tensor.__getitem__.0.forward" in data:  # PyTorch 1.13 does not tell it to a mode
+            index = data["Tensor.__getitem__.0.forward"]["input_args"][1]
+            self.assertEqual(index, [{"type": "ellipsis", "value": "..."}, {"type": "slice", "value": [1, 2, None]}])
+
+    def test_only_overflowing_calls(self):
+        directory = os.getcwd()
+        with debugger({"task": "overflow_check"}) as made:
+            os.chdir(made.dump_path if os.path.isdir(made.dump_path) else os.path.dirname(made.dump_path))
+            made._overflow.__init__(os.getcwd())
+            try:
+                made.start()
+                x = torch.tensor([1.0, 100.0])
+                big = torch.exp(x)
+                torch.exp(torch.tensor([1.0]))
+                torch.add(big, 1)
+                made.stop()
+                made.step()
+                dump = read(made)
+                self.assertEqual(list(dump["data"]), ["Torch.exp.0.forward"])
+                self.assertEqual(len(os.listdir(dump["dump_data_dir"])), 2)
+                with open(f"forward_info_{os.getpid()}.json", encoding="utf-8") as file:
+                    info = json.load(file)
+                self.assertEqual(list(info), ["Torch_exp_0_forward"])
+                self.assertTrue(torch.equal(torch.load(info["Torch_exp_0_forward"]["args"][0]["datapath"]), x))
+            finally:
+                os.chdir(directory)
+
+    def test_a_data_loader_ends_the_training(self):
+        loader = torch.utils.data.DataLoader(list(range(6)), batch_size=1)
+        with debugger({"step": [0, 1]}, dataloader=loader) as made:
+            with self.assertRaisesRegex(Exception, "msprobe: exit after iteration 1"):
+                for batch in loader:
+                    torch.exp(batch.float())
+            self.assertEqual(sorted(os.listdir(made.dump_path)), ["step0", "step1"])
+            self.assertEqual([name for name in read(made, 1)["data"] if "exp" in name], ["Torch.exp.0.forward"])
+
+
+if __name__ == "__main__":
+    unittest.main()

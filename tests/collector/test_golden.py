@@ -1,0 +1,103 @@
+"""Our dump of a training against the public collector's dump of the same training (PyTorch 2.13, one thread)."""
+import glob
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+
+DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "collector")
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared", "golden", "dumps_2.13")
+# Calls that the public collector's list lacks; ours has them.
+ADDED = ("Tensor.view.", "Tensor.contiguous.", "Tensor.__getitem__.", "Torch.ones.", "Torch.zeros.", "Torch.zeros_like.")
+SAME_OPTIMIZER = torch.__version__.startswith("2.13")
+FIRST_OF_OPTIMIZER = "Tensor.__iadd__.0.forward"
+STATISTICS = ("Max", "Min", "Mean", "Norm")
+# Relative to the root mean square of the tensor's elements. The golden norms are sums in float32, and off by up to 2.2e-6.
+TOLERANCE = 1e-5
+
+
+def collect(model, task, directory):
+    subprocess.run([sys.executable, "-W", "ignore", os.path.join(DATA, "train.py"), model, task, directory], check=True,
+                   stdout=subprocess.DEVNULL)
+    (path,) = glob.glob(os.path.join(directory, "step0", "*", "dump.json"))
+    with open(path, encoding="utf-8") as file:
+        return json.load(file), os.path.dirname(path)
+
+
+def without_statistics(value):
+    if isinstance(value, list):
+        return [without_statistics(item) for item in value]
+    if isinstance(value, dict):
+        return {key: without_statistics(item) for key, item in value.items() if key not in STATISTICS}
+    return value
+
+
+def tensors(value):
+    if isinstance(value, dict) and value.get("type") == "torch.Tensor":
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from tensors(item)
+
+
+class Golden(unittest.TestCase):
+    def compare(self, golden, ours):
+        ours = {name: entry for name, entry in ours.items() if not name.startswith(ADDED)}
+        if not SAME_OPTIMIZER:  # the optimizers of other versions call other functions
+            names = list(golden)
+            golden = {name: golden[name] for name in names[:names.index(FIRST_OF_OPTIMIZER)]}
+            ours = {name: entry for name, entry in list(ours.items())[:len(golden)]}
+        self.assertEqual(list(ours), list(golden))
+        for name, entry in golden.items():
+            self.assertEqual(without_statistics(ours[name]), without_statistics(entry), name)
+            for theirs, our in zip(tensors(entry), tensors(ours[name])):
+                self.compare_statistics(name, theirs, our)
+
+    def compare_statistics(self, name, theirs, ours):
+        scale = (theirs["Norm"] or 0) / math.sqrt(max(1, math.prod(theirs["shape"])))
+        for key in STATISTICS:
+            self.assertIs(type(ours[key]), type(theirs[key]), (name, key))
+            if isinstance(theirs[key], (int, type(None))):
+                self.assertEqual(ours[key], theirs[key], (name, key))
+            else:
+                self.assertLessEqual(abs(ours[key] - theirs[key]), TOLERANCE * max(abs(theirs[key]), scale), (name, key))
+
+    def golden(self, name):
+        path = os.path.join(GOLDEN, name, "step0", "dump.json")
+        if not os.path.exists(path):
+            self.skipTest("the golden dumps are not beside the project")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["data"]
+
+    def test_gpt(self):
+        with open(os.path.join(DATA, "gpt_statistics.json"), encoding="utf-8") as file:
+            golden = json.load(file)
+        with tempfile.TemporaryDirectory() as directory:
+            ours, _path = collect("gpt", "statistics", directory)
+        self.assertEqual({key: ours[key] for key in ours if key != "data"}, {key: golden[key] for key in golden if key != "data"})
+        self.compare(golden["data"], ours["data"])
+
+    def test_convnet(self):
+        golden = self.golden("convnet_statistics")
+        with tempfile.TemporaryDirectory() as directory:
+            self.compare(golden, collect("convnet", "statistics", directory)[0]["data"])
+
+    @unittest.skipUnless(SAME_OPTIMIZER, "recorded with PyTorch 2.13")
+    def test_tensor_files(self):
+        self.golden("gpt_fp32_tensor")
+        folder = os.path.join(GOLDEN, "gpt_fp32_tensor", "step0", "dump_tensor_data")
+        with tempfile.TemporaryDirectory() as directory:
+            _dump, path = collect("gpt", "tensor", directory)
+            for name in os.listdir(folder):
+                theirs, ours = (torch.load(os.path.join(place, name)) for place in (folder, os.path.join(path, "dump_tensor_data")))
+                self.assertEqual(ours.dtype, theirs.dtype)
+                self.assertTrue(torch.allclose(ours, theirs, rtol=1e-6, atol=1e-7), name)
+
+
+if __name__ == "__main__":
+    unittest.main()

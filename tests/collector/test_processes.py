@@ -1,0 +1,187 @@
+"""What needs a process of its own: the older entry, killed trainings, several ranks, the cost of importing."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+
+def start(script, directory, *arguments, **environment):
+    path = os.path.join(directory, "script.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(textwrap.dedent(script))
+    return subprocess.Popen([sys.executable, "-W", "ignore", path, *arguments], cwd=directory, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+
+
+class InDirectory(unittest.TestCase):
+    def setUp(self):
+        self._scratch = tempfile.TemporaryDirectory()
+        self.directory = os.path.realpath(self._scratch.name)
+
+    def tearDown(self):
+        self._scratch.cleanup()
+
+    def finish(self, process):
+        out, error = process.communicate(timeout=120)
+        return process.returncode, out, error
+
+    def info(self, kind):
+        paths = glob.glob(os.path.join(self.directory, "**", f"{kind}_info_*.json"), recursive=True)
+        self.assertEqual(len(paths), 1)
+        with open(paths[0], encoding="utf-8") as file:
+            return json.load(file)
+
+
+LEGACY = """
+    import torch
+    import api_accuracy_checker.dump
+    from api_accuracy_checker.dump import msCheckerConfig
+    {settings}
+    w = torch.ones(3, 3, requires_grad=True)
+    loader = torch.utils.data.DataLoader([torch.ones(3) for _ in range(8)], batch_size=2)
+    for number, batch in enumerate(loader):
+        torch.nn.functional.relu(torch.mm(batch, w), inplace=False).sum().backward()
+        print(number)
+"""
+
+
+class OlderEntry(InDirectory):
+    def test_the_second_iteration_is_recorded_and_ends_the_training(self):
+        status, out, error = self.finish(start(LEGACY.format(settings=""), self.directory))
+        self.assertEqual((status, out.split()), (1, ["0", "1"]))
+        self.assertEqual(error.strip().splitlines()[-1], "Exception: Model pretest: exit after iteration 1.")
+        forward, backward, stack = self.info("forward"), self.info("backward"), self.info("stack")
+        self.assertEqual(list(forward), ["Torch*mm*0", "Functional*relu*0", "Tensor*sum*0"])
+        self.assertEqual(list(forward), list(stack))
+        self.assertEqual(forward["Functional*relu*0"]["kwargs"], {"inplace": {"type": "bool", "value": False}})
+        self.assertEqual(list(forward["Torch*mm*0"]["args"][0]), ["type", "dtype", "shape", "Max", "Min", "requires_grad"])
+        self.assertEqual(sorted(backward), ["Functional*relu*0", "Tensor*sum*0", "Torch*mm*0"])
+        self.assertEqual(backward["Torch*mm*0"][0]["shape"], [2, 3])
+        self.assertIn("script.py, line", stack["Torch*mm*0"][0])
+
+    def test_real_data(self):
+        os.mkdir(os.path.join(self.directory, "my"))
+        settings = 'msCheckerConfig.update_config(dump_path="my", real_data=True, enable_dataloader=True, target_iter=2, error_data_path="./")'
+        status, out, error = self.finish(start(LEGACY.format(settings=settings), self.directory))
+        self.assertEqual((status, out.split()), (1, ["0", "1", "2"]), error)
+        argument = self.info("forward")["Torch*mm*0"]["args"][1]
+        self.assertEqual(list(argument), ["type", "datapath", "requires_grad"])
+        self.assertEqual(argument["datapath"], os.path.join(self.directory, "my", "forward_real_data", "Torch*mm*0.1.pt"))
+        self.assertTrue(os.path.exists(argument["datapath"]))
+        self.assertTrue(os.path.exists(self.info("backward")["Torch*mm*0"][0]["datapath"]))
+
+    def test_the_switch(self):
+        script = """
+            import torch
+            import api_accuracy_checker.dump as DP
+            DP.msCheckerConfig.update_config(enable_dataloader=False)
+            torch.sin(torch.ones(2))
+            DP.dump.set_dump_switch("ON")
+            torch.exp(torch.ones(2))
+            DP.dump.set_dump_switch("OFF")
+            torch.cos(torch.ones(2))
+        """
+        status, _out, error = self.finish(start(script, self.directory))
+        self.assertEqual(status, 0, error)
+        self.assertEqual([key for key in self.info("forward") if "ones" not in key], ["Torch*exp*0"])
+
+    def test_wrong_settings(self):
+        script = """
+            from api_accuracy_checker.dump import msCheckerConfig
+            for settings in ({"target_iter": -1}, {"real_data": 1}, {"dump_path": "none"}, {"other": 1}):
+                try:
+                    msCheckerConfig.update_config(**settings)
+                except ValueError as error:
+                    print(error)
+        """
+        _status, out, _error = self.finish(start(script, self.directory))
+        self.assertEqual([line.split()[1].rstrip(":") for line in out.splitlines()], ["target_iter", "real_data", "dump_path", "other"])
+
+
+TRAINING = """
+    import sys
+    import torch
+    from msprobe.pytorch import PrecisionDebugger
+    debugger = PrecisionDebugger(dump_path="dump", task=sys.argv[1])
+    debugger.start()
+    x = torch.ones(64, 64)
+    for i in range(100000):
+        x = torch.relu(x)
+        if i == 20:
+            print("begun", flush=True)
+"""
+
+
+class Killed(InDirectory):
+    def test_what_was_captured_can_be_read(self):
+        for task, delay in (("statistics", 0.3), ("tensor", 0.4)):
+            process = start(TRAINING, self.directory, task)
+            process.stdout.readline()
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            (path,) = glob.glob(os.path.join(self.directory, "dump", "step0", f"proc{process.pid}", "dump.json"))
+            with open(path, encoding="utf-8") as file:
+                dump = json.load(file)
+            self.assertGreater(len(dump["data"]), 20)
+            whole = [entry for entry in dump["data"].values() if "output" in entry]
+            if task == "tensor":
+                for entry in whole:
+                    self.assertTrue(os.path.exists(os.path.join(dump["dump_data_dir"], entry["output"][0]["data_name"])))
+
+
+class Ranks(InDirectory):
+    def test_two_processes_leave_two_directories(self):
+        script = """
+            import os, sys
+            import torch
+            import torch.distributed as dist
+            from msprobe.pytorch import PrecisionDebugger
+            debugger = PrecisionDebugger(dump_path="dump")
+            rank = int(sys.argv[1])
+            debugger.start()
+            torch.exp(torch.ones(2))
+            dist.init_process_group("gloo", init_method="file://" + os.path.abspath("store"), rank=rank, world_size=2)
+            debugger.stop()
+            model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 3))
+            debugger.start(model)
+            model(torch.ones(2, 3)).sum().backward()
+            debugger.stop()
+            debugger.step()
+            dist.destroy_process_group()
+        """
+        processes = [start(script, self.directory, str(rank)) for rank in (0, 1)]
+        for process in processes:
+            status, _out, error = self.finish(process)
+            self.assertEqual(status, 0, error)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.directory, "dump", "step0"))), ["rank0", "rank1"])
+        for rank in (0, 1):
+            with open(os.path.join(self.directory, "dump", "step0", f"rank{rank}", "dump.json"), encoding="utf-8") as file:
+                data = json.load(file)["data"]
+            for name in ("Torch.exp.0.forward", "Functional.linear.0.forward", "Functional.linear.0.backward"):
+                self.assertIn(name, data)
+
+
+class Import(InDirectory):
+    def test_the_package_is_quick_to_import(self):
+        script = """
+            import time
+            import torch, torch.utils.data
+            start = time.process_time()
+            from msprobe.pytorch import PrecisionDebugger
+            PrecisionDebugger(dump_path="dump")
+            print(time.process_time() - start)
+        """
+        status, out, error = self.finish(start(script, self.directory))
+        self.assertEqual(status, 0, error)
+        self.assertLess(float(out), 0.3)
+
+
+if __name__ == "__main__":
+    unittest.main()

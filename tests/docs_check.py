@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""The documentation is true: its links lead somewhere, the reference is what --help prints, every column is explained.
+
+usage: docs_check.py MSPROBE
+"""
+import csv
+import glob
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "examples" / "two_devices"
+
+
+def broken_links():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            if not (page.parent / target).exists():
+                yield f"{page.relative_to(ROOT)}: no {target}"
+
+
+def header(path):
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return next(csv.reader(file))
+
+
+def unexplained_columns(program):
+    page = (ROOT / "docs" / "columns.md").read_text()
+    cells = {cell.strip() for line in page.splitlines() if line.startswith("|") for cell in line.split("|")[1].split(",")}
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run([program, "api_precision_compare", "-npu", EXAMPLE / "npu_details.csv", "-gpu", EXAMPLE / "gpu_details.csv",
+                        "-o", out], capture_output=True)
+        written = glob.glob(f"{out}/*.csv")
+        columns = {title for path in [*written, EXAMPLE / "npu_details.csv"] for title in header(path)}
+    columns |= {"Strict Status", "Strict Reason", "Likely Cause", "Rerun Command"}
+    return [f"docs/columns.md: nothing about '{title}'" for title in sorted(columns - cells)] if len(written) == 2 else ["no result"]
+
+
+def main():
+    program = sys.argv[1]
+    reference = subprocess.run([sys.executable, ROOT / "tools" / "make_reference.py", program, "--check"], capture_output=True, text=True)
+    wrong = [*broken_links(), *unexplained_columns(program), *reference.stdout.splitlines()]
+    print("\n".join(wrong) or "links, columns and reference are as they should be")
+    return 1 if wrong or reference.returncode else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

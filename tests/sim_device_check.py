@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The simulated device in plain PyTorch: it computes what the CPU does, on its own memory, and errs as it is told.
+
+    python3 tests/sim_device_check.py LIBRARY
+
+Ends with 77 where there is no PyTorch that can load the library.
+"""
+
+import ctypes
+import math
+import sys
+import tempfile
+import types
+
+LIBRARY = sys.argv[1]
+
+try:
+    import torch
+    import torch.nn.functional as F
+    torch.ops.load_library(LIBRARY)
+    torch._register_device_module("sim", types.ModuleType("torch.sim"))
+except (ImportError, OSError) as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+
+def same(name: str, function, *inputs: torch.Tensor) -> None:
+    """Forward and backward, up to the order of sums: layouts differ, and the CPU has fused kernels of its own."""
+    sides = []
+    for device in ("cpu", "sim:1"):
+        moved = [t.detach().to(device).requires_grad_(t.is_floating_point()) for t in inputs]
+        output = function(*moved)
+        outputs = list(output) if isinstance(output, (list, tuple)) else [output]
+        total = sum(o.sum() for o in outputs if o.is_floating_point())
+        gradients = torch.autograd.grad(total, [t for t in moved if t.requires_grad], allow_unused=True)
+        assert all(o.device.type == device.split(":")[0] for o in outputs), name
+        sides.append([t.detach().cpu() for t in [*outputs, *(g for g in gradients if g is not None)]])
+    for bench, device in zip(*sides):
+        assert bench.shape == device.shape and bench.dtype == device.dtype, name
+        assert ((bench - device).abs() <= 1e-5).all(), f"{name}: {(bench - device).abs().max()}"
+
+
+def check_results() -> None:
+    torch.manual_seed(0)
+    x, w, image = torch.randn(6, 8), torch.randn(5, 8), torch.randn(2, 3, 9, 9)
+    same("linear", F.linear, x, w, torch.randn(5))
+    same("matmul", torch.matmul, torch.randn(2, 4, 6), torch.randn(2, 6, 3))
+    same("conv2d", lambda i, k: F.conv2d(i, k, stride=2, padding=1), image, torch.randn(4, 3, 3, 3))
+    same("attention", F.scaled_dot_product_attention, *(torch.randn(2, 2, 5, 4) for _ in range(3)))
+    same("layer_norm", lambda t: F.layer_norm(t, (8,)), x)
+    same("batch_norm", lambda i: F.batch_norm(i, None, None, training=True), image)
+    same("sort", torch.sort, x)
+    same("index", lambda t: t[torch.tensor([3, 0])][:, 2:7:2], x)
+    same("unique", lambda t: torch.unique(t.detach().round()).sum() + t.sum(), x)
+    same("in place", lambda t: t.clone().add_(1).mul_(t), x)
+    same("view", lambda t: t.view(4, 12).transpose(0, 1).reshape(-1), x)
+
+
+def check_memory() -> None:
+    on_device = torch.ones(3, device="sim")
+    assert (on_device + torch.tensor(1.0)).cpu().tolist() == [2, 2, 2], "numbers may stay on the CPU"
+    for mixed in (lambda: on_device + torch.ones(3), lambda: on_device + torch.ones(3, device="sim:2")):
+        try:
+            mixed()
+        except RuntimeError as error:
+            assert "same device" in str(error), error
+        else:
+            raise AssertionError("a tensor that was not moved is an error")
+
+
+def configure(profile: str, rules: str = "") -> str:
+    """Tells the device how it is; what it says where that is wrong."""
+    library = ctypes.CDLL(LIBRARY)
+    library.msprobe_sim_configure.restype = ctypes.c_char_p
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(rules)
+        file.flush()
+        said = library.msprobe_sim_configure(profile.encode(), file.name.encode() if rules else b"", b"")
+        return "" if said is None else said.decode()
+
+
+def check_profiles_and_faults() -> None:
+    product = lambda: torch.matmul(torch.full((1, 1), 1 + 2**-12).to("sim"), torch.full((1, 1), 1 + 2**-12).to("sim")).item()
+    assert product() != 1
+    assert configure("tf32") == "" and product() == 1
+    large, small = torch.full((1,), 6e4, dtype=torch.half).to("sim"), torch.full((1,), 1e-40).to("sim")
+    assert configure("saturate") == "" and (large + large).item() == 65504
+    assert configure("ftz") == "" and (small + small).item() == 0
+    assert configure("exact") == "" and (small + small).item() > 0 and math.isinf((large + large).item())
+    ones = torch.ones(2, 2).to("sim")
+    assert configure("exact", "faults:\n  - {fault: times_two, operators: [mm]}\n") == ""
+    assert (ones @ ones).sum().item() == 16 and (ones + ones).sum().item() == 8
+    assert "no fault 'hiccup'" in configure("exact", "faults:\n  - {fault: hiccup}\n")
+    assert "no sim profile 'fast'" in configure("fast")
+
+
+check_results()
+check_memory()
+check_profiles_and_faults()
+print("as it should be")

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""compare --mode torchair over generated dumps of every layout, container and mode: every difference at its place, nothing else.
+
+usage: torchair_check.py PROGRAM
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+MAKER = SOURCE / "tools" / "make_torchair_dump.py"
+FAULT = ["--fault", "Mul:scale=1.05"]
+
+
+class Checks:
+    def __init__(self, program: str, scratch: pathlib.Path):
+        self.program, self.scratch, self.wrong, self.count = program, scratch, [], 0
+
+    def check(self, name: str, condition: bool, what: object) -> None:
+        self.count += 1
+        if not condition:
+            self.wrong.append(f"{name}: {what}")
+
+    def make(self, name: str, options: list[str]) -> pathlib.Path:
+        out = self.scratch / name
+        subprocess.run([sys.executable, MAKER, out, *options], check=True)
+        return out
+
+    def run(self, *arguments: object) -> subprocess.CompletedProcess:
+        return subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True)
+
+    def compare(self, out: pathlib.Path, golden: str, *extra: str) -> tuple[subprocess.CompletedProcess, dict]:
+        rows = out / "rows.json"
+        result = self.run("compare", "--target_path", out / "msprobe_ge_dump", "--golden_path", out / golden, "-o", out / "result",
+                          "--mode", "torchair", "--json", rows, *extra)
+        return result, json.loads(rows.read_text()) if rows.exists() else {"rows": []}
+
+
+KEY = ("rank", "graph", "token", "op", "side", "index")
+
+
+def key(row: dict) -> tuple:
+    return tuple(row[k] for k in KEY)
+
+
+def check_rows(checks: Checks, name: str, out: pathlib.Path, golden: str, *extra: str) -> None:
+    """Every row paired as expected, the differing ones and only they fail, the first of them is the first difference."""
+    expected = json.loads((out / "expected.json").read_text())["rows"]
+    result, got = checks.compare(out, golden, *extra)
+    rows = {key(row): row for row in got["rows"]}
+    checks.check(name, len(got["rows"]) == len(expected), f"{len(got['rows'])} rows, want {len(expected)}; {result.stderr[-300:]}")
+    for want in expected:
+        row = rows.get(key(want), {})
+        checks.check(name, row.get("status") == "paired" and want["golden"] in row.get("golden", ""),
+                     f"{key(want)}: {row.get('status')} {row.get('golden')} {row.get('reason')}, want {want['golden']}")
+        if "verdict" in row and "max" not in row and "target_crc" not in row:
+            checks.check(name, (row["verdict"] == "FAIL") == want["differs"], f"{key(want)}: {row['verdict']} {row.get('max_rel')}")
+    first = next((row for row in expected if row["differs"]), None)
+    found = got.get("first_difference")
+    checks.check(name, (found and key(found)) == (first and key(first)), f"first difference {found}, want {first}")
+    if "max" not in (got["rows"] or [{}])[0]:
+        checks.check(name, result.returncode == (1 if first else 0), f"exit {result.returncode}")
+
+
+CASES = {  # name: (options of the generator, golden path, options of the comparison)
+    "new": ([*FAULT], "msprobe_fx_dump", []),
+    "sound": ([], "msprobe_fx_dump", []),
+    "high": ([*FAULT], "", []),
+    "ranks_graphs_tokens": (["--ranks", "0,1", "--graphs", "1,2,10", "--tokens", "0,3", *FAULT, "--fault-at", "1/10/3"],
+                            "msprobe_fx_dump", []),
+    "710": (["--layout", "7.1.0", "--tokens", "0,1", *FAULT, "--fault-at", "0/1/1"], "msprobe_fx_dump/data_dump", []),
+    "older": (["--layout", "older", "--graphs", "1,2", "--tokens", "0,1", *FAULT, "--fault-at", "0/2/0"], "data_dump", []),
+    "older_ranks": (["--layout", "older", "--ranks", "0,1", *FAULT, "--fault-at", "1/1/0"], "data_dump", []),
+    "very_old": (["--layout", "very_old", *FAULT], ".", []),
+    "container_b": (["--container", "B", *FAULT], "msprobe_fx_dump", []),
+    "container_c": (["--container", "C", *FAULT], "msprobe_fx_dump", []),
+    "mixed": (["--container", "mixed", *FAULT], "msprobe_fx_dump", []),
+    "float16": (["--dtype", "float16", *FAULT], "msprobe_fx_dump", []),
+    "bfloat16": (["--dtype", "bfloat16", *FAULT], "msprobe_fx_dump", []),
+    "device_layout": (["--format", "MatMul=FRACTAL_NZ", "--format", "Mul=FRACTAL_NZ", *FAULT], "msprobe_fx_dump", []),
+    "not_a_number": (["--fault", "Sub:nan=3"], "msprobe_fx_dump", []),
+    "zeroed": (["--fault", "Relu:zero"], "msprobe_fx_dump", []),
+    "only_outputs": (["--dump-mode", "output", *FAULT], "msprobe_fx_dump", []),
+    "only_inputs": (["--dump-mode", "input", *FAULT], "msprobe_fx_dump", []),
+    "statistics_files": (["--container", "csv", *FAULT], "msprobe_fx_dump", []),
+    "converted": (["--container", "min_max", *FAULT], "msprobe_fx_dump", []),
+    "converted_off": (["--container", "min_max", "--reference", "fusion_off", *FAULT], "fusion_off/msprobe_ge_dump", []),
+    "fusion_off": (["--reference", "fusion_off", *FAULT], "fusion_off/msprobe_ge_dump", []),
+    "fusion_off_nano": (["--reference", "fusion_off", "--container", "B", "--layout", "older", *FAULT], "fusion_off/msprobe_ge_dump", []),
+    "md5": ([*FAULT], "msprobe_fx_dump", ["--data-mode", "md5"]),
+}
+
+
+def check_damage(checks: Checks, out: pathlib.Path) -> None:
+    """A file cut at every byte, and mutated: its tensors are rows that say why, every other row is as before."""
+    expected = json.loads((out / "expected.json").read_text())["rows"]
+    directory = next((out / "msprobe_ge_dump").glob("*/*/*/*/*/*"))
+    victim = next(directory.glob("ArgMaxWithValue.*"))
+    whole = victim.read_bytes()
+    step = max(1, len(whole) // 40)
+    for size in [*range(0, len(whole), step), len(whole) - 1]:
+        victim.write_bytes(whole[:size])
+        result, got = checks.compare(out, "msprobe_fx_dump")
+        lost = [row for row in got["rows"] if row["op"] == "ArgMaxWithValue"]
+        checks.check(f"cut at {size}", result.returncode == 1, f"exit {result.returncode}: {result.stderr[-200:]}")
+        checks.check(f"cut at {size}", len(got["rows"]) == len(expected), f"{len(got['rows'])} rows, want {len(expected)}")
+        checks.check(f"cut at {size}", len(lost) == 4 and all(r["status"] == "unreadable" and r["reason"] for r in lost), lost[:1])
+    for place in range(0, len(whole), max(1, len(whole) // 25)):
+        victim.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1:])
+        result, got = checks.compare(out, "msprobe_fx_dump")
+        checks.check(f"mutated at {place}", result.returncode in (0, 1) and len({key(r) for r in got["rows"]} & {key(r) for r in expected}) >= 19,
+                     f"exit {result.returncode}, {len(got['rows'])} rows: {result.stderr[-200:]}")
+    victim.write_bytes(whole)
+
+
+def check_tables(checks: Checks, out: pathlib.Path) -> None:
+    shutil.rmtree(out / "result", ignore_errors=True)
+    result, got = checks.compare(out, "msprobe_fx_dump", "--xlsx")
+    table = next((out / "result").glob("msprobe_cmp_report_*.csv"))
+    rows = list(csv.DictReader(table.open(encoding="utf-8-sig", newline="")))
+    checks.check("csv", len(rows) == len(got["rows"]), f"{len(rows)} rows")
+    titles = ["API Name", "Stack Info", "Data Name", "Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio",
+              "Five Thousandth Err Ratio", "Requires_grad Consistent", "Result", "Accuracy Reached or Not", "Err_message"]
+    checks.check("csv", list(rows[0])[: len(titles)] == titles, list(rows[0]))
+    for row, wanted in zip(rows, got["rows"]):
+        checks.check("csv", row["Result"] == wanted["verdict"] and abs(float(row["Cosine"]) - wanted["cosine"]) < 1e-12, row)
+    book = next((out / "result").glob("*.xlsx"))
+    sheet = zipfile.ZipFile(book).read("xl/worksheets/sheet1.xml").decode()
+    checks.check("xlsx", sheet.count("<row ") == len(rows) + 1, sheet.count("<row "))
+    styles = zipfile.ZipFile(book).read("xl/styles.xml").decode()
+    checks.check("xlsx", all(colour in styles for colour in ("FFFF0000", "FFC6EFCE")), "red and green")
+    checks.check("summary", "first difference  Mul.output.0" in result.stdout, result.stdout)
+
+
+def check_convert(checks: Checks, scratch: pathlib.Path) -> None:
+    """Converted dumps compare as the arrays they came from; a damaged original stays."""
+    out = checks.make("to_convert", FAULT)
+    directory = next((out / "msprobe_ge_dump").glob("*/*/*/*/*/*"))
+    broken = directory / "Cut.Cut.1.2.1755558790000000"
+    broken.write_bytes(b"\x49\0\0\0\0\0\0\0\x0a")
+    for part in ("msprobe_ge_dump", "msprobe_fx_dump"):
+        result = checks.run("convert_info", out / part)
+        checks.check("convert", result.returncode == (1 if part == "msprobe_ge_dump" else 0), result.stderr)
+    checks.check("convert", broken.exists() and "left as it is" not in result.stderr, "the damaged file is gone")
+    broken.unlink()
+    left = [f.name for f in out.rglob("*") if f.is_file() and "min_max" not in f.name]
+    checks.check("convert", all(n.endswith((".txt", ".json")) for n in left), left)
+    check_rows(checks, "convert", out, "msprobe_fx_dump")
+
+
+def check_watch(checks: Checks, scratch: pathlib.Path) -> None:
+    """Beside a writer: a file that grows is taken when it is whole."""
+    import signal
+    import time
+    out = checks.make("watched", [])
+    source = next((out / "msprobe_ge_dump").rglob("MatMul.MatMul.*"))
+    content = source.read_bytes()
+    source.write_bytes(content[:50])
+    process = subprocess.Popen([checks.program, "convert_info", str(out / "msprobe_ge_dump"), "--watch"], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.time() + 60
+        others = lambda: [f for f in source.parent.iterdir() if "min_max" not in f.name and f != source]
+        while others() and time.time() < deadline:
+            time.sleep(0.1)
+        checks.check("watch", source.exists() and not others(), "whole files first, the half one stays")
+        source.write_bytes(content)
+        while source.exists() and time.time() < deadline:
+            time.sleep(0.1)
+        checks.check("watch", not source.exists() and pathlib.Path(f"{source}_min_max.npz").exists(), "the finished file is converted")
+    finally:
+        process.send_signal(signal.SIGINT)
+        checks.check("watch", process.wait(30) == 0, "ends at Ctrl-C")
+
+
+def check_refusals(checks: Checks, out: pathlib.Path) -> None:
+    ge, fx = out / "msprobe_ge_dump", out / "msprobe_fx_dump"
+    for name, arguments, text in (
+        ("no mode", ["-tp", ge, "-gp", fx], "Available modes"),
+        ("no graph", ["-tp", fx, "-gp", fx.parent, "-m", "torchair"], "gathered_files_list is empty"),
+        ("no such path", ["-tp", ge, "-gp", out / "missing", "-m", "torchair"], "does not exist"),
+        ("same path", ["-tp", ge, "-gp", ge, "-m", "torchair"], "same directory"),
+        ("option", ["-tp", ge, "-gp", fx, "-m", "torchair", "--data-mode", "x"], "data-mode"),
+    ):
+        result = checks.run("compare", *arguments)
+        checks.check(name, result.returncode == 2 and text in result.stderr, result.stderr)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as scratch:
+        checks = Checks(sys.argv[1], pathlib.Path(scratch))
+        for name, (options, golden, extra) in CASES.items():
+            check_rows(checks, name, checks.make(name, options), golden, *extra)
+        check_damage(checks, checks.make("damage", []))
+        check_tables(checks, pathlib.Path(scratch) / "new")
+        check_convert(checks, pathlib.Path(scratch))
+        check_watch(checks, pathlib.Path(scratch))
+        check_refusals(checks, pathlib.Path(scratch) / "new")
+    for text in checks.wrong[:40]:
+        print(text)
+    print(f"{checks.count - len(checks.wrong)} of {checks.count} right")
+    return 1 if checks.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Writes the scores of msprobe self_check into docs/self-check.md, below their mark.
+#   tools/make_self_check_page.sh [build/release/bin/msprobe]
+set -eu
+cd "$(dirname "$0")/.."
+program=${1:-build/release/bin/msprobe}
+scores=$(mktemp)
+page=$(mktemp)
+trap 'rm -f "$scores" "$page"' EXIT
+status=0
+"$program" self_check --markdown "$scores" || status=$?
+sed '/^<!-- scores -->$/q' docs/self-check.md > "$page"
+{ echo; cat "$scores"; } >> "$page"
+cp "$page" docs/self-check.md
+exit $status

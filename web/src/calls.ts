@@ -1,0 +1,211 @@
+// The calls of a run as the page works with them: who is worst, who passes the filter, in which order.
+import {badness, kError, kNoNumber, kNone, kPass, kSkip, kWarning, Metric, Run, textAt} from './data';
+
+/** A number of the call table: the worst of a metric over the rows of a call. */
+export interface Worst { label: string; title: string; numbers: Float64Array; largest: boolean }
+
+export interface Range { metric: Metric; low: number; high: number; label: string }
+
+export interface Filter {
+  text: string;
+  verdict: number | null;
+  strict: number | null;
+  api: number | null;
+  group: number | null;
+  range: Range | null;
+}
+export const noFilter = (): Filter =>
+    ({text: '', verdict: null, strict: null, api: null, group: null, range: null});
+
+export type SortKey = 'worst' | 'order' | 'name' | 'group' | 'forward' | 'backward' | 'strict' | 'why' | number;
+export interface Sort { key: SortKey; descending: boolean }
+
+/** Metrics the table shows where a run has them. */
+const shownMetrics: [title: string, side: string, label: string, largest: boolean][] = [
+  ['Maximum relative error ratio', '', 'Max rel ratio', true],
+  ['RMSE ratio', '', 'RMSE ratio', true],
+  ['Cosine similarity', '', 'Cosine', false],
+  ['Maximum absolute error', '', 'Max abs err', true],
+  ['Maximum relative error', '', 'Max rel err', true],
+  ['Maximum ULP error', '', 'Max ULP', true],
+  ['Relative difference of max', '', 'Max rel diff', true],
+  ['Relative difference of l2 norm', '', 'L2 rel diff', true],
+  ['Maximum relative error', 'device', 'Device rel', true],
+  ['Maximum relative error', 'reference', 'Ref. rel', true],
+];
+
+/** NaN is worse than any number. */
+const beyond = (one: number, other: number, largest: boolean): boolean =>
+    Number.isNaN(one) ? !Number.isNaN(other) : largest ? one > other : one < other;
+
+function worstOf(run: Run, metric: Metric, largest: boolean): Float64Array {
+  const out = new Float64Array(run.info.calls.count).fill(kNoNumber);
+  for (let call = 0; call < out.length; call++) {
+    const end = run.firstRow[call] + run.rowCount[call];
+    for (let row = run.firstRow[call]; row < end; row++) {
+      const x = metric.numbers[row];
+      if (x !== kNoNumber && (out[call] === kNoNumber || beyond(x, out[call], largest))) out[call] = x;
+    }
+  }
+  return out;
+}
+
+export class Calls {
+  readonly count: number;
+  readonly apis: string[];
+  readonly api: Uint32Array;
+  readonly verdict: Uint8Array;   // the worse of forward and backward
+  readonly metrics: Worst[];
+  readonly hasStrict: boolean;
+  private order: Uint32Array;     // all calls, sorted
+  private readonly lowerNames: string[];
+  private readonly namedAfterApi: boolean;  // API and a number: what calls are named, operators are not
+  private sorted: Sort | null = null;
+
+  constructor(readonly run: Run) {
+    this.count = run.info.calls.count;
+    this.apis = run.api.values;
+    this.api = run.api.ids;
+    this.verdict = new Uint8Array(this.count);
+    this.hasStrict = run.info.strict.slice(0, kSkip).some((n) => n > 0);
+    this.lowerNames = new Array(this.count);
+    for (let i = 0; i < this.count; i++) {
+      const name = textAt(run.name, i);
+      this.lowerNames[i] = name.toLowerCase();
+      this.verdict[i] = badness[run.forward[i]] >= badness[run.backward[i]] ? run.forward[i] : run.backward[i];
+    }
+    this.namedAfterApi = run.info.kind !== 'torchair';
+    this.metrics = [];
+    for (const [title, side, label, largest] of shownMetrics) {
+      const metric = run.metrics.find((m) => m.title === title && m.side === side);
+      if (metric) this.metrics.push({label, title, largest, numbers: worstOf(run, metric, largest)});
+    }
+    this.order = Uint32Array.from({length: this.count}, (_, i) => i);
+  }
+
+  name(call: number): string { return textAt(this.run.name, call); }
+  group(call: number): string { return textAt(this.run.group, call); }
+
+  /** The calls that pass the filter, in order. Filtering keeps an order once it is made. */
+  select(filter: Filter, sort: Sort): Uint32Array {
+    if (!this.sorted || this.sorted.key !== sort.key || this.sorted.descending !== sort.descending) {
+      this.sortBy(sort);
+    }
+    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== '').map((word) => this.matcher(word));
+    const inRange = filter.range && this.callsInRange(filter.range);
+    const out = new Uint32Array(this.count);
+    let kept = 0;
+    for (let place = 0; place < this.count; place++) {
+      const call = this.order[place];
+      if (filter.verdict !== null && this.verdict[call] !== filter.verdict) continue;
+      if (filter.strict !== null && this.run.strict[call] !== filter.strict) continue;
+      if (filter.api !== null && this.api[call] !== filter.api) continue;
+      if (filter.group !== null && this.run.group.ids[call] !== filter.group) continue;
+      if (inRange && !inRange[call]) continue;
+      if (words.length > 0 && !words.every((matches) => matches(call))) continue;
+      out[kept++] = call;
+    }
+    return out.subarray(0, kept);
+  }
+
+  /** Whether a call's API, group or reason holds the word: asked once per value, not once per call. */
+  private matcher(word: string): (call: number) => boolean {
+    const holds = (values: string[]) => Uint8Array.from(values, (value) => Number(value.toLowerCase().includes(word)));
+    const api = holds(this.apis), group = holds(this.run.group.values), why = holds(this.run.why.values);
+    const known = (call: number) =>
+        api[this.api[call]] + group[this.run.group.ids[call]] + why[this.run.why.ids[call]] > 0;
+    // Only a word that ends so can reach into the number behind the API.
+    if (this.namedAfterApi && !/[.\d]$/.test(word)) return known;
+    return (call) => known(call) || this.lowerNames[call].includes(word);
+  }
+
+  private callsInRange(range: Range): Uint8Array {
+    const {firstRow, rowCount} = this.run;
+    const out = new Uint8Array(this.count);
+    for (let call = 0; call < this.count; call++) {
+      for (let row = firstRow[call]; row < firstRow[call] + rowCount[call]; row++) {
+        const x = range.metric.numbers[row];
+        const inside = Number.isNaN(range.low) ? x !== kNoNumber && !Number.isFinite(x) : x >= range.low && x < range.high;
+        if (inside) out[call] = 1;
+      }
+    }
+    return out;
+  }
+
+  private sortBy(sort: Sort): void {
+    const keys = this.keys(sort);
+    const sign = sort.descending ? -1 : 1;
+    // Ties stay in the order of the dump.
+    this.order = Uint32Array.from({length: this.count}, (_, i) => i)
+                     .sort((a, b) => (keys[a] === keys[b] ? a - b : sign * (keys[a] - keys[b])));
+    this.sorted = sort;
+  }
+
+  private keys(sort: Sort): ArrayLike<number> {
+    const {key} = sort;
+    if (typeof key === 'number') return this.metricKeys(this.metrics[key], sort.descending);
+    switch (key) {
+      case 'worst': return this.severity();
+      case 'order': return Float64Array.from({length: this.count}, (_, i) => i);
+      case 'name': return this.namedAfterApi ? this.nameKeys() : ranks(this.run.name.values, this.run.name.ids);
+      case 'group': return ranks(this.run.group.values, this.run.group.ids);
+      case 'why': return ranks(this.run.why.values, this.run.why.ids, true);
+      case 'forward': return this.run.forward.map((v) => badness[v]);
+      case 'backward': return this.run.backward.map((v) => badness[v]);
+      case 'strict': return this.run.strict.map((v) => badness[v]);
+    }
+  }
+
+  /** By API, then by the number of the call. */
+  private nameKeys(): Float64Array {
+    const rank = ranks(this.apis, this.api);
+    return rank.map((api, call) => api * 1e9 + Number(/\d+$/.exec(this.name(call))?.[0] ?? 0));
+  }
+
+  /** Calls without a number come last either way. */
+  private metricKeys(metric: Worst, descending: boolean): Float64Array {
+    const last = descending ? -Infinity : Infinity;
+    return metric.numbers.map((x) => (x === kNoNumber ? last : Number.isNaN(x) ? Number.MAX_VALUE : x));
+  }
+
+  /** Verdict first, then the strict status, then by how much: the largest relative error or ratio. */
+  private severity(): Float64Array {
+    const measure = this.metrics.find((m) => m.title.startsWith('Maximum relative error'));
+    const out = new Float64Array(this.count);
+    for (let i = 0; i < this.count; i++) {
+      const x = measure ? measure.numbers[i] : kNoNumber;
+      // Maps 0..inf to 0..1, growing; NaN counts as infinite.
+      const excess = x === kNoNumber ? 0 : Number.isFinite(x) ? Math.atan(Math.log1p(Math.max(x, 0) * 1e6)) / 2 : 0.99;
+      out[i] = badness[this.verdict[i]] * 10 + badness[this.run.strict[i]] + excess;
+    }
+    return out;
+  }
+}
+
+/** The place of each value in alphabetical order, empty values last where asked. */
+function ranks(values: string[], ids: Uint32Array, emptyLast = false): Float64Array {
+  const order = values.map((_, i) => i);
+  const collator = new Intl.Collator('en', {numeric: true});
+  order.sort((a, b) => {
+    if (emptyLast && (values[a] === '') !== (values[b] === '')) return values[a] === '' ? 1 : -1;
+    return collator.compare(values[a], values[b]);
+  });
+  const rank = new Float64Array(values.length);
+  order.forEach((value, place) => (rank[value] = place));
+  return Float64Array.from(ids, (id) => rank[id]);
+}
+
+/** Calls of one API or group by verdict. */
+export interface Tally { id: number; name: string; total: number; counts: number[] }
+
+export function tally(names: string[], ids: Uint32Array, verdict: Uint8Array): Tally[] {
+  const all = names.map((name, id) => ({id, name, total: 0, counts: [0, 0, 0, 0, 0]}));
+  for (let i = 0; i < ids.length; i++) {
+    all[ids[i]].total++;
+    all[ids[i]].counts[verdict[i]]++;
+  }
+  return all.sort((a, b) => b.counts[kError] - a.counts[kError] || b.counts[kWarning] - a.counts[kWarning] ||
+                            b.counts[kSkip] - a.counts[kSkip] || b.total - a.total);
+}
+
+export const tileOrder = [kError, kWarning, kPass, kSkip, kNone];

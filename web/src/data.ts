@@ -1,0 +1,170 @@
+// The data of the page: the summary that stands in it as JSON, and the packed columns, unpacked
+// when they are first asked for. src/report/html_report.cc writes both.
+
+/** Verdicts as the columns hold them. */
+export const verdictNames = ['pass', 'warning', 'error', 'SKIP', 'none'] as const;
+export const kPass = 0, kWarning = 1, kError = 2, kSkip = 3, kNone = 4;
+/** From the worst to the least: error, warning, pass, SKIP, none. */
+export const badness = [2, 3, 4, 1, 0];
+
+/** A metric that has no value in a row. */
+export const kNoNumber = -Number.MAX_VALUE;
+
+type BlockId = string;
+interface TextBlocks { values: BlockId; ids: BlockId }
+
+export interface Limit { metric: string; test: string; value: number | string; effect: string; origin: string }
+export interface MetricInfo { title: string; side: '' | 'device' | 'reference'; numbers: BlockId }
+
+export interface RunInfo {
+  kind: string;
+  title: string;
+  origin: [string, string][];
+  directions: [string, string];
+  groupTitle: string;
+  rerun: string;
+  lost: number;
+  worst: number[];
+  strict: number[];
+  firstDifference?: { call: number; text: string };
+  calls: {
+    count: number; name: TextBlocks; api: TextBlocks; group: TextBlocks; why: TextBlocks; message: TextBlocks; arguments: TextBlocks;
+    forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
+  };
+  rows: {
+    count: number; part: TextBlocks; benchDtype: TextBlocks; deviceDtype: TextBlocks; shape: TextBlocks;
+    algorithm: TextBlocks; message: TextBlocks; reason: TextBlocks; cause: TextBlocks;
+    status: BlockId; strict: BlockId; limits: BlockId;
+  };
+  metrics: MetricInfo[];
+  limits: Limit[][];
+  stacks: BlockId;
+}
+
+export interface Summary { version: string; runs: RunInfo[] }
+
+/** [file, line, function, code, inside a library] */
+export type Frame = [string, number, string, string, boolean];
+
+export function readSummary(): Summary {
+  return JSON.parse(document.getElementById('summary')!.textContent!);
+}
+
+async function bytesOf(id: BlockId): Promise<Uint8Array> {
+  const element = document.getElementById(id)!;
+  const binary = atob(element.textContent!);
+  const packed = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) packed[i] = binary.charCodeAt(i);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  element.remove();  // its text is large and not needed again
+  return bytes;
+}
+
+/** Numbers were written in planes: all first bytes, then all second bytes, and so on. */
+function fromPlanes(bytes: Uint8Array, width: number): ArrayBuffer {
+  const count = bytes.length / width;
+  const out = new Uint8Array(bytes.length);
+  for (let plane = 0; plane < width; plane++) {
+    const from = plane * count;
+    for (let i = 0, to = plane; i < count; i++, to += width) out[to] = bytes[from + i];
+  }
+  return out.buffer;
+}
+
+/** Text that repeats: its values, and the number of the value per row. */
+export interface TextColumn { values: string[]; ids: Uint32Array }
+export const textAt = (column: TextColumn, row: number): string => column.values[column.ids[row]];
+
+async function integers(id: BlockId): Promise<Uint32Array> {
+  return new Uint32Array(fromPlanes(await bytesOf(id), 4));
+}
+async function numbers(id: BlockId): Promise<Float64Array> {
+  return new Float64Array(fromPlanes(await bytesOf(id), 8));
+}
+async function json<T>(id: BlockId): Promise<T> {
+  return JSON.parse(new TextDecoder().decode(await bytesOf(id)));
+}
+async function text(blocks: TextBlocks): Promise<TextColumn> {
+  const [values, ids] = await Promise.all([json<string[]>(blocks.values), integers(blocks.ids)]);
+  return {values, ids};
+}
+
+export interface Metric { title: string; side: MetricInfo['side']; numbers: Float64Array }
+
+/** What the table, the filters and the plots need; the rest is in Details. */
+export interface Run {
+  info: RunInfo;
+  name: TextColumn;
+  api: TextColumn;
+  group: TextColumn;
+  why: TextColumn;
+  forward: Uint8Array;
+  backward: Uint8Array;
+  strict: Uint8Array;
+  firstRow: Uint32Array;
+  rowCount: Uint32Array;
+  rowStatus: Uint8Array;
+  rowStrict: Uint8Array;
+  cause: TextColumn;
+  dtype: TextColumn;
+  metrics: Metric[];
+}
+
+export async function loadRun(info: RunInfo): Promise<Run> {
+  const [name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype] =
+      await Promise.all([
+        text(info.calls.name), text(info.calls.api), text(info.calls.group), text(info.calls.why),
+        bytesOf(info.calls.forward), bytesOf(info.calls.backward),
+        bytesOf(info.calls.strict), integers(info.calls.firstRow), integers(info.calls.rowCount),
+        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause),
+        text(info.rows.deviceDtype),
+      ]);
+  const metrics = await Promise.all(info.metrics.map(
+      async (metric) => ({title: metric.title, side: metric.side, numbers: await numbers(metric.numbers)})));
+  return {info, name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype, metrics};
+}
+
+/** The call a row belongs to. */
+export function callOf(run: Run, row: number): number {
+  let low = 0, high = run.firstRow.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (run.firstRow[middle] <= row) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** What only the view of one call needs. */
+export interface Details {
+  callMessage: TextColumn;
+  arguments: TextColumn;
+  stack: Uint32Array;
+  stacks: Frame[][];
+  part: TextColumn;
+  benchDtype: TextColumn;
+  shape: TextColumn;
+  algorithm: TextColumn;
+  message: TextColumn;
+  reason: TextColumn;
+  limits: Uint32Array;
+}
+
+const loaded = new Map<RunInfo, Promise<Details>>();
+
+export function loadDetails(info: RunInfo): Promise<Details> {
+  const known = loaded.get(info);
+  if (known) return known;
+  const promise = (async () => {
+    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits] =
+        await Promise.all([
+          text(info.calls.message), text(info.calls.arguments), integers(info.calls.stack), json<Frame[][]>(info.stacks),
+          text(info.rows.part), text(info.rows.benchDtype), text(info.rows.shape), text(info.rows.algorithm),
+          text(info.rows.message), text(info.rows.reason), integers(info.rows.limits),
+        ]);
+    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits};
+  })();
+  loaded.set(info, promise);
+  return promise;
+}
