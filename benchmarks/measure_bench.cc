@@ -23,6 +23,7 @@
 
 #include <fmt/format.h>
 
+#include "bench_tools.h"
 #include "measure/vector_targets.h"
 //
 #include <hwy/targets.h>
@@ -157,19 +158,6 @@ double milliseconds(const Work& work) {
       .count();
 }
 
-double median(std::array<double, kRepetitions> times) {
-  std::ranges::sort(times);
-  return times[kRepetitions / 2];
-}
-
-// The most memory that was resident since the last forget_peak(), and what is resident now.
-double resident_bytes(std::string_view field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(field)) return std::strtod(line.c_str() + field.size(), nullptr) * 1024;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
 void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 void run(const Case& which, std::size_t elements) {
@@ -182,9 +170,9 @@ void run(const Case& which, std::size_t elements) {
   const auto read_them = [&] { keep = read_all(tensors.device) + read_all(tensors.bench); };
 
   forget_peak();
-  const double resident = resident_bytes("VmRSS:");
+  const double resident = bench::resident_bytes("VmRSS:");
   measure_them();
-  const double extra = resident_bytes("VmHWM:") - resident;
+  const double extra = bench::resident_bytes("VmHWM:") - resident;
 
   std::array<double, kRepetitions> ours{};
   std::array<double, kRepetitions> yardstick{};
@@ -193,11 +181,11 @@ void run(const Case& which, std::size_t elements) {
     ours[i] = milliseconds(measure_them);
   }
   const auto size = static_cast<double>(tensors.size_bytes());
-  const double percent = 100 * median(yardstick) / median(ours);
+  const double percent = 100 * bench::median(yardstick) / bench::median(ours);
   fmt::print("{:<29} {:>8.1f} {:>10.1f} {:>8.1f} {:>7.0f} % {:>5} % {:>6} {:>10.2f} %\n",
-             which.name, median(ours), median(yardstick), size / median(yardstick) * 1e-6, percent,
-             which.target_percent, percent >= which.target_percent ? "yes" : "NO",
-             100 * extra / size);
+             which.name, bench::median(ours), bench::median(yardstick),
+             size / bench::median(yardstick) * 1e-6, percent, which.target_percent,
+             percent >= which.target_percent ? "yes" : "NO", 100 * extra / size);
   std::fflush(stdout);
 }
 

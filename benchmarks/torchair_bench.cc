@@ -23,6 +23,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "bench_tools.h"
 #include "core/float_formats.h"
 #include "torchair/compare.h"
 #include "torchair/info_writer.h"
@@ -173,19 +174,6 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-double median(std::array<double, kRepetitions> times) {
-  std::ranges::sort(times);
-  return times[kRepetitions / 2];
-}
-
-double resident_bytes(std::string_view field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(field)) return std::strtod(line.c_str() + field.size(), nullptr) * 1024;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
 void compare(const fs::path& root) {
   torchair::CompareOptions options;
   options.plan.device_root = root / "msprobe_ge_dump";
@@ -205,9 +193,9 @@ void run(const Case& which, const fs::path& parent, std::span<const std::uint64_
   const auto bytes = static_cast<double>(write_dump(root, which));
   volatile std::uint64_t keep = 0;
   std::ofstream("/proc/self/clear_refs") << 5;
-  const double resident = resident_bytes("VmRSS:");
+  const double resident = bench::resident_bytes("VmRSS:");
   compare(root);
-  const double extra = resident_bytes("VmHWM:") - resident;
+  const double extra = bench::resident_bytes("VmHWM:") - resident;
   std::array<double, kRepetitions> ours{};
   std::array<double, kRepetitions> reading{};
   std::array<double, kRepetitions> cpu{};
@@ -218,13 +206,13 @@ void run(const Case& which, const fs::path& parent, std::span<const std::uint64_
     cpu[static_cast<std::size_t>(i)] = cpu_seconds() - before;
   }
   fs::remove_all(root);
-  const double speed = bytes / median(ours) * 1e-9;
-  const double yardstick = static_cast<double>(words.size_bytes()) / median(reading) * 1e-9;
+  const double speed = bytes / bench::median(ours) * 1e-9;
+  const double yardstick = static_cast<double>(words.size_bytes()) / bench::median(reading) * 1e-9;
   const double percent = 100 * speed / yardstick;
   fmt::print("{:<30} {:>6.2f} {:>7.2f} {:>8.2f} {:>6.0f} % {:>6} % {:>5} {:>9.1f} MB {:>7.2f}\n",
              which.name, bytes * 1e-9, speed, yardstick, percent, which.target_percent,
              percent >= which.target_percent ? "yes" : "NO", extra * 1e-6,
-             bytes / median(cpu) * 1e-9);
+             bytes / bench::median(cpu) * 1e-9);
   std::fflush(stdout);
 }
 

@@ -11,9 +11,9 @@ from typing import Any
 try:
     import expecttest  # noqa: F401
 except ImportError:  # torch.testing wants it, though nothing used here does
-    stub = types.ModuleType("expecttest")
-    stub.TestCase, stub.ACCEPT = unittest.TestCase, False
-    sys.modules["expecttest"] = stub
+    unused = types.ModuleType("expecttest")
+    unused.TestCase, unused.ACCEPT = unittest.TestCase, False
+    sys.modules["expecttest"] = unused
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db

@@ -16,12 +16,12 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#include "check/call_queue.h"
+#include "check/place.h"
 
 namespace msprobe::check {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Place::Clock;
 using measure::SkipReason;
 using std::chrono::milliseconds;
 
@@ -36,29 +36,6 @@ constexpr std::size_t kPipelinedCalls = 16;
 constexpr int kCrashesToBlame = 2;
 constexpr int kKillsToBlame = 4;
 constexpr int kFruitlessStarts = 4;
-
-struct Sent {
-  CallQueue::Item item;
-  bool save = false;
-};
-
-enum class EngineState : std::uint8_t { kNone, kStarting, kReady, kDraining };
-
-// A worker's place and the engine that fills it at the moment.
-struct Place {
-  const Worker* worker = nullptr;
-  EngineState state = EngineState::kNone;
-  std::unique_ptr<EngineProcess> process = nullptr;
-  std::deque<Sent> sent = {};    // answers come in this order
-  Clock::time_point since = {};  // when the first of them could start, or the engine was started
-  Clock::time_point memory_looked = {};
-
-  double sent_cost() const {
-    double cost = 0;
-    for (const Sent& call : sent) cost += call.item.cost;
-    return cost;
-  }
-};
 
 class Dispatcher {
  public:

@@ -49,9 +49,8 @@ Result<fs::path> check_characters(const fs::path& path) {
   return path;
 }
 
-}  // namespace
-
-Result<fs::path> check_input_file(const fs::path& path, const InputFileRules& rules) {
+// The path without links.
+Result<fs::path> check_existing(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
     return fail(ErrorKind::kUsage, fmt::format("The file path {} does not exist.", path.string()));
@@ -61,7 +60,16 @@ Result<fs::path> check_input_file(const fs::path& path, const InputFileRules& ru
     return fail(ErrorKind::kIo,
                 fmt::format("The file path {}: {}", path.string(), error.message()));
   }
-  if (auto checked = check_length(real); !checked) return checked;
+  return check_length(real);
+}
+
+}  // namespace
+
+Result<fs::path> check_input_file(const fs::path& path, const InputFileRules& rules) {
+  const Result<fs::path> found = check_existing(path);
+  if (!found) return found;
+  const fs::path& real = *found;
+  std::error_code error;
   if (!fs::is_regular_file(real, error)) {
     return fail(ErrorKind::kUsage, fmt::format("The {} should be a file!", path.string()));
   }
@@ -87,16 +95,10 @@ Result<fs::path> check_input_file(const fs::path& path, const InputFileRules& ru
 }
 
 Result<fs::path> check_input_directory(const fs::path& path) {
+  const Result<fs::path> found = check_existing(path);
+  if (!found) return found;
+  const fs::path& real = *found;
   std::error_code error;
-  if (!fs::exists(path, error)) {
-    return fail(ErrorKind::kUsage, fmt::format("The file path {} does not exist.", path.string()));
-  }
-  const fs::path real = fs::canonical(path, error);
-  if (error) {
-    return fail(ErrorKind::kIo,
-                fmt::format("The file path {}: {}", path.string(), error.message()));
-  }
-  if (auto checked = check_length(real); !checked) return checked;
   if (!fs::is_directory(real, error)) {
     return fail(ErrorKind::kUsage, fmt::format("The {} should be a directory!", path.string()));
   }

@@ -21,11 +21,6 @@ constexpr int kFirstWideRun = 2;
 // and the effect divided.
 constexpr double kLargerMove = 64;
 
-at::Tensor real_parts(const at::Tensor& tensor) {
-  const at::Tensor plain = libtorch::plain(tensor);
-  return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble);
-}
-
 // x * (1 + size * r), r uniform in [-1, 1), or in [-1, 0) where a larger x may leave the domain.
 at::Tensor moved(const at::Tensor& raised, double size, bool inward, at::Generator& generator) {
   const at::Tensor parts = raised.is_complex() ? at::view_as_real(raised) : raised;

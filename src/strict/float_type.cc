@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "libtorch/dtypes.h"
+
 namespace msprobe::strict {
 namespace {
 
@@ -35,6 +37,11 @@ std::optional<FloatType> float_type(at::ScalarType type) {
   return FloatType{eps, std::ldexp(1.0, row->least_exponent - row->mantissa_bits),
                    std::ldexp(1.0, row->least_exponent), row->largest,
                    std::min(eps, std::ldexp(1.0, -kFloatBits))};
+}
+
+at::Tensor real_parts(const at::Tensor& tensor) {
+  const at::Tensor plain = libtorch::plain(tensor);
+  return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble);
 }
 
 }  // namespace msprobe::strict

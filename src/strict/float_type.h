@@ -18,4 +18,7 @@ struct FloatType {
 // Of `type`, or of its parts where it is complex; nothing for other dtypes.
 std::optional<FloatType> float_type(at::ScalarType type);
 
+// The elements in float64, on the CPU, in row-major order; a complex number as two of them.
+at::Tensor real_parts(const at::Tensor& tensor);
+
 }  // namespace msprobe::strict

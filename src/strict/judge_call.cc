@@ -53,10 +53,6 @@ struct Pair {
   at::Tensor device;
 };
 
-at::Tensor real_parts(const at::Tensor& tensor) {
-  return (tensor.is_complex() ? at::view_as_real(tensor) : tensor).to(at::kDouble);
-}
-
 double largest(const at::Tensor& tensor) {
   return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
 }
@@ -116,8 +112,7 @@ class CallJudge {
   }
 
  private:
-  // What was recorded as the gradient of cross_entropy is that of its last node, the negative log
-  // likelihood; the gradient of the logits follows from it.
+  // What was recorded as the gradient of cross_entropy is that of its last node.
   StrictFinding judge_last_node(const Pair& pair, const StrictFinding& otherwise) {
     const auto call = rerun_.arguments();
     if (name_.bare_name != "cross_entropy" || pair.direction == Direction::kForward || !call ||
@@ -126,12 +121,8 @@ class CallJudge {
     }
     const auto* logits = (*call)->args.front().as<at::Tensor>();
     if (logits == nullptr || logits->sizes() != pair.device.sizes()) return otherwise;
-    const std::int64_t dim = logits->dim() == 1 ? 0 : 1;
-    const at::Tensor gradient = pair.device.to(at::kDouble);
-    const at::Tensor shares = logits->detach().to(at::kDouble).softmax(dim);
     Pair at_logits = pair;
-    at_logits.device =
-        (gradient - shares * gradient.sum(dim, /*keepdim=*/true)).to(pair.device.scalar_type());
+    at_logits.device = gradient_at_logits(pair.device, *logits);
     StrictFinding finding = judge_tensor(at_logits);
     if (finding.status != StrictStatus::kPass) return otherwise;
     finding.reason = "recorded at its last node, nll_loss: " + finding.reason;
@@ -336,12 +327,7 @@ class CallJudge {
     if (found.not_finite == 0 || found.beyond != found.not_finite) return false;
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
     if (native == nullptr || native->sizes() != pair.device.sizes()) return false;
-    const at::Tensor device = real_parts(pair.device);
-    const at::Tensor cpu = real_parts(libtorch::plain(*native));
-    const auto infinities = [](const at::Tensor& all) {
-      return at::where(all.isinf(), all, at::zeros_like(all));
-    };
-    return device.isnan().equal(cpu.isnan()) && infinities(device).equal(infinities(cpu));
+    return same_specials(pair.device, *native);
   }
 
   StrictFinding failed(const Pair& pair, const FloatType& type, const Limits& limits,
@@ -378,10 +364,6 @@ class CallJudge {
   std::optional<NativeError> native_error_;
   Draws draws_{rerun_};
 };
-
-}  // namespace
-
-namespace {
 
 bool is_alarm(const StrictFinding& finding) {
   return finding.status == StrictStatus::kError || finding.status == StrictStatus::kWarning;

@@ -14,11 +14,6 @@ constexpr int kSamples = 4;
 // An overflow of an intermediate result is understood where the result itself is this near to it.
 constexpr double kNearlyLargest = 0.25;
 
-at::Tensor real_parts(const at::Tensor& tensor) {
-  const at::Tensor plain = libtorch::plain(tensor);
-  return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble);
-}
-
 // A neighbour among the numbers of the recorded dtype: both precisions compute from the same one.
 at::Tensor nudged(const at::Tensor& tensor, at::ScalarType recorded, at::Generator& generator) {
   const at::Tensor parts = tensor.is_complex() ? at::view_as_real(tensor) : tensor;
@@ -40,6 +35,15 @@ at::Tensor native_errors(const at::Tensor& native, const at::Tensor& bench, cons
   const at::Tensor errors = (given - right).abs().nan_to_num(0, 0, 0);
   return errors.masked_fill(overflows, std::numeric_limits<double>::infinity())
       .masked_fill(overflows.logical_and(given.isnan()), std::numeric_limits<double>::quiet_NaN());
+}
+
+bool same_specials(const at::Tensor& one, const at::Tensor& other) {
+  const at::Tensor left = real_parts(one);
+  const at::Tensor right = real_parts(other);
+  const auto infinities = [](const at::Tensor& all) {
+    return at::where(all.isinf(), all, at::zeros_like(all));
+  };
+  return left.isnan().equal(right.isnan()) && infinities(left).equal(infinities(right));
 }
 
 void NativeError::sample(int number) {

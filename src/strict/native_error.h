@@ -13,6 +13,9 @@ namespace msprobe::strict {
 // NaN where it is not finite and the result is near the end of the number range.
 at::Tensor native_errors(const at::Tensor& native, const at::Tensor& bench, const FloatType& type);
 
+// Whether both are NaN, and infinite with the same sign, at the same places.
+bool same_specials(const at::Tensor& one, const at::Tensor& other);
+
 class NativeError {
  public:
   // `how`: in which way the benchmark runs. REQUIRES: `rerun` and `full_name` outlive this.

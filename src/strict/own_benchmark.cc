@@ -27,4 +27,11 @@ LeafTensors bench_tensors(const execute::CallOutcome& outcome) {
   return tensors;
 }
 
+at::Tensor gradient_at_logits(const at::Tensor& last_node, const at::Tensor& logits) {
+  const std::int64_t dim = logits.dim() == 1 ? 0 : 1;
+  const at::Tensor gradient = last_node.to(at::kDouble);
+  const at::Tensor shares = logits.detach().to(at::kDouble).softmax(dim);
+  return (gradient - shares * gradient.sum(dim, /*keepdim=*/true)).to(last_node.scalar_type());
+}
+
 }  // namespace msprobe::strict

@@ -17,4 +17,8 @@ std::optional<execute::Variation> own_benchmark(const execute::CallName& name,
 // The tensors that the documented benchmark gave.
 LeafTensors bench_tensors(const execute::CallOutcome& outcome);
 
+// The gradient of cross_entropy at its logits, from that of its last node, the negative log
+// likelihood, which is what collectors record. REQUIRES: equal shapes.
+at::Tensor gradient_at_logits(const at::Tensor& last_node, const at::Tensor& logits);
+
 }  // namespace msprobe::strict
