@@ -96,6 +96,19 @@ class OwnWork {
   static bool is_running();
 };
 
+// Overrides are off while one lives: reading a tensor would call them. (PyTorch 1.13 calls those of
+// modes all the same; OwnWork keeps them from being recorded.)
+class Undisturbed {
+ public:
+  explicit Undisturbed(const Lent& lent);
+  ~Undisturbed();
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  PyRef guard_;
+};
+
 // Records the gradients of `name` when its autograd node runs.
 void hook_backward(Collector& collector, PyObject* result, const std::string& name);
 bool ready_backward_hook(PyObject* module);
