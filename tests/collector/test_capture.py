@@ -125,6 +125,14 @@ class Arguments(unittest.TestCase):
         entry = self.entry(lambda: x.chunk(2))
         self.assertEqual(len(entry["output"]), 2)
 
+    def test_numbers_keep_all_their_digits(self):
+        def work():
+            with self.assertRaises(Exception):  # too large for any tensor
+                torch.add(torch.ones(1), 10 ** 30)
+
+        arguments = record(work)["Torch.add.0.forward"]["input_args"]
+        self.assertEqual(arguments[1], {"type": "int", "value": 10 ** 30})
+
     def test_a_dtype_by_position_is_kept(self):
         entry = self.entry(lambda: torch.ones(2).to(torch.float16) if False else torch.Tensor.to(torch.Tensor([1]), torch.float16))
         self.assertEqual(entry["input_args"][1], {"type": "torch.dtype", "value": "torch.float16"})

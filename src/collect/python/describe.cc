@@ -203,7 +203,7 @@ void Describer::python_json(PyObject* object, int depth) {
   if (PyBool_Check(object)) return json_.boolean(object == Py_True);
   if (PyFloat_Check(object)) return json_.real(PyFloat_AS_DOUBLE(object));
   if (PyLong_Check(object)) {
-    const PyRef digits = PyRef::take(_PyLong_Format(object, 10));
+    const PyRef digits = PyRef::take(PyNumber_ToBase(object, 10));
     const char* text = digits ? PyUnicode_AsUTF8(digits.get()) : nullptr;
     PyErr_Clear();
     return json_.literal(text ? text : "null");
