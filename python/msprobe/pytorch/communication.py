@@ -1,6 +1,6 @@
 """Calls of torch.distributed: recorded with what they leave in their arguments, the asynchronous ones when they are waited for.
 
-Only some of them, in some versions of PyTorch, can be overridden; so it is their bodies that are exchanged while recording."""
+Only some of them, and in newer versions of PyTorch only, can be overridden; so it is their bodies that are exchanged while recording."""
 import inspect
 import threading
 import types
