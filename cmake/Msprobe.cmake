@@ -5,6 +5,9 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+include(GNUInstallDirs)
+# An installed engine finds the LibTorch that it was linked with, where that is now.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 find_program(MSPROBE_CCACHE ccache)
 if(MSPROBE_CCACHE)

@@ -279,6 +279,17 @@ TEST_F(Files, MemoryIsBoundedWhileManyTensorsWait) {
   EXPECT_TRUE(fs::exists(file("39.pt")));
 }
 
+TEST_F(Files, BuffersThatAreKeptBackDoNotWaitForEachOther) {
+  Recorder recorder(1 << 20);
+  std::vector<std::unique_ptr<Buffer>> kept;
+  for (int i = 0; i < 3; ++i) {
+    std::unique_ptr<Buffer> buffer = recorder.take_buffer(600 << 10, Recorder::Bound::kIgnored);
+    ASSERT_EQ(buffer->size(), 600U << 10);
+    kept.push_back(std::move(buffer));
+  }
+  for (std::unique_ptr<Buffer>& buffer : kept) recorder.give_back(std::move(buffer), 600 << 10);
+}
+
 TEST_F(Files, AnUnwritableFileIsReported) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));

@@ -10,6 +10,9 @@ namespace {
 
 // How long an entry may wait before it is in its file; what a killed training may lose.
 constexpr std::chrono::milliseconds kPause{100};
+// An entry that stays open, as that of an asynchronous call does, has all that follow it written
+// again in every round: the more there is of it, the rarer the rounds.
+constexpr std::size_t kRewrittenBytesPerPause = 4U << 20;
 // Writing is mostly the kernel copying; one thread does not keep up with a training that records
 // tensors.
 constexpr int kSavers = 2;
@@ -78,10 +81,12 @@ void Recorder::add_stack(const std::string& name, const std::string& frames) {
   stacks_changed_ = true;
 }
 
-std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size) {
+std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size, Bound bound) {
   std::unique_lock lock(mutex_);
-  progress_.wait(
-      lock, [&] { return pending_bytes_ == 0 || pending_bytes_ + size <= max_pending_bytes_; });
+  progress_.wait(lock, [&] {
+    return bound == Bound::kIgnored || pending_bytes_ == 0 ||
+           pending_bytes_ + size <= max_pending_bytes_;
+  });
   pending_bytes_ += size;
   // A buffer that was used before costs no page faults; one far too large would waste the bound.
   const auto fits = std::ranges::find_if(spare_, [&](const std::unique_ptr<Buffer>& buffer) {
@@ -127,11 +132,13 @@ std::optional<Error> Recorder::flush() {
 
 void Recorder::run() {
   std::unique_lock lock(mutex_);
+  std::size_t rewritten = 0;
   while (!stop_) {
-    work_.wait_for(lock, kPause, [&] { return stop_ || flushes_asked_ > flushes_done_; });
+    const auto pause = kPause * (1 + rewritten / kRewrittenBytesPerPause);
+    work_.wait_for(lock, pause, [&] { return stop_ || flushes_asked_ > flushes_done_; });
     const std::uint64_t asked = flushes_asked_;
     const bool flushing = asked > flushes_done_;
-    if (changed_ || flushing) write_round(lock, flushing);
+    if (changed_ || flushing) rewritten = write_round(lock, flushing);
     flushes_done_ = asked;
     progress_.notify_all();
   }
@@ -162,7 +169,7 @@ bool Recorder::files_are_saved_before(std::uint64_t number) const {
 }
 
 // An entry is written after its tensor files: those were handed over before it was finished.
-void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks) {
+std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks) {
   std::string finished, unfinished;
   changed_ = false;
   while (!entries_.empty() && entries_.front().finished) {
@@ -175,7 +182,7 @@ void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks)
   const std::string stacks = write_stacks && !stack_path_.empty() ? stack_text() : "";
   const std::uint64_t files_so_far = first_file_ + files_.size();
   progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
-  if (!dump_) return;
+  if (!dump_) return 0;
   lock.unlock();
   const Result<void> appended = dump_->append(finished, unfinished);
   Result<void> stacked;
@@ -183,6 +190,7 @@ void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks)
   lock.lock();
   note(appended);
   note(stacked);
+  return unfinished.size();
 }
 
 std::string Recorder::stack_text() const {

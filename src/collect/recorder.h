@@ -61,8 +61,10 @@ class Recorder {
   // `frames` is a JSON array; calls with equal frames share one entry of stack.json.
   void add_stack(const std::string& name, const std::string& frames);
 
-  // Memory for `size` bytes; waits until the bound allows it.
-  std::unique_ptr<Buffer> take_buffer(std::size_t size);
+  // Memory for `size` bytes; waits until the bound allows it. Whoever keeps buffers back, not
+  // knowing yet whether they are to be saved, would wait for itself, and ignores the bound.
+  enum class Bound : std::uint8_t { kKept, kIgnored };
+  std::unique_ptr<Buffer> take_buffer(std::size_t size, Bound bound = Bound::kKept);
   void give_back(std::unique_ptr<Buffer> buffer, std::size_t size);
   void save(TensorFile file);
 
@@ -83,7 +85,8 @@ class Recorder {
   void run();
   void save_files();
   bool files_are_saved_before(std::uint64_t number) const;
-  void write_round(std::unique_lock<std::mutex>& lock, bool with_stacks);
+  // Returns the bytes that will be written again: those after the first open entry.
+  std::size_t write_round(std::unique_lock<std::mutex>& lock, bool with_stacks);
   std::string stack_text() const;
   void note(const Result<void>& result);
 

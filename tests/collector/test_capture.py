@@ -125,6 +125,14 @@ class Arguments(unittest.TestCase):
         entry = self.entry(lambda: x.chunk(2))
         self.assertEqual(len(entry["output"]), 2)
 
+    def test_numbers_keep_all_their_digits(self):
+        def work():
+            with self.assertRaises(Exception):  # too large for any tensor
+                torch.add(torch.ones(1), 10 ** 30)
+
+        arguments = record(work)["Torch.add.0.forward"]["input_args"]
+        self.assertEqual(arguments[1], {"type": "int", "value": 10 ** 30})
+
     def test_a_dtype_by_position_is_kept(self):
         entry = self.entry(lambda: torch.ones(2).to(torch.float16) if False else torch.Tensor.to(torch.Tensor([1]), torch.float16))
         self.assertEqual(entry["input_args"][1], {"type": "torch.dtype", "value": "torch.float16"})
@@ -173,13 +181,45 @@ class Gradients(unittest.TestCase):
 
     def test_recomputed_checkpoints_are_recorded(self):
         w = torch.ones(3, requires_grad=True)
-        block = SineOfExponent()
-        for reentrant in (True, False):
-            def work():
-                checkpoint(block, w, use_reentrant=reentrant).sum().backward()
-            data = record(work)
-            self.assertEqual([name for name in forwards(data) if "exp" in name], ["Torch.exp.0", "Torch.exp.1"])
-            self.assertTrue(any(name.startswith("Torch.exp.") and name.endswith("backward") for name in data), list(data))
+        for block in (SineOfExponent(), sine_of_exponent):
+            for reentrant in (True, False):
+                for run in (lambda loss: loss.backward(), torch.autograd.backward):
+                    data = record(lambda: run(checkpoint(block, w, use_reentrant=reentrant).sum()))
+                    names = [name for name in data if "exp" in name]
+                    self.assertEqual(names[:2], ["Torch.exp.0.forward", "Torch.exp.1.forward"])
+                    self.assertTrue(any(name.endswith("backward") for name in names), names)
+                    # Only what was not computed to the end, because nobody needs it, lacks its results.
+                    self.assertIn("output", data["Torch.exp.1.forward"])
+
+    def test_calls_of_a_backward_of_the_user_s(self):
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return torch.cos(gradient)
+
+        w = torch.ones(3, requires_grad=True)
+        self.assertIn("Torch.cos.0.forward", record(lambda: Twice.apply(w).sum().backward()))
+        self.assertEqual(torch.overrides._get_current_function_mode_stack(), [])
+
+    def test_an_exception_in_a_backward_pass(self):
+        w = torch.ones(3, requires_grad=True)
+
+        def refuse(_gradient):
+            raise ValueError("no")
+
+        def work():
+            y = torch.exp(w)
+            y.register_hook(refuse)
+            with self.assertRaises(ValueError):
+                y.sum().backward()
+            torch.sin(w)
+
+        self.assertEqual([name for name in forwards(record(work)) if "sin" in name], ["Torch.sin.0"])
+        self.assertEqual(torch.overrides._get_current_function_mode_stack(), [])
 
 
 class Surroundings(unittest.TestCase):
@@ -280,9 +320,13 @@ class Surroundings(unittest.TestCase):
         self.assertEqual(data["Torch.add.0.forward"]["input_args"][0]["shape"], [3])
 
 
+def sine_of_exponent(x):
+    return torch.exp(x).sin()
+
+
 class SineOfExponent(torch.nn.Module):
     def forward(self, x):
-        return torch.exp(x).sin()
+        return sine_of_exponent(x)
 
 
 class Exponents(torch.utils.data.Dataset):

@@ -2,7 +2,9 @@
 import json
 import math
 import os
+import tempfile
 import unittest
+from unittest import mock
 
 import torch
 
@@ -202,6 +204,13 @@ class Files(unittest.TestCase):
                 self.assertTrue(torch.equal(torch.load(info["Torch_exp_0_forward"]["args"][0]["datapath"]), x))
             finally:
                 os.chdir(directory)
+
+    def test_an_overflowing_call_larger_than_the_memory_for_tensors(self):
+        tensors = [torch.full((1000,), 3e38) for _ in range(4)]
+        with tempfile.TemporaryDirectory() as directory, mock.patch("os.getcwd", return_value=directory), \
+                mock.patch("msprobe.pytorch.session.MAX_PENDING_BYTES", 5000):
+            data = record(lambda: torch.add(torch.stack(tensors), torch.stack(tensors)), {"task": "overflow_check"})
+        self.assertEqual(list(data), ["Torch.add.0.forward"])
 
     def test_a_data_loader_ends_the_training(self):
         loader = torch.utils.data.DataLoader(list(range(6)), batch_size=1)

@@ -1,4 +1,5 @@
 """What needs a process of its own: the older entry, killed trainings, several ranks, the cost of importing."""
+import csv
 import glob
 import json
 import os
@@ -9,6 +10,9 @@ import tempfile
 import textwrap
 import time
 import unittest
+
+MSPROBE = os.environ.get("MSPROBE")
+HAS_ENGINE = os.environ.get("MSPROBE_HAS_ENGINE") == "1"
 
 
 def start(script, directory, *arguments, **environment):
@@ -76,6 +80,41 @@ class OlderEntry(InDirectory):
         self.assertTrue(os.path.exists(argument["datapath"]))
         self.assertTrue(os.path.exists(self.info("backward")["Torch*mm*0"][0]["datapath"]))
 
+    def test_settings_of_the_replay_reach_it(self):
+        os.mkdir(os.path.join(self.directory, "errors"))
+        settings = 'msCheckerConfig.update_config(error_data_path="errors", precision=3)'
+        _status, _out, error = self.finish(start(LEGACY.format(settings=settings), self.directory))
+        (path,) = glob.glob(os.path.join(self.directory, "checker_config_*.yaml"))
+        self.assertIn(f"{path} (--config-yaml)", error)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), f"error_data_path: '{self.directory}/errors'\nprecision: 3\n")
+        if not (MSPROBE and HAS_ENGINE):
+            self.skipTest("needs msprobe and its engine")
+        self.assertIn(f"error_data will be saved in {self.directory}/errors/ut_error_data", self.replay(path))
+        (details,) = glob.glob(os.path.join(self.directory, "accuracy_checking_details_*.csv"))
+        with open(details, encoding="utf-8-sig", newline="") as file:
+            (row,) = csv.DictReader(file)
+        self.assertRegex(row["Cosine similarity"], r"^0\.\d{3}$")
+
+    def replay(self, config):
+        """Of a call whose recorded result is made wrong."""
+        script = """
+            import glob, torch
+            from msprobe.pytorch import PrecisionDebugger
+            debugger = PrecisionDebugger(dump_path="dump", task="tensor")
+            x = torch.rand(8, 8)
+            debugger.start()
+            torch.mm(x, x)
+            debugger.stop()
+            torch.save(torch.rand(8, 8), glob.glob("dump/**/Torch.mm.0.forward.output.0.pt", recursive=True)[0])
+        """
+        self.assertEqual(self.finish(start(script, self.directory))[0], 0)
+        (dump,) = glob.glob(os.path.join(self.directory, "dump", "step0", "*", "dump.json"))
+        done = subprocess.run([MSPROBE, "acc_check", "-api_info", dump, "-d", "recorded", "-save_error_data", "--config-yaml", config,
+                               "-o", self.directory], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return done.stderr
+
     def test_the_switch(self):
         script = """
             import torch
@@ -94,14 +133,14 @@ class OlderEntry(InDirectory):
     def test_wrong_settings(self):
         script = """
             from api_accuracy_checker.dump import msCheckerConfig
-            for settings in ({"target_iter": -1}, {"real_data": 1}, {"dump_path": "none"}, {"other": 1}):
+            for settings in ({"target_iter": -1}, {"real_data": 1}, {"dump_path": "none"}, {"other": 1}, {"precision": 21}):
                 try:
                     msCheckerConfig.update_config(**settings)
                 except ValueError as error:
                     print(error)
         """
         _status, out, _error = self.finish(start(script, self.directory))
-        self.assertEqual([line.split()[1].rstrip(":") for line in out.splitlines()], ["target_iter", "real_data", "dump_path", "other"])
+        self.assertEqual([line.split()[1].rstrip(":") for line in out.splitlines()], ["target_iter", "real_data", "dump_path", "other", "precision"])
 
 
 TRAINING = """

@@ -1,11 +1,13 @@
-"""msCheckerConfig: the settings of the older entry, and update_config to change them."""
+"""msCheckerConfig: the settings of the older entry, and update_config to change them.
+
+The replay is another program, run later. What update_config sets of it is written beside the recording, as a config.yaml for it."""
 import os
-from typing import Any, List
+from typing import Any, Dict, List
 
 from msprobe.pytorch.config import check_path
 from msprobe.pytorch.settings_file import read_settings
 
-# Setting -> type and value at first. Those of the replay are kept for scripts that set all of them in one place.
+# Setting -> type and value at first.
 _SETTINGS = {
     "dump_path": (str, "./"),
     "real_data": (bool, False),
@@ -19,6 +21,9 @@ _SETTINGS = {
     "precision": (int, 14),
 }
 
+_OF_THE_REPLAY = ("error_data_path", "precision")
+_MAX_PRECISION = 20
+
 
 class CheckerConfig:
     dump_path: str
@@ -29,6 +34,7 @@ class CheckerConfig:
     black_list: List[str]
 
     def __init__(self) -> None:
+        self._for_replay: Dict[str, Any] = {}
         for name, (_type, value) in _SETTINGS.items():
             setattr(self, name, value)
         for name, value in read_settings().items():
@@ -41,6 +47,17 @@ class CheckerConfig:
             if name not in _SETTINGS:
                 raise ValueError(f"update_config: {name} is no setting; there are {', '.join(_SETTINGS)}")
             self._set(name, value)
+            if name in _OF_THE_REPLAY:
+                self._for_replay[name] = os.path.realpath(value) if name == "error_data_path" else value
+
+    def write_for_replay(self, path: str) -> bool:
+        """The settings of the replay that update_config was given, as its config.yaml; False where it was given none."""
+        if not self._for_replay:
+            return False
+        with open(path, "w", encoding="utf-8") as file:
+            for name, value in self._for_replay.items():
+                file.write(f"{name}: {value!r}\n")
+        return True
 
     def _set(self, name: str, value: Any) -> None:
         wanted = _SETTINGS[name][0]
@@ -48,6 +65,8 @@ class CheckerConfig:
             raise ValueError(f"update_config: {name}: found {value!r}, wanted a {wanted.__name__}")
         if wanted is int and value < 0:
             raise ValueError(f"update_config: {name}: found {value}, wanted a number that is not negative")
+        if name == "precision" and value > _MAX_PRECISION:
+            raise ValueError(f"update_config: precision: found {value}, wanted at most {_MAX_PRECISION} decimals")
         if name in ("dump_path", "error_data_path"):
             check_path(value)
             if not os.path.isdir(value):

@@ -3,6 +3,7 @@ import os
 from typing import Optional
 
 from api_accuracy_checker.dump.config import msCheckerConfig
+from msprobe.pytorch import log
 from msprobe.pytorch.loader import LoaderWatch
 from msprobe.pytorch.session import Session
 
@@ -27,6 +28,9 @@ def _open() -> Session:
             os.makedirs(path, mode=0o750, exist_ok=True)
     names = [os.path.join(directory, f"{kind}_info_{os.getpid()}.json") for kind in ("forward", "backward", "stack")]
     session.native.open_legacy(*names, *data)
+    settings = os.path.join(directory, f"checker_config_{os.getpid()}.yaml")
+    if msCheckerConfig.write_for_replay(settings):
+        log.info(f"what update_config sets for the replay is in {settings} (--config-yaml)")
     return session
 
 

@@ -9,9 +9,12 @@ import torch
 
 OPS_FILE = os.path.join(os.path.dirname(__file__), "hook_module", "support_wrap_ops.yaml")
 
+COMMUNICATION = "Distributed"
+
 # Group of the list -> first part of an entry's name. Some functions are in two groups (F.conv2d is torch.conv2d); the first one
 # names them.
-PREFIXES = {"functional": "Functional", "_VF": "VF", "torch": "Torch", "tensor": "Tensor", "torch_npu": "NPU"}
+PREFIXES = {"functional": "Functional", "_VF": "VF", "torch": "Torch", "tensor": "Tensor", "torch_npu": "NPU",
+            "distributed": COMMUNICATION, "npu_distributed": COMMUNICATION}
 
 # Operators whose calls reach an override under the name of the method behind them, and the name they are recorded under.
 OPERATORS = {name: name for name in (
@@ -41,9 +44,11 @@ def read_ops(path: str = OPS_FILE) -> Dict[str, List[str]]:
 
 
 def _module(group: str):
-    if group == "torch_npu":
+    if group in ("torch_npu", "npu_distributed"):
         # Only where the training has it: loading a device's library is not the collector's to decide.
-        return sys.modules.get("torch_npu")
+        return sys.modules.get("torch_npu" if group == "torch_npu" else "torch_npu.distributed")
+    if group == "distributed":
+        return torch.distributed if torch.distributed.is_available() else None
     return {"functional": torch.nn.functional, "_VF": importlib.import_module("torch._VF"), "torch": torch,
             "tensor": torch.Tensor}[group]
 

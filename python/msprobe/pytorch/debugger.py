@@ -85,7 +85,7 @@ class PrecisionDebugger:
             self._session.flush()
             if self._overflow is not None:
                 self._overflow.add(self._directory)
-            self._session.native.end_step()
+            self._session.end_step()
             self._directory = None
         self._loop += 1
 

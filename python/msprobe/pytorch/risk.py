@@ -10,7 +10,8 @@ LOW_RISK = frozenset(
     "cfloat numpy empty empty_like zeros zeros_like ones ones_like full full_like arange linspace logspace eye identity diag "
     "diagflat diag_embed triu tril triu_indices tril_indices clone __bool__ stride".split())
 
-# Matrix products, convolutions, normalisations, embeddings and attention; CORE keeps only these, and the fused operators.
+# Matrix products, convolutions, normalisations, embeddings and attention; CORE keeps only these, the fused operators
+# and communication.
 _CORE = re.compile(r"(.*mm|.*matmul.*|__matmul__|mv|dot|inner|einsum|linear|bilinear|chain_matmul|addbmm|addmv|addr|baddbmm|conv.*|"
                    r".*_norm|normalize|local_response_norm|embedding.*|.*attention.*|multi_head_attention_forward)")
 
@@ -21,6 +22,6 @@ def hidden(level: str):
         if level == "FOCUS":
             return name in LOW_RISK
         if level == "CORE":
-            return group != "torch_npu" and not _CORE.fullmatch(name)
+            return group not in ("torch_npu", "distributed", "npu_distributed") and not _CORE.fullmatch(name)
         return False
     return is_hidden

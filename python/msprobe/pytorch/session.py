@@ -1,8 +1,8 @@
 """Hooks the native collector into PyTorch while something is recorded, and takes it out again.
 
 PyTorch's own way to see every call is a TorchFunctionMode. It belongs to a thread; new threads get it through threading.setprofile,
-the hook of the standard library that runs in every thread that starts. Older threads, and what a backward pass computes again for a
-checkpoint (newer versions of PyTorch run it without modes), get it while a module runs there, through the global hooks of modules.
+the hook of the standard library that runs in every thread that starts. Older threads get it while a module runs there, through the
+global hooks of modules, or a backward pass.
 The names of operators are not told to a mode, so the operator methods of torch.Tensor are replaced while recording by ones that only
 say their name.
 """
@@ -18,6 +18,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 
 from msprobe import _collect
 from msprobe.pytorch import api_names, call_site, log, values
+from msprobe.pytorch.communication import Communication
+from msprobe.pytorch.function_body import FunctionBody
 
 MAX_PENDING_BYTES = 512 << 20
 
@@ -54,6 +56,9 @@ class Session:
         functions, operators, self._methods = api_names.resolve(api_names.read_ops(), hidden)
         self.native.set_apis(functions, operators)
         self.native.configure({"max_pending_bytes": MAX_PENDING_BYTES, **settings})
+        self._communication = Communication(self.native, {function: name for function, prefix, name in functions
+                                                          if prefix == api_names.COMMUNICATION})
+        self._engine = self._hooked_engine()
         self._replaced = {}
         self._module_hooks = []
         self._recording = False
@@ -86,6 +91,9 @@ class Session:
         if not self._is_on():
             self._mode.__enter__()
         self._module_hooks = self._hook_modules()
+        for body in self._engine:
+            body.exchange()
+        self._communication.start()
         self.native.start()
 
     def stop(self) -> None:
@@ -94,6 +102,9 @@ class Session:
         self._recording = False
         self.native.stop()
         self._leave()
+        self._communication.stop()
+        for body in self._engine:
+            body.restore()
         for hook in self._module_hooks:
             hook.remove()
         for method, own in self._replaced.items():
@@ -103,9 +114,15 @@ class Session:
                 setattr(torch.Tensor, method, own)
         self._replaced.clear()
 
+    def end_step(self) -> None:
+        """What is still to come of the calls made so far, gradients and awaited results, is no longer recorded."""
+        self._communication.end_step()
+        self.native.end_step()
+
     def close(self) -> None:
         """Ends for good: nothing of PyTorch or of the standard library is hooked any more."""
         self.stop()
+        self._communication.end_step()
         self.flush()
         threading.setprofile(self._earlier_profile)
         atexit.unregister(self._at_exit)
@@ -138,6 +155,22 @@ class Session:
         self._local.exit = _ThreadExit(self._leave)
         if self._earlier_profile is not None:
             self._earlier_profile(frame, event, argument)
+
+    def _hooked_engine(self) -> list:
+        """Newer versions of PyTorch let a backward pass be overridden, so that it runs without the mode, and with it what it computes
+        again for a checkpoint. Behind that stands the function that runs the engine: there the mode is on again."""
+        function = getattr(torch.autograd.graph, "_engine_run_backward", None)
+
+        def run(original, args, kwargs):
+            if self.native.is_inside() or self._is_on():
+                return original(*args, **kwargs)
+            self._mode.__enter__()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._leave()
+
+        return [FunctionBody(function, run)] if inspect.isfunction(function) else []
 
     def _hook_modules(self) -> list:
         """A module that runs where the mode is not on, and not inside a recorded call, has it on while it runs."""

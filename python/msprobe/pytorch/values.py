@@ -2,6 +2,7 @@
 import dataclasses
 import enum
 import sys
+import zlib
 from typing import Any, Optional, Tuple
 
 import torch
@@ -10,7 +11,8 @@ Told = Tuple[str, Any]
 
 
 def describe_special(value: object, _keyword: Optional[str]) -> Told:
-    """("json", what is written) or ("walk", what is described in its place). Objects that nothing is known of become null."""
+    """("json", what is written), ("walk", what is described in its place) or ("fields", an object that has a tensor among what is
+    written). Objects that nothing is known of become null."""
     if value is Ellipsis:
         return "json", {"type": "ellipsis", "value": "..."}
     if isinstance(value, torch.Size):
@@ -61,12 +63,28 @@ def _numpy_array(value: object) -> Optional[Told]:
 def _distributed(value: object) -> Optional[Told]:
     if not torch.distributed.is_available():
         return None
-    if isinstance(value, torch.distributed.ProcessGroup):
-        import zlib
-        ranks = list(torch.distributed.distributed_c10d.get_process_group_ranks(value)) \
-            if hasattr(torch.distributed.distributed_c10d, "get_process_group_ranks") else []
-        return "json", {"type": "torch.ProcessGroup", "group_ranks": ranks, "group_id": f"{zlib.crc32(str(ranks).encode()):08x}"}
+    communication = torch.distributed
+    if isinstance(value, communication.ProcessGroup):
+        return "json", {"type": "torch.ProcessGroup", "group_ranks": _group_ranks(value), "group_id": _group_id(value)}
+    if isinstance(value, (communication.ReduceOp, communication.ReduceOp.RedOpType)):
+        return "json", {"type": "torch.distributed.ReduceOp", "value": str(getattr(value, "op", value))}
+    if isinstance(value, communication.P2POp):
+        return "fields", {"class_type": "torch.distributed.P2POp", "tensor": value.tensor, "op": value.op.__name__,
+                          "peer": value.peer, "tag": value.tag, "group_id": _group_id(value.group)}
     return None
+
+
+def _group_ranks(group: object) -> list:
+    communication = torch.distributed.distributed_c10d
+    if hasattr(communication, "get_process_group_ranks"):
+        return list(communication.get_process_group_ranks(group))
+    return sorted(communication._pg_group_ranks[group])  # before PyTorch 2
+
+
+def _group_id(group: object) -> str:
+    """None is the group of all processes."""
+    ranks = _group_ranks(torch.distributed.group.WORLD if group is None else group)
+    return f"{zlib.crc32(str(ranks).encode()):08x}"
 
 
 def _type_name(tensor: torch.Tensor) -> str:

@@ -22,30 +22,6 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Overrides are off while gradients are described: reading a tensor would call them. (PyTorch 1.13
-// calls those of modes all the same; OwnWork keeps them from being recorded.)
-class Undisturbed {
- public:
-  explicit Undisturbed(const Lent& lent)
-      : guard_(PyRef::take(PyObject_CallNoArgs(lent.disable_torch_function.get()))) {
-    if (guard_)
-      const PyRef entered = PyRef::take(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
-    PyErr_Clear();
-  }
-  ~Undisturbed() {
-    if (guard_) {
-      const PyRef left = PyRef::take(
-          PyObject_CallMethod(guard_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    }
-    PyErr_Clear();
-  }
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
-
- private:
-  PyRef guard_;
-};
-
 std::string legacy_key(std::string name) {
   const std::size_t call = name.rfind('.');
   const std::size_t api = name.find('.');

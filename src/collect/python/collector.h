@@ -47,7 +47,7 @@ struct Settings {
 // What the Python side lends: types to recognise, and functions for what is rare.
 struct Lent {
   PyRef tensor_type, parameter_type, size_type, strided_layout;
-  PyRef describe_special;  // (value, keyword) -> ("json", object) or ("walk", object)
+  PyRef describe_special;  // (value, keyword) -> ("json", object), ("walk", ...), ("fields", dict)
   PyRef read_special;      // tensor -> (type, dtype, shape, CPU tensor or None, extra)
   PyRef call_site;         // (code, offset) -> (positional count, keyword names) or None
   PyRef trim_arguments;    // (func, args, kwargs) -> kwargs without defaults
@@ -96,9 +96,27 @@ class OwnWork {
   static bool is_running();
 };
 
+// Overrides are off while one lives: reading a tensor would call them. (PyTorch 1.13 calls those of
+// modes all the same; OwnWork keeps them from being recorded.)
+class Undisturbed {
+ public:
+  explicit Undisturbed(const Lent& lent);
+  ~Undisturbed();
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  PyRef guard_;
+};
+
 // Records the gradients of `name` when its autograd node runs.
 void hook_backward(Collector& collector, PyObject* result, const std::string& name);
 bool ready_backward_hook(PyObject* module);
+
+// begin_call(function, args, kwargs): an entry for a call of `function` with what is written of its
+// arguments, or None where nothing is recorded. The call is run and ended by what is returned.
+PyObject* begin_call(Collector& collector, PyObject* function, PyObject* args, PyObject* kwargs);
+bool ready_open_call(PyObject* module);
 
 // operator(name, original): a method that says which operator is running, then runs it.
 PyObject* make_operator(const char* name, PyObject* original);

@@ -172,12 +172,30 @@ void Describer::special(PyObject* object, const std::string& path, PyObject* key
     report_and_clear(collector_, name_.c_str());
     return json_.null();
   }
+  PyObject* kind = PyTuple_GET_ITEM(told.get(), 0);
   PyObject* inner = PyTuple_GET_ITEM(told.get(), 1);
-  if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(told.get(), 0), "walk") == 0) {
+  if (PyUnicode_CompareWithASCIIString(kind, "walk") == 0) {
     return value(inner, path, keyword, depth + 1);
   }
+  if (PyUnicode_CompareWithASCIIString(kind, "fields") == 0) return fields(inner, path, depth);
   ++leaves_;
   python_json(inner, depth);
+}
+
+// An object with a tensor among its plain fields.
+void Describer::fields(PyObject* values, const std::string& path, int depth) {
+  json_.begin_object();
+  PyObject *key = nullptr, *item = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(values, &at, &key, &item);) {
+    const char* name = PyUnicode_AsUTF8(key);
+    json_.key(name);
+    if (PyObject_IsInstance(item, collector_.lent.tensor_type.get()) == 1) {
+      tensor(item, path + "." + name);
+    } else {
+      python_json(item, depth + 1);
+    }
+  }
+  json_.end_object();
 }
 
 void Describer::python_json(PyObject* object, int depth) {
@@ -185,7 +203,7 @@ void Describer::python_json(PyObject* object, int depth) {
   if (PyBool_Check(object)) return json_.boolean(object == Py_True);
   if (PyFloat_Check(object)) return json_.real(PyFloat_AS_DOUBLE(object));
   if (PyLong_Check(object)) {
-    const PyRef digits = PyRef::take(_PyLong_Format(object, 10));
+    const PyRef digits = PyRef::take(PyNumber_ToBase(object, 10));
     const char* text = digits ? PyUnicode_AsUTF8(digits.get()) : nullptr;
     PyErr_Clear();
     return json_.literal(text ? text : "null");

@@ -42,6 +42,7 @@ class Describer {
   bool number(PyObject* object);
   void tensor(PyObject* object, const std::string& path);
   void special(PyObject* object, const std::string& path, PyObject* keyword, int depth);
+  void fields(PyObject* values, const std::string& path, int depth);
   void python_json(PyObject* object, int depth);
   void string(PyObject* object);
 

@@ -241,12 +241,14 @@ void Describer::write_legacy_tensor(const Read& read) {
 bool Describer::save(const Read& read, const std::string& file) {
   if (!read.has_data || read.view.numel() == 0) return false;
   TensorFile saved{file, read.view.dtype, read.view.shape, nullptr, read.view.nbytes()};
+  const bool kept_back = collector_.settings.only_overflow;
   {
     const WithoutGil unlocked;  // it may have to wait for memory
-    saved.buffer = collector_.recorder->take_buffer(saved.size);
+    saved.buffer = collector_.recorder->take_buffer(
+        saved.size, kept_back ? Recorder::Bound::kIgnored : Recorder::Bound::kKept);
     copy_contiguous(read.view, saved.buffer->data());
   }
-  if (collector_.settings.only_overflow) {
+  if (kept_back) {
     files_.push_back(std::move(saved));
   } else {
     collector_.recorder->save(std::move(saved));

@@ -245,6 +245,14 @@ PyObject* is_inside(PyObject* /*self*/, PyObject* /*unused*/) {
   return PyBool_FromLong(OwnWork::is_running());
 }
 
+PyObject* begin_call_method(PyObject* self, PyObject* given) {
+  PyObject *function = nullptr, *args = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(given, "OO!O!", &function, &PyTuple_Type, &args, &PyDict_Type, &kwargs)) {
+    return nullptr;
+  }
+  return begin_call(collector_of(self), function, args, kwargs);
+}
+
 // flush() -> None, or what went wrong: everything recorded so far is in its files.
 PyObject* flush(PyObject* self, PyObject* /*unused*/) {
   Collector& collector = collector_of(self);
@@ -303,6 +311,7 @@ PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
                          {"start", &start, METH_NOARGS, nullptr},
                          {"stop", &stop, METH_NOARGS, nullptr},
                          {"is_inside", &is_inside, METH_NOARGS, nullptr},
+                         {"begin_call", &begin_call_method, METH_VARARGS, nullptr},
                          {"flush", &flush, METH_NOARGS, nullptr},
                          {"forget", &forget, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
@@ -338,7 +347,8 @@ PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__collect() {
   using namespace msprobe::collect;  // NOLINT(google-build-using-namespace)
   PyRef module = PyRef::take(PyModule_Create(&definition));
-  if (!module || !ready_backward_hook(module.get()) || !ready_operator(module.get()))
+  if (!module || !ready_backward_hook(module.get()) || !ready_operator(module.get()) ||
+      !ready_open_call(module.get()))
     return nullptr;
   const PyRef type = PyRef::take(PyType_FromSpec(&spec));
   if (!type || PyObject_SetAttrString(module.get(), "Collector", type.get()) != 0) return nullptr;

@@ -1,9 +1,8 @@
 // What happens at every call that PyTorch lets be overridden: pass it on, and record it where it is
 // in the list.
-#include <cstring>
 #include <optional>
 
-#include "collect/python/describe.h"
+#include "collect/python/running_call.h"
 
 namespace msprobe::collect {
 namespace {
@@ -37,83 +36,6 @@ PyObject* run_backward(Collector& collector, PyObject* args, PyObject* kwargs) {
       PyObject_CallMethod(collector.lent.mode.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
   if (type != nullptr) PyErr_Restore(type, value, traceback);
   return result.release();
-}
-
-// An entry whose call is running: its number, and its text so far.
-class RunningCall {
- public:
-  RunningCall(Collector& collector, std::string name, std::string key)
-      : collector_(collector),
-        name_(std::move(name)),
-        key_(std::move(key)),
-        legacy_(collector.settings.style == Style::kLegacy),
-        json_(legacy_ ? JsonText::Layout::kOneLine : JsonText::Layout::kIndented, 2),
-        describer_(collector, key_, json_) {}
-
-  void begin(const Origin& origin) {
-    json_.begin_object();
-    if (legacy_ || collector_.filter.input) describe_inputs(origin);
-    dirty_inputs_ = describer_.take_overflow();
-    if (!collector_.settings.only_overflow) number_ = collector_.recorder->begin(text(true));
-    if (origin.caller) {
-      stack_ = &collector_.frames.stack_json(collector_.lent, origin.caller.get(), legacy_ ? 1 : 2);
-      if (!collector_.settings.only_overflow) add_stack();
-    }
-  }
-
-  void end(PyObject* result) {
-    if (!legacy_ && result != nullptr && collector_.filter.output) {
-      json_.key("output");
-      describer_.result(result);
-    }
-    json_.end_object();
-    const bool overflow = describer_.take_overflow();
-    if (collector_.settings.only_overflow) {
-      if (dirty_inputs_ || !overflow) return;
-      number_ = collector_.recorder->begin("");
-      add_stack();
-      describer_.save_files();
-    }
-    collector_.recorder->finish(*number_, text(false));
-  }
-
- private:
-  void describe_inputs(const Origin& origin) {
-    json_.key(legacy_ ? "args" : "input_args");
-    describer_.sequence(origin.args.get(), "input");
-    json_.key(legacy_ ? "kwargs" : "input_kwargs");
-    describer_.keywords(origin.kwargs.get());
-  }
-
-  std::string text(bool unfinished) {
-    std::string entry = legacy_ ? ",\n\"" + key_ + "\": " : ",\n  \"" + key_ + "\": ";
-    entry += json_.text();
-    if (unfinished) entry += legacy_ ? "}" : "\n  }";
-    return entry;
-  }
-
-  void add_stack() {
-    if (stack_ == nullptr) return;
-    if (!legacy_) return collector_.recorder->add_stack(name_, *stack_);
-    if (!collector_.stack_recorder) return;
-    const std::uint64_t number = collector_.stack_recorder->begin("");
-    collector_.stack_recorder->finish(number, ",\n\"" + key_ + "\": " + *stack_);
-  }
-
-  Collector& collector_;
-  std::string name_, key_;
-  bool legacy_;
-  bool dirty_inputs_ = false;
-  JsonText json_;
-  Describer describer_;
-  std::optional<std::uint64_t> number_;
-  const std::string* stack_ = nullptr;
-};
-
-std::string entry_key(const Collector& collector, const Api& api, const std::string& call) {
-  if (collector.settings.style == Style::kDump)
-    return api.prefix + "." + api.name + "." + call + ".forward";
-  return api.prefix + "*" + api.name + "*" + call;
 }
 
 // A dropout that drops nothing adds no node of its own.
@@ -183,6 +105,22 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
 OwnWork::OwnWork() { ++own_work; }
 OwnWork::~OwnWork() { --own_work; }
 bool OwnWork::is_running() { return own_work > 0; }
+
+Undisturbed::Undisturbed(const Lent& lent)
+    : guard_(PyRef::take(PyObject_CallNoArgs(lent.disable_torch_function.get()))) {
+  if (guard_) {
+    const PyRef entered = PyRef::take(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
+  }
+  PyErr_Clear();
+}
+
+Undisturbed::~Undisturbed() {
+  if (guard_) {
+    const PyRef left = PyRef::take(
+        PyObject_CallMethod(guard_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+  }
+  PyErr_Clear();
+}
 
 bool wants(Filter& filter, const std::string& name) {
   if (!filter.scope_begin.empty()) {

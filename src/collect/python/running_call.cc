@@ -1,0 +1,68 @@
+#include "collect/python/running_call.h"
+
+namespace msprobe::collect {
+
+std::string entry_key(const Collector& collector, const Api& api, const std::string& call) {
+  if (collector.settings.style == Style::kDump)
+    return api.prefix + "." + api.name + "." + call + ".forward";
+  return api.prefix + "*" + api.name + "*" + call;
+}
+
+RunningCall::RunningCall(Collector& collector, std::string name, std::string key)
+    : collector_(collector),
+      name_(std::move(name)),
+      key_(std::move(key)),
+      legacy_(collector.settings.style == Style::kLegacy),
+      json_(legacy_ ? JsonText::Layout::kOneLine : JsonText::Layout::kIndented, 2),
+      describer_(collector, key_, json_) {}
+
+void RunningCall::begin(const Origin& origin) {
+  json_.begin_object();
+  if (legacy_ || collector_.filter.input) describe_inputs(origin);
+  dirty_inputs_ = describer_.take_overflow();
+  if (!collector_.settings.only_overflow) number_ = collector_.recorder->begin(text(true));
+  if (origin.caller) {
+    stack_ = &collector_.frames.stack_json(collector_.lent, origin.caller.get(), legacy_ ? 1 : 2);
+    if (!collector_.settings.only_overflow) add_stack();
+  }
+}
+
+void RunningCall::end(PyObject* result) {
+  if (!legacy_ && result != nullptr && collector_.filter.output) {
+    json_.key("output");
+    describer_.result(result);
+  }
+  json_.end_object();
+  const bool overflow = describer_.take_overflow();
+  if (collector_.settings.only_overflow) {
+    if (dirty_inputs_ || !overflow) return;
+    number_ = collector_.recorder->begin("");
+    add_stack();
+    describer_.save_files();
+  }
+  collector_.recorder->finish(*number_, text(false));
+}
+
+void RunningCall::describe_inputs(const Origin& origin) {
+  json_.key(legacy_ ? "args" : "input_args");
+  describer_.sequence(origin.args.get(), "input");
+  json_.key(legacy_ ? "kwargs" : "input_kwargs");
+  describer_.keywords(origin.kwargs.get());
+}
+
+std::string RunningCall::text(bool unfinished) {
+  std::string entry = legacy_ ? ",\n\"" + key_ + "\": " : ",\n  \"" + key_ + "\": ";
+  entry += json_.text();
+  if (unfinished) entry += legacy_ ? "}" : "\n  }";
+  return entry;
+}
+
+void RunningCall::add_stack() {
+  if (stack_ == nullptr) return;
+  if (!legacy_) return collector_.recorder->add_stack(name_, *stack_);
+  if (!collector_.stack_recorder) return;
+  const std::uint64_t number = collector_.stack_recorder->begin("");
+  collector_.stack_recorder->finish(number, ",\n\"" + key_ + "\": " + *stack_);
+}
+
+}  // namespace msprobe::collect

@@ -1,0 +1,39 @@
+// An entry of dump.json whose call is running.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "collect/json_text.h"
+#include "collect/python/describe.h"
+
+namespace msprobe::collect {
+
+// The name of an entry in the file: Torch.add.0.forward, or Torch*add*0 as the older entry has it.
+std::string entry_key(const Collector& collector, const Api& api, const std::string& call);
+
+// The number of a call, and its text so far.
+class RunningCall {
+ public:
+  RunningCall(Collector& collector, std::string name, std::string key);
+
+  void begin(const Origin& origin);
+  // `result` is null where the call raised, or is not known to have ended.
+  void end(PyObject* result);
+
+ private:
+  void describe_inputs(const Origin& origin);
+  std::string text(bool unfinished);
+  void add_stack();
+
+  Collector& collector_;
+  std::string name_, key_;
+  bool legacy_;
+  bool dirty_inputs_ = false;
+  JsonText json_;
+  Describer describer_;
+  std::optional<std::uint64_t> number_;
+  const std::string* stack_ = nullptr;
+};
+
+}  // namespace msprobe::collect
