@@ -9,8 +9,10 @@
 
 #include "core/file.h"
 #include "ge/elements.h"
+#include "ge/slice_info.h"
 #include "ge/statistics_file.h"
 #include "torchair/info_file.h"
+#include "torchair/slices.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -65,7 +67,7 @@ void describe_statistics(const FileBytes& bytes, GeFile& file) {
                                  row.index, side.size());
       return;
     }
-    side.push_back({row.type_text, row.shape, row.format == "ND" ? "" : row.format, {}, {}});
+    side.push_back({row.type_text, row.shape, row.format == "ND" ? "" : row.format, {}, {}, {}});
   }
 }
 
@@ -80,12 +82,12 @@ void describe_info(const FileBytes& bytes, GeFile& file) {
 }
 
 void describe(GeFile& file) {
-  const Result<FileBytes> bytes = load_file(file.path);
+  const Result<FileBytes> bytes = load_file(file.source.path);
   if (!bytes) {
     file.problem = bytes.error().message;
     return;
   }
-  switch (file.kind) {
+  switch (file.source.kind) {
     case ge::FileKind::kBinary:
       describe_dump(*bytes, file);
       break;
@@ -131,16 +133,16 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::st
     std::error_code ignored;
     if (!entry->is_regular_file(ignored)) continue;
     GeFile file;
-    file.path = entry->path();
-    file.name = file.path.filename().string();
+    file.source.path = entry->path();
+    file.name = file.source.path.filename().string();
     const auto parsed = ge::parse_file_name(real_name(file.name, real_names));
     if (parsed) {
       file.op_type = parsed->op_type;
       file.op_name = parsed->op_name;
       file.name_is_escaped = true;
       file.time = parsed->time;
-      file.kind = parsed->kind;
-      file.thread = parsed->thread;
+      file.source.kind = parsed->kind;
+      file.slice = parsed->thread;
     } else if (!ge::is_hashed_name(file.name)) {
       continue;
     } else {
@@ -148,13 +150,18 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::st
       file.op_name = file.name;
     }
     describe(file);
+    if (const auto manual = ge::parse_slice_name(file.op_name)) {
+      file.slice = manual->number;
+      file.is_manual_slice = true;
+      file.op_name = std::string(manual->op);
+    }
     files.push_back(std::move(file));
   }
   if (error) notes.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   std::ranges::sort(files, [](const GeFile& a, const GeFile& b) {
-    return std::tie(a.time, a.thread, a.name) < std::tie(b.time, b.thread, b.name);
+    return std::tie(a.time, a.slice, a.name) < std::tie(b.time, b.slice, b.name);
   });
-  return files;
+  return join_slices(std::move(files));
 }
 
 }  // namespace msprobe::torchair

@@ -251,7 +251,7 @@ void measure_op(OpRows& op, const MeasureOptions& options) {
   if (std::ranges::none_of(op.rows, [](const Row& row) { return row.status == Status::kPaired; })) {
     return;
   }
-  const Result<GeData> file = GeData::open(op.path, op.kind);
+  const Result<GeData> file = GeData::open(op.source);
   std::map<fs::path, Result<GeData>> bench_files;
   for (Row& row : op.rows) {
     if (row.status != Status::kPaired) continue;
@@ -266,10 +266,10 @@ void measure_op(OpRows& op, const MeasureOptions& options) {
     }
     const BenchTensor& from = *row.bench;
     const auto open_bench = [&]() -> Result<TensorData> {
-      if (from.is_array) return open_array(from.path, from.is_info);
-      auto known = bench_files.find(from.path);
+      if (from.is_array) return open_array(from.source.path, from.is_info);
+      auto known = bench_files.find(from.source.path);
       if (known == bench_files.end()) {
-        known = bench_files.emplace(from.path, GeData::open(from.path, from.kind)).first;
+        known = bench_files.emplace(from.source.path, GeData::open(from.source)).first;
       }
       if (!known->second) return propagate(known->second);
       return known->second->tensor(from.side, from.index);

@@ -16,8 +16,7 @@ void set_unmatched(Row& row, std::string reason) {
 
 void set_pair(Row& row, const FxArray& array, Rule rule) {
   row.rule = rule;
-  row.bench = BenchTensor{array.path,   array.name, true, array.is_info, ge::FileKind::kBinary,
-                          Side::kInput, 0};
+  row.bench = BenchTensor{{array.path, {}, {}}, array.name, true, array.is_info, Side::kInput, 0};
   if (array.dtype) row.bench_dtype = name(*array.dtype);
   if (array.dtype && !array.is_info) row.bench_shape = array.shape;
   if (row.status == Status::kUnreadable) return;

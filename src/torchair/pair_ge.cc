@@ -15,13 +15,9 @@ void set_unmatched(Row& row, std::string reason) {
 
 void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule rule) {
   row.rule = rule;
-  row.bench = BenchTensor{bench.path,
-                          fmt::format("{},{},{}", bench.name, name(side), index),
-                          false,
-                          false,
-                          bench.kind,
-                          side,
-                          static_cast<std::uint32_t>(index)};
+  row.bench = BenchTensor{bench.source, fmt::format("{},{},{}", bench.name, name(side), index),
+                          false,        false,
+                          side,         static_cast<std::uint32_t>(index)};
   const auto refuse = [&](const std::string& reason) {
     if (row.status == Status::kUnreadable) return;
     row.status = Status::kUnreadable;
@@ -37,6 +33,10 @@ void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule 
   row.bench_dtype = tensors[index].dtype;
   row.bench_shape = tensors[index].shape;
   if (!tensors[index].problem.empty()) return refuse(tensors[index].problem);
+  if (!tensors[index].unknown.empty()) {
+    row.bench.reset();
+    return set_unmatched(row, "reference: " + tensors[index].unknown);
+  }
   if (row.status != Status::kUnreadable) row.status = Status::kPaired;
 }
 

@@ -68,6 +68,9 @@ std::vector<Row> rows_of(const UnitPair& unit, const GeFile& file, const std::st
       row.status = Status::kUnreadable;
       row.reason = tensors[i].problem;
     }
+    if (file.source.slices.size() > 1 && tensors[i].problem.empty() && tensors[i].unknown.empty()) {
+      row.message = fmt::format("put together from {} slices", file.source.slices.size());
+    }
   }
   return rows;
 }
@@ -169,22 +172,18 @@ std::vector<std::string> unused_names(std::vector<std::string> names,
   return names;
 }
 
-// An operator that ran in slices left a file per thread. Put together they would be the tensor; one
-// by one they have no counterpart.
-void refuse_slices(std::vector<DumpedOp>& ops) {
-  std::map<std::string, std::size_t> threads;
-  for (const DumpedOp& op : ops) threads[op.file.op_name] += op.file.thread ? 1 : 0;
-  for (DumpedOp& op : ops) {
-    const std::size_t slices = threads[op.file.op_name];
-    if (slices < 2) continue;
-    for (auto* rows : {&op.inputs, &op.outputs}) {
-      for (Row& row : *rows) {
-        row.status = Status::kUnmatched;
-        row.reason = fmt::format("one of {} slices of the operator (FFTS+ threads)", slices);
-        row.bench.reset();
-      }
+// Slices of which nobody knows how they belong together have no counterpart.
+void refuse_unknown(DumpedOp& op) {
+  const auto refuse = [](std::vector<Row>& rows, const std::vector<GeTensorInfo>& tensors) {
+    for (std::size_t i = 0; i < rows.size() && i < tensors.size(); ++i) {
+      if (tensors[i].unknown.empty()) continue;
+      rows[i].status = Status::kUnmatched;
+      rows[i].reason = tensors[i].unknown;
+      rows[i].bench.reset();
     }
-  }
+  };
+  refuse(op.inputs, op.file.inputs);
+  refuse(op.outputs, op.file.outputs);
 }
 
 // The compared side of a unit: its operators with empty pairs.
@@ -208,13 +207,16 @@ std::vector<DumpedOp> dumped_ops(const UnitPair& unit, const std::vector<GeFile>
 
 OpRows op_rows(DumpedOp& op) {
   OpRows rows;
-  rows.path = op.file.path;
-  rows.kind = op.file.kind;
+  rows.source = op.file.source;
   std::ranges::move(op.inputs, std::back_inserter(rows.rows));
   std::ranges::move(op.outputs, std::back_inserter(rows.rows));
-  std::error_code error;
-  rows.bytes = fs::file_size(rows.path, error);
-  if (error) rows.bytes = 0;
+  const auto add_size = [&](const fs::path& path) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(path, error);
+    if (!error) rows.bytes += size;
+  };
+  if (rows.source.slices.empty()) add_size(rows.source.path);
+  for (const GeSource::Slice& slice : rows.source.slices) add_size(slice.path);
   return rows;
 }
 
@@ -261,7 +263,6 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
     }
     for (const GeFile& file : bench.files()) bench_names.push_back(file.op_name);
   }
-  refuse_slices(ops);
   pairing.bench_only = unused_names(std::move(bench_names), used);
   const std::vector<std::size_t> places = graph_places(ops);
   std::vector<std::size_t> order(ops.size());
@@ -269,6 +270,7 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return places[i]; });
   for (const std::size_t i : order) {
     prefer_unmatched(ops[i]);
+    refuse_unknown(ops[i]);
     add_stacks(ops[i], graph, stacks);
     pairing.ops.push_back(op_rows(ops[i]));
   }

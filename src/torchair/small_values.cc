@@ -42,7 +42,7 @@ bool close(double a, double b) {
 
 std::optional<bool> same_small_values(const GeFile& file, Side side, std::uint32_t index,
                                       const FxArray& array) {
-  const Result<TensorData> device = open_ge(file.path, file.kind, side, index);
+  const Result<TensorData> device = open_ge(file.source, side, index);
   const Result<TensorData> bench = open_array(array.path, array.is_info);
   std::optional<std::vector<double>> a = small_values(device);
   std::optional<std::vector<double>> b = small_values(bench);
