@@ -234,6 +234,60 @@ def check_watch(checks: Checks, scratch: pathlib.Path) -> None:
         checks.check("watch", process.wait(30) == 0, "ends at Ctrl-C")
 
 
+def check_kills(checks: Checks) -> None:
+    """Killed at any time: an original is there, or its whole info file; at the end all are converted, once, and compare as before."""
+    import random
+    out = checks.make("killed", ["--tokens", "0,1,2", *FAULT])
+    names = {f for part in ("msprobe_ge_dump", "msprobe_fx_dump") for f in (out / part).rglob("*") if f.is_file() and f.suffix != ".txt"}
+    random.seed(7)
+    for _ in range(12):
+        process = subprocess.Popen([checks.program, "convert_info", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(random.uniform(0.002, 0.03))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for original in names:
+            info = pathlib.Path(f"{original}_min_max.npz") if original.suffix != ".npy" else original.with_name(f"{original.stem}_min_max.npy")
+            if original.exists():
+                continue
+            whole = info.exists() and (info.suffix == ".npy" or zipfile.ZipFile(info).testzip() is None)
+            checks.check("kill", whole, f"{original.name}: neither it nor its info file")
+    checks.check("kill", checks.run("convert_info", out).returncode == 0, "the rest is converted")
+    left = [f.name for f in out.rglob("*") if f.is_file() and "_min_max" not in f.name and f.suffix not in (".txt", ".json")]
+    checks.check("kill", not left and not list(out.rglob("*.partial")), left)
+    check_rows(checks, "kill", out, "msprobe_fx_dump")
+
+
+def check_kept(checks: Checks) -> None:
+    """Info files beside their originals: the originals are compared."""
+    out = checks.make("kept", ["--slices", "Mul=0:2", *FAULT])
+    checks.check("keep", checks.run("convert_info", out, "--keep").returncode == 0, "converted")
+    check_rows(checks, "keep", out, "msprobe_fx_dump")
+    _, got = checks.compare(out, "msprobe_fx_dump")
+    checks.check("keep", all("cosine" in row for row in got["rows"]), "real data")
+
+
+def check_repeated(checks: Checks) -> None:
+    """Operators that ran twice in one token: each execution with its own run."""
+    out = checks.make("repeated", [])
+    other = checks.make("repeated_other", ["--seed", "2", *FAULT])
+    for part in ("msprobe_ge_dump", "msprobe_fx_dump"):
+        target = next(d for d in sorted((out / part).rglob("0")) if any(f.is_file() for f in d.iterdir()))
+        for file in next(d for d in sorted((other / part).rglob("0")) if any(f.is_file() for f in d.iterdir())).iterdir():
+            name = file.name.replace(".1755558790", ".1755558799").replace(".20250818231440", ".20250818231499")
+            shutil.copyfile(file, target / name)
+    _, got = checks.compare(out, "msprobe_fx_dump")
+    expected = json.loads((out / "expected.json").read_text())["rows"]
+    failing = json.loads((other / "expected.json").read_text())["rows"]
+    checks.check("repeated", len(got["rows"]) == 2 * len(expected), len(got["rows"]))
+    for row in got["rows"]:
+        second = ".1755558799" in row["file"]
+        want = next(r for r in (failing if second else expected) if key(r) == key(row))
+        checks.check("repeated", row["status"] == "paired" and (".20250818231499" in row["golden"]) == second
+                     and (row["verdict"] == "FAIL") == want["differs"], row)
+
+
 def check_refusals(checks: Checks, out: pathlib.Path) -> None:
     ge, fx = out / "msprobe_ge_dump", out / "msprobe_fx_dump"
     for name, arguments, text in (
@@ -257,6 +311,9 @@ def main() -> int:
         check_tables(checks, pathlib.Path(scratch) / "new")
         check_convert(checks, pathlib.Path(scratch))
         check_watch(checks, pathlib.Path(scratch))
+        check_kills(checks)
+        check_kept(checks)
+        check_repeated(checks)
         check_refusals(checks, pathlib.Path(scratch) / "new")
     for text in checks.wrong[:40]:
         print(text)

@@ -1,8 +1,6 @@
 #include "torchair/ge_files.h"
 
 #include <algorithm>
-#include <fstream>
-#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "ge/slice_info.h"
 #include "ge/statistics_file.h"
 #include "torchair/info_file.h"
+#include "torchair/real_names.h"
 #include "torchair/slices.h"
 
 namespace msprobe::torchair {
@@ -41,6 +40,7 @@ void describe_dump(const FileBytes& bytes, GeFile& file) {
   const Result<ge::DumpFile> dump = ge::read_dump_file(bytes);
   if (!dump) {
     file.problem = dump.error().message;
+    file.is_foreign = dump.error().kind == ErrorKind::kUnsupported;
     return;
   }
   if (!dump->op_name.empty()) {
@@ -104,28 +104,10 @@ void describe(GeFile& file) {
   }
 }
 
-std::map<std::string, std::string> real_names_of(const fs::path& directory) {
-  std::map<std::string, std::string> names;
-  std::ifstream mapping(directory / "mapping.csv", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(mapping), {}};
-  for (ge::Mapping& row : ge::read_mapping(text)) names.emplace(row.written, row.real);
-  return names;
-}
-
-// The name before it was found too long; a converted file has the user's suffix behind the digits.
-std::string real_name(const std::string& written, const std::map<std::string, std::string>& names) {
-  const std::size_t digits = std::min(written.find_first_not_of("0123456789"), written.size());
-  const std::string_view suffix = std::string_view(written).substr(digits);
-  if (const auto known = names.find(written); known != names.end()) return known->second;
-  const auto known = names.find(written.substr(0, digits));
-  if (known == names.end() || !suffix.ends_with(".npz")) return written;
-  return known->second + std::string(suffix);
-}
-
 }  // namespace
 
 std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::string>& notes) {
-  const std::map<std::string, std::string> real_names = real_names_of(directory);
+  const RealNames real_names(directory);
   std::vector<GeFile> files;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -135,7 +117,7 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::st
     GeFile file;
     file.source.path = entry->path();
     file.name = file.source.path.filename().string();
-    const auto parsed = ge::parse_file_name(real_name(file.name, real_names));
+    const auto parsed = ge::parse_file_name(real_names.of(file.name));
     if (parsed) {
       file.op_type = parsed->op_type;
       file.op_name = parsed->op_name;
@@ -148,7 +130,9 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::st
     } else {
       // Not in mapping.csv: the header may still say what it is.
       file.op_name = file.name;
+      if (file.name.ends_with(".npz")) file.source.kind = ge::FileKind::kInfo;
     }
+    if (file.source.kind == ge::FileKind::kInfo && has_original(file.source.path)) continue;
     describe(file);
     if (const auto manual = ge::parse_slice_name(file.op_name)) {
       file.slice = manual->number;

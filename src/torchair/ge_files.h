@@ -41,6 +41,7 @@ struct GeFile {
   std::vector<GeTensorInfo> outputs;
   bool may_be_cut = false;  // a file whose end nothing marks: it may name fewer tensors than it had
   std::string problem;      // why nothing in the file can be trusted
+  bool is_foreign = false;  // its content was never a dump
 };
 
 // Every dumped operator of the directory, in order of time. `notes` gets what a person should know.

@@ -105,8 +105,10 @@ SideTally measure_side(const ge::Elements& elements, int threads) {
       });
 }
 
-// The four statistics of one side; nothing where it does not have them.
-std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& data, int threads) {
+// The four statistics of one side; nothing where it does not have them. NaN elements are left out,
+// but beside a converted file, whose minimum and maximum are then NaN, as numpy has them.
+std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& data,
+                                                             const TensorData& other, int threads) {
   std::array<std::optional<double>, kStatistics> known;
   if (data.info) {
     if (is_range(*data.info)) {
@@ -120,6 +122,7 @@ std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& d
     const SideTally side = measure_side(*data.elements, threads);
     if (side.count > 0) {
       known = {side.max, side.min, side.mean(), std::sqrt(side.squares)};
+      if (other.info && side.nans > 0) known[0] = known[1] = std::nan("");
     } else if (side.nans > 0) {
       known.fill(std::nan(""));
     }
@@ -128,8 +131,8 @@ std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& d
 }
 
 Statistics measure_statistics(const TensorData& device, const TensorData& bench, int threads) {
-  const auto of_device = statistics_of(device, threads);
-  const auto of_bench = statistics_of(bench, threads);
+  const auto of_device = statistics_of(device, bench, threads);
+  const auto of_bench = statistics_of(bench, device, threads);
   Statistics statistics;
   for (std::size_t i = 0; i < kStatistics; ++i) statistics[i] = {of_device[i], of_bench[i]};
   return statistics;

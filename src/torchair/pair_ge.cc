@@ -58,10 +58,9 @@ std::optional<Origin> origin_of(const DumpedOp& op, std::size_t k, const GraphIn
   return std::nullopt;
 }
 
-void pair_members(DumpedOp& op, const GraphIndex& graph, const GeBench& bench,
-                  std::size_t occurrence) {
+void pair_members(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
   const auto file_of = [&](OpId member) {
-    return bench.find(graph.op(member).name, false, occurrence);
+    return bench.find(graph.op(member).name, false, op.execution.number);
   };
   const auto missing = [&](OpId member) {
     return fmt::format("No dump data for op: {} in the reference dump", graph.op(member).name);
@@ -117,9 +116,8 @@ const GeFile* GeBench::find(const std::string& name, bool is_escaped,
   return &files_[found->second[occurrence]];
 }
 
-void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench,
-                  std::size_t occurrence) {
-  const GeFile* same = bench.find(op.file.op_name, op.file.name_is_escaped, occurrence);
+void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
+  const GeFile* same = bench.find(op.file.op_name, op.file.name_is_escaped, op.execution.number);
   if (same != nullptr) {
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
       set_pair(op.inputs[k], *same, Side::kInput, k, Rule::kName);
@@ -130,7 +128,7 @@ void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench,
     return;
   }
   if (!op.members.ops.empty() && !op.members.is_named) {
-    return pair_members(op, graph, bench, occurrence);
+    return pair_members(op, graph, bench);
   }
   for (auto* rows : {&op.inputs, &op.outputs}) {
     for (Row& row : *rows) set_unmatched(row, "no operator of that name in the reference dump");

@@ -12,7 +12,7 @@
 namespace msprobe::torchair {
 namespace {
 
-// What a damaged file of an operator that GE inserted would have held.
+// Operators that GE inserts, and what they read and write.
 struct InsertedOp {
   std::string_view type;
   std::size_t inputs;
@@ -87,30 +87,34 @@ std::vector<Row> lost_rows(const UnitPair& unit, const GeFile& file, const std::
   return rows;
 }
 
+// The operator of a file whose content was never a dump, if GE inserts operators of its type:
+// there is nothing damaged that could have been compared.
+const InsertedOp* foreign_insertion(const DumpedOp& dumped) {
+  if (!dumped.members.ops.empty() || !dumped.file.is_foreign) return nullptr;
+  const auto known = std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type);
+  return known == kInsertedOps.end() ? nullptr : &*known;
+}
+
+// A row for every tensor that the graph text lists, one for the file where it does not know it.
 void add_lost_rows(DumpedOp& dumped, const UnitPair& unit, const std::string& op,
                    const DumpedSides& sides, const std::string& reason) {
   const Members& members = dumped.members;
   std::size_t inputs = members.inputs.size();
   std::size_t outputs = members.outputs.size();
-  if (members.ops.empty()) {
-    const auto known = std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type);
-    inputs = known == kInsertedOps.end() ? 0 : known->inputs;
-    outputs = 1;
-    if (known == kInsertedOps.end()) {
-      dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, outputs, reason);
-      return;
-    }
+  if (const InsertedOp* known = foreign_insertion(dumped)) {
+    inputs = known->inputs;
+    outputs = known->outputs;
+  } else if (members.ops.empty()) {
+    dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, 1, reason);
+    return;
   }
   if (sides.inputs) dumped.inputs = lost_rows(unit, dumped.file, op, Side::kInput, inputs, reason);
   if (sides.outputs)
     dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, outputs, reason);
 }
 
-// Operators GE inserted have no counterpart, whether their file can be read or not.
-void prefer_unmatched(DumpedOp& dumped) {
-  const bool is_known =
-      std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type) != kInsertedOps.end();
-  if (!dumped.members.ops.empty() || !is_known) return;
+void refuse_foreign(DumpedOp& dumped) {
+  if (foreign_insertion(dumped) == nullptr) return;
   for (auto* rows : {&dumped.inputs, &dumped.outputs}) {
     for (Row& row : *rows) {
       if (row.status != Status::kUnreadable || row.bench) continue;
@@ -186,13 +190,31 @@ void refuse_unknown(DumpedOp& op) {
   refuse(op.outputs, op.file.outputs);
 }
 
+// An operator that is dumped under its own name was not renamed: what else bears its name or names
+// it as origin, GE made beside it.
+void leave_out_second_claims(std::vector<DumpedOp>& ops) {
+  std::set<OpId> named;
+  for (const DumpedOp& op : ops) {
+    if (op.members.is_named) named.insert(op.members.ops.front());
+  }
+  for (DumpedOp& op : ops) {
+    const Members& members = op.members;
+    if (members.is_named || members.ops.size() != 1) continue;
+    if (named.contains(members.ops.front())) op.members = {};
+  }
+}
+
 // The compared side of a unit: its operators with empty pairs.
 std::vector<DumpedOp> dumped_ops(const UnitPair& unit, const std::vector<GeFile>& files,
                                  const GraphIndex& graph) {
   const DumpedSides sides = dumped_sides(files);
   std::vector<DumpedOp> ops;
   for (const GeFile& file : files) {
-    DumpedOp& op = ops.emplace_back(DumpedOp{file, find_members(file, graph), {}, {}});
+    ops.push_back(DumpedOp{file, find_members(file, graph), {}, {}, {}});
+  }
+  leave_out_second_claims(ops);
+  for (DumpedOp& op : ops) {
+    const GeFile& file = op.file;
     const std::string name = shown_name(file, op.members, graph);
     const std::string problem = file.problem.empty() ? cut_off(op, sides) : file.problem;
     if (!problem.empty()) {
@@ -202,6 +224,11 @@ std::vector<DumpedOp> dumped_ops(const UnitPair& unit, const std::vector<GeFile>
       op.outputs = rows_of(unit, file, name, Side::kOutput);
     }
   }
+  // Under the name of the graph text, which is there for a damaged file too.
+  std::map<std::string, std::size_t> executions;
+  const auto name_of = [&](const DumpedOp& op) { return shown_name(op.file, op.members, graph); };
+  for (DumpedOp& op : ops) op.execution.number = executions[name_of(op)]++;
+  for (DumpedOp& op : ops) op.execution.of = executions[name_of(op)];
   return ops;
 }
 
@@ -253,11 +280,16 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
       for (const OpId member : op.members.ops) used.insert(graph.fx_key(member).value_or(""));
     }
     bench_names = bench.keys();
+    if (const auto repeated = bench.repeated(); !repeated.empty()) {
+      pairing.notes.push_back(
+          fmt::format("{}: {} nodes were dumped more than once ({}, ...); runs are compared with "
+                      "the executions of their operator in order",
+                      unit.bench.string(), repeated.size(), repeated.front()));
+    }
   } else {
     const GeBench bench(list_ge_files(unit.bench, pairing.notes));
-    std::map<std::string, std::size_t> occurrences;
     for (DumpedOp& op : ops) {
-      pair_with_ge(op, graph, bench, occurrences[op.file.op_name]++);
+      pair_with_ge(op, graph, bench);
       used.insert(op.file.op_name);
       for (const OpId member : op.members.ops) used.insert(graph.op(member).name);
     }
@@ -269,7 +301,7 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return places[i]; });
   for (const std::size_t i : order) {
-    prefer_unmatched(ops[i]);
+    refuse_foreign(ops[i]);
     refuse_unknown(ops[i]);
     add_stacks(ops[i], graph, stacks);
     pairing.ops.push_back(op_rows(ops[i]));
