@@ -36,6 +36,7 @@ function(msprobe_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} msprobe::options GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE MSPROBE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # helpers of tests have the same names in many files
   msprobe_precompile(${name} ${arg_PRECOMPILED})
   string(REGEX REPLACE "_test$" "." prefix ${name})
   gtest_discover_tests(${name} TEST_PREFIX ${prefix} PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)

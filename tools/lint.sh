@@ -3,8 +3,8 @@
 # LibTorch files take half a minute each, so the whole tree is a nightly job.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=build/release
-[ -f "$build/compile_commands.json" ] || cmake --preset release >/dev/null
+build=build/dev
+[ -f "$build/compile_commands.json" ] || cmake --preset dev >/dev/null
 if [ "${1:-}" = "--all" ]; then
   files=$(git ls-files 'src/*.cc' 'apps/*.cc')
 else

@@ -86,21 +86,21 @@ Result<void> read_precision(const YAML::Node& node, Config& config) {
   return {};
 }
 
-struct Key {
+struct YamlKey {
   std::string_view name;
   Result<void> (*read)(const YAML::Node& node, Config& config);
 };
 constexpr std::array kKeys = {
-    Key{"white_list", &read_white_list},
-    Key{"black_list", &read_black_list},
-    Key{"error_data_path", &read_error_data_path},
-    Key{"precision", &read_precision},
-    Key{"quantization_api_list", &read_quantization_list},
+    YamlKey{"white_list", &read_white_list},
+    YamlKey{"black_list", &read_black_list},
+    YamlKey{"error_data_path", &read_error_data_path},
+    YamlKey{"precision", &read_precision},
+    YamlKey{"quantization_api_list", &read_quantization_list},
 };
 
 Result<void> read_key(const std::string& name, const YAML::Node& node, Config& config) {
   std::vector<std::string_view> known;
-  for (const Key& key : kKeys) {
+  for (const YamlKey& key : kKeys) {
     if (key.name == name) return key.read(node, config);
     known.push_back(key.name);
   }

@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTick(100);
+constexpr std::chrono::milliseconds kLookAgain(100);
 
 }  // namespace
 
@@ -51,7 +51,8 @@ Result<std::optional<ReadyEngine>> greet(EngineProcess process, int interrupt) {
   const Clock::time_point limit = Clock::now() + kGreetingLimit;
   while (Clock::now() < limit) {
     pollfd polled[] = {{interrupt, POLLIN, 0}, {process.output(), POLLIN, 0}};
-    if (::poll(polled, std::size(polled), static_cast<int>(kTick.count())) < 0 && errno != EINTR) {
+    if (::poll(polled, std::size(polled), static_cast<int>(kLookAgain.count())) < 0 &&
+        errno != EINTR) {
       return fail(ErrorKind::kIo, fmt::format("poll: {}", strerror(errno)));
     }
     process.read_errors();

@@ -23,7 +23,6 @@ using check::EngineProcess;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kMemoryEvery(200);
-constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 constexpr int kCannotStart = 127 << 8;  // a wait status: exit status 127
 
 class EngineHost {

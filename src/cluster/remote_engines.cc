@@ -24,7 +24,6 @@ namespace {
 using check::EngineCommand;
 using check::EngineProcess;
 
-constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 // An engine that was killed far away is taken for dead when nothing is heard of it.
 constexpr std::chrono::seconds kEndLimit(10);
 

@@ -9,6 +9,9 @@
 
 namespace msprobe::cluster {
 
+// What is read of a stream at a time, to be sent on.
+inline constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+
 enum class MessageKind : std::uint8_t {
   // From host 0.
   kStart,  // bytes: the command, as encode_command() writes it

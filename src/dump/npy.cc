@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dump/byte_reader.h"
+#include "dump/limits.h"
 #include "dump/printable.h"
 #include "dump/strided.h"
 
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
-constexpr std::size_t kMaxRank = 64;
 
 struct DescriptionRow {
   std::string_view code;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dump/byte_reader.h"
+#include "dump/limits.h"
 #include "dump/pickle_globals.h"
 #include "dump/pickle_stack.h"
 #include "dump/printable.h"
@@ -22,8 +23,6 @@ struct Storage {
   std::string_view key;
   std::uint64_t size_bytes = 0;
 };
-
-constexpr std::size_t kMaxRank = 64;
 
 // Runs the opcodes. The calls of a pickle are only compared with the few shapes that rebuild a
 // tensor. Every operation returns false when the pickle is malformed or refused.

@@ -186,7 +186,7 @@ class Attention {
 
 PyValue multi_head_attention_forward(const Bound& a) { return Attention(a).run(); }
 
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kAttentionRows[] = {
     {"Functional.multi_head_attention_forward",
      "query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, "
      "bias_v, add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training=True, "
@@ -198,6 +198,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> attention_rows() { return kRows; }
+std::span<const ApiRow> attention_rows() { return kAttentionRows; }
 
 }  // namespace msprobe::execute

@@ -93,13 +93,13 @@ PyValue set_item(const Bound& a) {
   return {dump::None{}};
 }
 
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kIndexRows[] = {
     {"Tensor.__getitem__", "self, key", &get_item},
     {"Tensor.__setitem__", "self, key, value", &set_item},
 };
 
 }  // namespace
 
-std::span<const ApiRow> index_rows() { return kRows; }
+std::span<const ApiRow> index_rows() { return kIndexRows; }
 
 }  // namespace msprobe::execute

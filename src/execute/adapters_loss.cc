@@ -124,7 +124,7 @@ PyValue triplet_margin_with_distance_loss(const Bound& a) {
 
 constexpr std::string_view kWeighted =
     "input, target, size_average=None, reduce=None, reduction='mean', weight=None";
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kLossRows[] = {
     {"Functional.binary_cross_entropy",
      "input, target, weight=None, size_average=None, reduce=None, reduction='mean'",
      &binary_cross_entropy},
@@ -149,6 +149,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> loss_rows() { return kRows; }
+std::span<const ApiRow> loss_rows() { return kLossRows; }
 
 }  // namespace msprobe::execute

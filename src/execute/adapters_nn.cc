@@ -143,7 +143,7 @@ PyValue local_response_norm(const Bound& a) {
 
 constexpr std::string_view kSoftmax = "input, dim=None, _stacklevel=3, dtype=None";
 constexpr std::string_view kDropout = "input, p=0.5, training=True, inplace=False";
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kNnRows[] = {
     {"Functional.dropout1d", kDropout, &feature_dropout<3>},
     {"Functional.dropout3d", kDropout, &feature_dropout<5>},
     {"Functional.embedding",
@@ -168,6 +168,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> nn_rows() { return kRows; }
+std::span<const ApiRow> nn_rows() { return kNnRows; }
 
 }  // namespace msprobe::execute

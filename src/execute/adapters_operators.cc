@@ -61,7 +61,7 @@ PyValue contains(const Bound& a) {
 
 constexpr std::string_view kOne = "self";
 constexpr std::string_view kTwo = "self, other";
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kOperatorRows[] = {
     {"Tensor.__bool__", kOne, &truth},
     {"Tensor.__contains__", "self, element", &contains},
     {"Tensor.__eq__", kTwo, &compared<kEq, false>},
@@ -83,6 +83,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> operator_rows() { return kRows; }
+std::span<const ApiRow> operator_rows() { return kOperatorRows; }
 
 }  // namespace msprobe::execute

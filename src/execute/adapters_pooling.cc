@@ -214,7 +214,7 @@ constexpr std::string_view kLp = "input, norm_type, kernel_size, stride=None, ce
 constexpr std::string_view kUnpool =
     "input, indices, kernel_size, stride=None, padding=0, output_size=None";
 
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kPoolingRows[] = {
     {"Functional.adaptive_avg_pool2d", kAdaptive, &adaptive_avg_pool2d},
     {"Functional.adaptive_avg_pool3d", kAdaptive, &adaptive_avg_pool3d},
     {"Functional.adaptive_max_pool1d", kAdaptiveMax, &adaptive_max_pool<1>},
@@ -248,6 +248,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> pooling_rows() { return kRows; }
+std::span<const ApiRow> pooling_rows() { return kPoolingRows; }
 
 }  // namespace msprobe::execute

@@ -70,7 +70,7 @@ PyValue item(const Bound& a) {
 PyValue numpy(const Bound& a) { return {a.tensor("self").detach()}; }
 
 constexpr std::string_view kConverted = "self, memory_format=None";
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kTensorRows[] = {
     {"Tensor.bfloat16", kConverted, &converted<at::kBFloat16>},
     {"Tensor.bool", kConverted, &converted<at::kBool>},
     {"Tensor.byte", kConverted, &converted<at::kByte>},
@@ -97,6 +97,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> tensor_rows() { return kRows; }
+std::span<const ApiRow> tensor_rows() { return kTensorRows; }
 
 }  // namespace msprobe::execute

@@ -237,7 +237,7 @@ constexpr std::string_view kStft =
     "normalized=False, onesided=None, return_complex=None, align_to_window=None";
 constexpr std::string_view kTensorSplit =
     "input, indices_or_sections|tensor_indices_or_sections|sections|indices, dim=0";
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kTorchRows[] = {
     {"Aten._list_to_tensor", "self", &list_to_tensor},
     {"Tensor.lu", "self, pivot=True, get_infos=False", &lu},
     {"Tensor.nonzero", "input, *, as_tuple=False", &nonzero},
@@ -266,6 +266,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> torch_rows() { return kRows; }
+std::span<const ApiRow> torch_rows() { return kTorchRows; }
 
 }  // namespace msprobe::execute

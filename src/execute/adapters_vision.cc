@@ -151,7 +151,7 @@ PyValue affine_grid(const Bound& a) {
                                     a.opt_boolean("align_corners").value_or(false))};
 }
 
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kVisionRows[] = {
     {"Functional.affine_grid", "theta, size, align_corners=None", &affine_grid},
     {"Functional.grid_sample",
      "input, grid, mode='bilinear', padding_mode='zeros', align_corners=None", &grid_sample},
@@ -167,6 +167,6 @@ constexpr ApiRow kRows[] = {
 
 }  // namespace
 
-std::span<const ApiRow> vision_rows() { return kRows; }
+std::span<const ApiRow> vision_rows() { return kVisionRows; }
 
 }  // namespace msprobe::execute

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "dump/limits.h"
 #include "ge/dump_file.h"
 #include "ge/wire.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 // More than any operator has; what a hostile header may make us allocate.
 constexpr std::size_t kMaxTensors = 1U << 16;
-constexpr std::size_t kMaxDims = 64;
 
 // Where the fields of OpInput and of OpOutput differ.
 struct TensorFields {
@@ -47,13 +47,13 @@ bool read_shape(const WireField& message, Shape& shape) {
     } else if (is_bytes(field)) {
       WireReader packed(field.bytes);
       for (std::uint64_t dim = 0; !packed.at_end();) {
-        if (!packed.number(dim) || shape.size() > kMaxDims) return false;
+        if (!packed.number(dim) || shape.size() > dump::kMaxRank) return false;
         shape.push_back(extent(dim));
       }
     } else {
       return false;
     }
-    if (shape.size() > kMaxDims) return false;
+    if (shape.size() > dump::kMaxRank) return false;
   }
   return !reader.failed();
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "dump/byte_reader.h"
+#include "dump/limits.h"
 #include "ge/dump_file.h"
 #include "ge/element_type.h"
 
@@ -16,8 +17,7 @@ constexpr std::size_t kSmallestRecord = 40;  // of an input; bounds the count by
 constexpr std::uint32_t kUnknownType = 0xffff;
 
 bool read_dims(std::span<const std::byte> value, Shape& shape) {
-  constexpr std::size_t kMaxDims = 64;
-  if (value.size() % 8 != 0 || value.size() / 8 > kMaxDims) return false;
+  if (value.size() % 8 != 0 || value.size() / 8 > dump::kMaxRank) return false;
   ByteReader reader(value);
   while (reader.left() > 0) {
     const auto dim = reader.number<std::int64_t>();

@@ -2,6 +2,7 @@
 #include <array>
 #include <complex>
 
+#include "measure/finite.h"
 #include "measure/pair.h"
 #include "measure/widen.h"
 
@@ -77,10 +78,6 @@ void add(Tally& tally, const Pair& pair, double device, double bench) {
     tally.ulp_errors_sum += ulp;
     tally.ulp_errors += ulp > pair.thresholds.ulp_count ? 1 : 0;
   }
-}
-
-bool is_finite(const Complex& value) {
-  return std::isfinite(value.real()) && std::isfinite(value.imag());
 }
 
 void add(Tally& tally, const Pair& pair, const Complex& device, const Complex& bench) {

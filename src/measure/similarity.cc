@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 
+#include "measure/finite.h"
 #include "measure/tally.h"
 #include "measure/widen.h"
 
@@ -13,10 +14,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-bool is_finite(double value) { return std::isfinite(value); }
-bool is_finite(const Complex& value) {
-  return std::isfinite(value.real()) && std::isfinite(value.imag());
-}
 bool same(double device, double bench) {
   return device == bench || (std::isnan(device) && std::isnan(bench));
 }

@@ -6,7 +6,7 @@ namespace {
 using judge::CompareRow;
 using judge::ResultRow;
 
-constexpr Column<CompareRow> kDetailColumns[] = {
+constexpr Column<CompareRow> kComparedDetailColumns[] = {
     {"API name", "API Name", &CompareRow::api_name},
     {"Error ratio in small value range", "小值域错误比值", &CompareRow::small_value_ratio},
     {"Error determination result in small value range", "小值域判定结果",
@@ -46,7 +46,7 @@ constexpr Column<CompareRow> kDetailColumns[] = {
     {"Message", "Message", &CompareRow::message},
 };
 
-constexpr Column<ResultRow> kResultColumns[] = {
+constexpr Column<ResultRow> kComparedResultColumns[] = {
     {"API name", "API Name", &ResultRow::api_name},
     {"Forward Test Success", "Forward Test Success", &ResultRow::forward},
     {"Backward Test Success", "Backward Test Success", &ResultRow::backward},
@@ -55,8 +55,8 @@ constexpr Column<ResultRow> kResultColumns[] = {
 
 }  // namespace
 
-std::span<const Column<CompareRow>> compare_detail_columns() { return kDetailColumns; }
+std::span<const Column<CompareRow>> compare_detail_columns() { return kComparedDetailColumns; }
 
-std::span<const Column<ResultRow>> compare_result_columns() { return kResultColumns; }
+std::span<const Column<ResultRow>> compare_result_columns() { return kComparedResultColumns; }
 
 }  // namespace msprobe::report

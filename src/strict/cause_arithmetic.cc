@@ -7,6 +7,7 @@
 
 #include "libtorch/dtypes.h"
 #include "strict/cause.h"
+#include "strict/flat.h"
 #include "strict/op_traits.h"
 #include "strict/product.h"
 
@@ -29,11 +30,6 @@ constexpr std::int64_t kNoiseElements = 64;
 constexpr double kNoisePeak = 8;
 // A block of terms that a kernel may leave out.
 constexpr std::int64_t kMostLost = 64;
-
-at::Tensor flat(const at::Tensor& tensor) {
-  const at::Tensor plain = libtorch::plain(tensor);
-  return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble).flatten();
-}
 
 double rms(const at::Tensor& difference) {
   return std::sqrt(difference.square().nan_to_num(0, 0, 0).mean().item<double>());

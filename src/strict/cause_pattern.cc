@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "strict/cause.h"
+#include "strict/flat.h"
 #include "strict/wording.h"
 
 namespace msprobe::strict {
@@ -23,13 +24,6 @@ constexpr double kAboveSubnormal = 8;
 constexpr double kSlight = 4;
 // Correlation of data that is not the benchmark's.
 constexpr double kUnlike = 0.5;
-
-// Both sides in float64, flat; complex numbers as pairs.
-at::Tensor flat(const at::Tensor& tensor) {
-  return (tensor.is_complex() ? at::view_as_real(tensor.contiguous()) : tensor)
-      .to(at::kDouble)
-      .flatten();
-}
 
 // Share of elements in which the device gave `wanted`, nearly, in the device's dtype.
 double share_of(const Failure& failure, const at::Tensor& wanted) {

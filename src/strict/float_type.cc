@@ -9,13 +9,13 @@
 namespace msprobe::strict {
 namespace {
 
-struct Row {
+struct FloatRow {
   std::string_view name;  // as c10::toString gives it, so that older LibTorch builds too
   int mantissa_bits;
   int least_exponent;  // of a normal number
   double largest;
 };
-constexpr Row kRows[] = {
+constexpr FloatRow kFloatRows[] = {
     {"Half", 10, -14, 65504.0},
     {"ComplexHalf", 10, -14, 65504.0},
     {"BFloat16", 7, -126, 3.3895313892515355e38},
@@ -31,8 +31,9 @@ constexpr int kFloatBits = 23;
 }  // namespace
 
 std::optional<FloatType> float_type(at::ScalarType type) {
-  const auto row = std::ranges::find(kRows, std::string_view(c10::toString(type)), &Row::name);
-  if (row == std::end(kRows)) return std::nullopt;
+  const auto row =
+      std::ranges::find(kFloatRows, std::string_view(c10::toString(type)), &FloatRow::name);
+  if (row == std::end(kFloatRows)) return std::nullopt;
   const double eps = std::ldexp(1.0, -row->mantissa_bits);
   return FloatType{eps, std::ldexp(1.0, row->least_exponent - row->mantissa_bits),
                    std::ldexp(1.0, row->least_exponent), row->largest,

@@ -184,11 +184,11 @@ constexpr std::string_view kExact[] = {
 };
 static_assert(std::ranges::is_sorted(kExact));
 
-struct Row {
+struct SumsRow {
   std::string_view name;
   Sums sums;
 };
-constexpr Row kSums[] = {
+constexpr SumsRow kSums[] = {
     {"__matmul__", Sums::kContraction},
     {"__rmatmul__", Sums::kContraction},
     {"addbmm", Sums::kAll},
@@ -236,7 +236,7 @@ constexpr Row kSums[] = {
     {"tensordot", Sums::kAll},
     {"var", Sums::kByShape},
 };
-static_assert(std::ranges::is_sorted(kSums, {}, &Row::name));
+static_assert(std::ranges::is_sorted(kSums, {}, &SumsRow::name));
 
 // Families whose every name mixes all of its inputs.
 constexpr std::string_view kMixing[] = {"linalg.",
@@ -345,7 +345,7 @@ double forward_length(std::string_view name, const PyCall& call,
 bool is_exact(std::string_view bare_name) { return std::ranges::binary_search(kExact, bare_name); }
 
 Sums sums_of(std::string_view bare_name) {
-  const auto row = std::ranges::lower_bound(kSums, bare_name, {}, &Row::name);
+  const auto row = std::ranges::lower_bound(kSums, bare_name, {}, &SumsRow::name);
   if (row != std::end(kSums) && row->name == bare_name) return row->sums;
   const bool mixes = std::ranges::any_of(kMixing, [&](std::string_view part) {
     return bare_name.find(part) != std::string_view::npos;

@@ -23,7 +23,7 @@ bool is_matmul(std::string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-at::Tensor wide(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
+at::Tensor in_double(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
 
 // input + mat1 @ mat2, where nothing is scaled.
 bool is_sum_and_product(std::string_view name, const PyCall& call) {
@@ -59,10 +59,10 @@ std::optional<Product> convolution_product(const PyCall& call) {
   const auto dilation = pair_at(call, 5, "dilation", 1);
   if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2) return std::nullopt;
   const at::Tensor seen =
-      at::im2col(wide(*input), weight->sizes().slice(2), dilation, padding, stride);
+      at::im2col(in_double(*input), weight->sizes().slice(2), dilation, padding, stride);
   const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{wide(*weight).flatten(1), seen,
-                 bias == nullptr ? at::Tensor() : wide(*bias).unsqueeze(1)};
+  return Product{in_double(*weight).flatten(1), seen,
+                 bias == nullptr ? at::Tensor() : in_double(*bias).unsqueeze(1)};
 }
 
 }  // namespace
@@ -72,20 +72,21 @@ std::optional<Product> forward_product(std::string_view name, const PyCall& call
   const at::Tensor* second = tensor_at(call, 1, name == "linear" ? "weight" : "other");
   if (first == nullptr) return std::nullopt;
   if (name == "sum" && call.args.size() + call.kwargs.size() == 1) {
-    const at::Tensor row = wide(*first).reshape({1, -1});
+    const at::Tensor row = in_double(*first).reshape({1, -1});
     return Product{row, at::ones({row.size(1), 1}, at::kDouble), {}};
   }
   if (name == "conv2d") return convolution_product(call);
   if (is_sum_and_product(name, call)) {
     const at::Tensor* third = tensor_at(call, 2, "mat2");
     if (second == nullptr || third == nullptr) return std::nullopt;
-    return Product{wide(*second), wide(*third), wide(*first)};
+    return Product{in_double(*second), in_double(*third), in_double(*first)};
   }
   if (second == nullptr || first->dim() < 2 || second->dim() < 2) return std::nullopt;
-  if (is_matmul(name)) return Product{wide(*first), wide(*second), {}};
+  if (is_matmul(name)) return Product{in_double(*first), in_double(*second), {}};
   if (name != "linear") return std::nullopt;
   const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{wide(*first), wide(*second).t(), bias == nullptr ? at::Tensor() : wide(*bias)};
+  return Product{in_double(*first), in_double(*second).t(),
+                 bias == nullptr ? at::Tensor() : in_double(*bias)};
 }
 
 std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
@@ -97,7 +98,7 @@ std::optional<Product> gradient_product(std::string_view name, const PyCall& cal
   const auto* weight = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
   const auto forward = forward_product(name, call);
   if (weight == nullptr || !forward || name == "sum") return std::nullopt;
-  const at::Tensor gradient = wide(*weight);
+  const at::Tensor gradient = in_double(*weight);
   const bool linear = name == "linear";
   if (path == left_path) return Product{gradient, forward->right.mT(), {}};
   if (path != right_path) return std::nullopt;

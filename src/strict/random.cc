@@ -9,6 +9,7 @@
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
+#include "strict/flat.h"
 #include "strict/float_type.h"
 #include "strict/wording.h"
 
@@ -28,11 +29,6 @@ constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
 
 StrictFinding wrong(std::string reason) {
   return {StrictStatus::kError, "random: " + std::move(reason), ""};
-}
-
-at::Tensor flat(const at::Tensor& tensor) {
-  const at::Tensor plain = libtorch::plain(tensor);
-  return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble).flatten();
 }
 
 // Bounded, so that heavy tails have means too.

@@ -213,12 +213,12 @@ std::optional<StrictFinding> judge_set(const Context& c, std::size_t place) {
                        same ? "not unique, compared as a set: equal" : "another set of values", ""};
 }
 
-struct Row {
+struct UniqueRow {
   std::string_view name;
   std::size_t outputs;  // at least
   Judge judge;
 };
-constexpr Row kRows[] = {
+constexpr UniqueRow kUniqueRows[] = {
     {"argmax", 1, &judge_is_index},
     {"argmin", 1, &judge_is_index},
     {"argsort", 1, &judge_is_index},
@@ -241,14 +241,14 @@ constexpr Row kRows[] = {
     {"topk", 2, &judge_second_is_index_after_k},
     {"unique", 1, &judge_set},
 };
-static_assert(std::ranges::is_sorted(kRows, {}, &Row::name));
+static_assert(std::ranges::is_sorted(kUniqueRows, {}, &UniqueRow::name));
 
 }  // namespace
 
 std::optional<StrictFinding> judge_unique(std::string_view bare_name, const PyCall& call,
                                           const Outputs& outputs, std::size_t place) {
-  const auto row = std::ranges::lower_bound(kRows, bare_name, {}, &Row::name);
-  if (row == std::end(kRows) || row->name != bare_name) return std::nullopt;
+  const auto row = std::ranges::lower_bound(kUniqueRows, bare_name, {}, &UniqueRow::name);
+  if (row == std::end(kUniqueRows) || row->name != bare_name) return std::nullopt;
   if (outputs.device.size() < row->outputs || outputs.bench.size() < row->outputs)
     return std::nullopt;
   const auto defined = [](const at::Tensor& tensor) { return tensor.defined(); };

@@ -8,12 +8,6 @@
 namespace msprobe::torchair {
 namespace {
 
-void set_unmatched(Row& row, std::string reason) {
-  if (row.status == Status::kUnreadable) return;
-  row.status = Status::kUnmatched;
-  row.reason = std::move(reason);
-}
-
 void set_pair(Row& row, const FxArray& array, Rule rule) {
   row.rule = rule;
   row.bench = BenchTensor{{array.path, {}, {}}, array.name, true, array.is_info, Side::kInput, 0};

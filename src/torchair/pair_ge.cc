@@ -7,12 +7,6 @@
 namespace msprobe::torchair {
 namespace {
 
-void set_unmatched(Row& row, std::string reason) {
-  if (row.status == Status::kUnreadable) return;
-  row.status = Status::kUnmatched;
-  row.reason = std::move(reason);
-}
-
 void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule rule) {
   row.rule = rule;
   row.bench = BenchTensor{bench.source, fmt::format("{},{},{}", bench.name, name(side), index),
@@ -44,7 +38,8 @@ struct Origin {
   MemberOutput output;
   Rule rule;
 };
-std::optional<Origin> origin_of(const DumpedOp& op, std::size_t k, const GraphIndex& graph) {
+std::optional<Origin> origin_and_rule_of(const DumpedOp& op, std::size_t k,
+                                         const GraphIndex& graph) {
   if (k < op.file.outputs.size() && op.file.outputs[k].original_op) {
     const ge::OriginalOp& original = *op.file.outputs[k].original_op;
     if (const auto id = graph.find(original.name)) {
@@ -82,7 +77,7 @@ void pair_members(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
     }
   }
   for (std::size_t k = 0; k < op.outputs.size(); ++k) {
-    const auto from = origin_of(op, k, graph);
+    const auto from = origin_and_rule_of(op, k, graph);
     const GeFile* file = from ? file_of(from->output.member) : nullptr;
     if (!from) {
       set_unmatched(op.outputs[k], "no member of the fused operator has this output");

@@ -48,4 +48,10 @@ std::string_view name(Rule rule) {
 
 std::string_view name(Side side) { return side == Side::kInput ? "input" : "output"; }
 
+void set_unmatched(Row& row, std::string reason) {
+  if (row.status == Status::kUnreadable) return;
+  row.status = Status::kUnmatched;
+  row.reason = std::move(reason);
+}
+
 }  // namespace msprobe::torchair

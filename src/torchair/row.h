@@ -110,6 +110,9 @@ struct Row {
   std::string message;   // Err_message
 };
 
+// Why a tensor that can be read has no counterpart.
+void set_unmatched(Row& row, std::string reason);
+
 // A dump file and its rows, measured together.
 struct OpRows {
   GeSource source;  // of the compared side

@@ -14,7 +14,7 @@
 namespace msprobe::torchair {
 namespace {
 
-using Execution = std::vector<GeFile>;  // the slices of one, in order of time and number
+using Slices = std::vector<GeFile>;  // of one execution, in order of time and number
 
 // How many slices an execution has, as the first file that says so says. 0: none does.
 std::uint64_t instances_of(const std::vector<GeFile>& files) {
@@ -29,8 +29,8 @@ std::uint64_t instances_of(const std::vector<GeFile>& files) {
 }
 
 // An operator may run several times in one token: a number that comes again is of the next time.
-std::vector<Execution> executions_of(std::vector<GeFile> files, std::uint64_t instances) {
-  std::vector<Execution> executions;
+std::vector<Slices> executions_of(std::vector<GeFile> files, std::uint64_t instances) {
+  std::vector<Slices> executions;
   std::set<std::uint32_t> numbers;
   for (GeFile& file : files) {
     const bool is_full = instances > 0 && numbers.size() == instances;
@@ -44,7 +44,7 @@ std::vector<Execution> executions_of(std::vector<GeFile> files, std::uint64_t in
   return executions;
 }
 
-std::string missing_slices(const Execution& slices, std::uint64_t instances) {
+std::string missing_slices(const Slices& slices, std::uint64_t instances) {
   std::set<std::uint32_t> numbers;
   for (const GeFile& slice : slices) numbers.insert(*slice.slice);
   // Without a number of slices in a header only a gap shows.
@@ -56,7 +56,7 @@ std::string missing_slices(const Execution& slices, std::uint64_t instances) {
 }
 
 // The first reason why the slices cannot be put together.
-std::string problem_of(const Execution& slices) {
+std::string problem_of(const Slices& slices) {
   for (const GeFile& slice : slices) {
     if (!slice.problem.empty()) return fmt::format("slice {}: {}", slice.name, slice.problem);
     if (slice.source.kind != slices.front().source.kind) {
@@ -110,7 +110,7 @@ void describe(GeFile& op) {
 }
 
 // Whether the files stand for the operator each by itself: the newest is all of it.
-bool is_uncut(const Execution& slices) {
+bool is_uncut(const Slices& slices) {
   if (slices.front().source.kind != ge::FileKind::kBinary) return false;
   const Result<GeData> data = GeData::open(slices.front().source);
   if (!data) return false;
@@ -118,7 +118,7 @@ bool is_uncut(const Execution& slices) {
   return info && !ge::is_cut(*info);
 }
 
-GeFile joined(Execution slices, std::uint64_t instances) {
+GeFile joined(Slices slices, std::uint64_t instances) {
   const bool is_alone = slices.size() == 1 && instances <= 1;
   if (is_alone && !slices.front().is_manual_slice) return std::move(slices.front());
   std::string problem = problem_of(slices);
@@ -158,7 +158,7 @@ std::vector<GeFile> join_slices(std::vector<GeFile> files) {
   if (sliced.empty()) return ops;
   for (auto& [name, slices] : sliced) {
     const std::uint64_t instances = instances_of(slices);
-    for (Execution& execution : executions_of(std::move(slices), instances)) {
+    for (Slices& execution : executions_of(std::move(slices), instances)) {
       ops.push_back(joined(std::move(execution), instances));
     }
   }
