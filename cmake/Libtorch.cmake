@@ -111,23 +111,3 @@ function(msprobe_find_libtorch)
   target_include_directories(msprobe_libtorch BEFORE INTERFACE ${own_headers})
   target_link_libraries(msprobe_libtorch INTERFACE torch)
 endfunction()
-
-# msprobe_torch_library: as msprobe_library, for a folder that sees LibTorch. aten.h is precompiled once, in msprobe_aten.
-function(msprobe_torch_library name)
-  msprobe_library(${name} ${ARGN})
-  target_link_libraries(msprobe_${name} PUBLIC msprobe_aten)
-  msprobe_uses_aten(msprobe_${name})
-  if(TARGET ${name}_test)
-    msprobe_uses_aten(${name}_test)
-  endif()
-endfunction()
-
-function(msprobe_uses_aten target)
-  target_precompile_headers(${target} REUSE_FROM msprobe_aten)
-  if(MSPROBE_CCACHE)
-    # A precompiled header holds no time stamps or macros that matter to us; ccache wants to be told.
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${MSPROBE_CCACHE}")
-    target_compile_options(${target} PRIVATE -fpch-preprocess)
-  endif()
-endfunction()

@@ -1,19 +1,19 @@
-// GE dump files of every container: headers, layouts, packed types.
+// GE dump files of every container: headers, layouts, packed types, slices put together.
 #include <algorithm>
 #include <vector>
 
 #include "fuzz_input.h"
 #include "ge/dump_file.h"
 #include "ge/elements.h"
+#include "ge/joined.h"
+#include "ge/slice_info.h"
 
 namespace {
 
 // Whatever is accepted must be readable to its last element.
-void read_all(const msprobe::ge::DumpTensor& tensor, const msprobe::FileBytes& file) {
+void read_all(const msprobe::Result<msprobe::ge::Elements>& elements) {
   using namespace msprobe;
-  if (tensor.absent) return;
-  const auto elements = ge::elements_of(tensor, file);
-  if (!elements || elements->opaque()) return;
+  if (!elements) return;
   constexpr std::uint64_t kPart = 64;
   std::vector<std::byte> part(kPart * size_bytes(elements->dtype));
   unsigned sum = 0;
@@ -26,6 +26,21 @@ void read_all(const msprobe::ge::DumpTensor& tensor, const msprobe::FileBytes& f
   static_cast<void>(sink);
 }
 
+// The outputs of a file with themselves, as its attribute says they were cut.
+void read_joined(const msprobe::ge::DumpFile& dump, const msprobe::FileBytes& file) {
+  using namespace msprobe;
+  const auto info = ge::read_slice_info(dump);
+  if (!info) return;
+  constexpr std::uint32_t kNumbers[] = {0, 1};
+  const ge::JoinPlan plan = ge::plan_join(*info, kNumbers, dump.inputs.size(), dump.outputs.size());
+  for (std::size_t i = 0; i < dump.outputs.size(); ++i) {
+    if (plan.outputs[i].slices.size() != 2 || dump.outputs[i].absent) continue;
+    const ge::TensorSlice slice{&dump.outputs[i], file};
+    const ge::TensorSlice slices[] = {slice, slice};
+    read_all(ge::join_slices(slices, plan.outputs[i].axis));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -33,7 +48,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const FileBytes file = file_of(data, size);
   const auto dump = ge::read_dump_file(file);
   if (!dump) return 0;
-  for (const auto& tensor : dump->inputs) read_all(tensor, file);
-  for (const auto& tensor : dump->outputs) read_all(tensor, file);
+  for (const auto* side : {&dump->inputs, &dump->outputs}) {
+    for (const auto& tensor : *side) {
+      if (!tensor.absent) read_all(ge::elements_of(tensor, file));
+    }
+  }
+  read_joined(*dump, file);
   return 0;
 }

@@ -96,7 +96,60 @@ CASES = {  # name: (options of the generator, golden path, options of the compar
     "fusion_off": (["--reference", "fusion_off", *FAULT], "fusion_off/msprobe_ge_dump", []),
     "fusion_off_nano": (["--reference", "fusion_off", "--container", "B", "--layout", "older", *FAULT], "fusion_off/msprobe_ge_dump", []),
     "md5": ([*FAULT], "msprobe_fx_dump", ["--data-mode", "md5"]),
+    "threads": (["--slices", "Mul=0:3", "--slices", "Sub=1:2", "--slices", "ArgMaxWithValue=0:6", "--slices", "layers.0/Abs=1:7", *FAULT],
+                "msprobe_fx_dump", []),
+    "manual_slices": (["--slices", "Mul=1:5:manual", "--slices", "AddRelu=0:2:manual", "--slices", "layers.0/Abs=0:4:manual", *FAULT],
+                      "msprobe_fx_dump", []),
+    "uncut_slices": (["--slices", "Mul=-:3", *FAULT], "msprobe_fx_dump", []),
+    "slices_single_message": (["--slices", "Mul=1:3", "--container", "C", "--dtype", "bfloat16", *FAULT], "msprobe_fx_dump", []),
+    "slices_tokens": (["--slices", "Mul=1:3", "--ranks", "0,1", "--tokens", "0,1", *FAULT, "--fault-at", "1/1/1"], "msprobe_fx_dump", []),
+    "slices_off": (["--slices", "Mul=1:3", "--golden-slices", "Mul=0:2", "--golden-slices", "Relu=1:2:manual", "--reference", "fusion_off", *FAULT],
+                   "fusion_off/msprobe_ge_dump", []),
+    "slices_md5": (["--slices", "Mul=1:3", *FAULT], "msprobe_fx_dump", ["--data-mode", "md5"]),
+    "slices_statistics_files": (["--slices", "Mul=1:3", "--container", "csv", *FAULT], "msprobe_fx_dump", []),
+    "slices_converted": (["--slices", "Mul=0:3", "--slices", "Sub=1:2:manual", "--container", "min_max", *FAULT], "msprobe_fx_dump", []),
 }
+
+
+def check_slices(checks: Checks) -> None:
+    """A wrong element of a known slice is found at its place in the whole; slices that do not belong together are said."""
+    for axis, element in ((0, 0), (0, 89), (1, 33), (1, 44)):  # of 6 x 15
+        out = checks.make(f"slice_{axis}_{element}", ["--slices", f"layers.0/Abs={axis}:4", "--fault", f"layers.0/Abs:bump={element}"])
+        _, got = checks.compare(out, "msprobe_fx_dump")
+        failed = [row for row in got["rows"] if row["verdict"] == "FAIL"]
+        checks.check(f"slice {axis}", len(failed) == 1 and failed[0]["max_abs_at"] == element and failed[0]["op"] == "layers.0/Abs", failed)
+    out = checks.make("unknown_inputs", ["--slices", "Mul=0:2:unknown_inputs"])
+    result, got = checks.compare(out, "msprobe_fx_dump")
+    rows = {key(row)[3:]: row for row in got["rows"]}
+    checks.check("unknown inputs", rows[("Mul", "input", 0)]["status"] == "unmatched" and "not recorded" in rows[("Mul", "input", 0)]["reason"]
+                 and rows[("Mul", "output", 0)]["verdict"] == "PASS" and result.returncode == 0, rows[("Mul", "input", 0)])
+
+    out = checks.make("broken_slices", ["--slices", "Mul=1:3"])
+    rows_before = len(json.loads((out / "expected.json").read_text())["rows"])
+    slices = sorted((out / "msprobe_ge_dump").rglob("Mul.Mul.*"))
+    whole = [slice.read_bytes() for slice in slices]
+    other_shape = checks.make("other_slices", ["--slices", "Mul=0:3"])
+    other = sorted((other_shape / "msprobe_ge_dump").rglob("Mul.Mul.*"))[1].read_bytes()
+    json_at = whole[0].index(b'{"threadMode')
+    damages = {
+        "missing": (None, "2 of 3 slices"), "cut": (whole[1][:-1], "ends in the middle"), "empty": (b"", "is empty"),
+        "another shape": (other, "do not fit"),
+        "no JSON": (whole[1], "no JSON"), "another form": (whole[1], "not in the known form"),
+    }
+    for name, (content, reason) in damages.items():
+        for slice, sound in zip(slices, whole):
+            slice.write_bytes(sound)
+        slices[1].unlink() if content is None else slices[1].write_bytes(content)
+        if name == "no JSON":
+            slices[0].write_bytes(whole[0][:json_at] + b"[" + whole[0][json_at + 1:])
+        if name == "another form":
+            slices[0].write_bytes(whole[0].replace(b'"slice_instance_num": 3', b'"slice_instance_num":[]'))
+        result, got = checks.compare(out, "msprobe_fx_dump")
+        lost = [row for row in got["rows"] if row["op"] == "Mul" and row["status"] == "unreadable"]
+        checks.check(f"slices, {name}", result.returncode == 1 and len(got["rows"]) == rows_before and lost
+                     and all(reason in row["reason"] for row in lost), lost or [r for r in got["rows"] if r["op"] == "Mul"])
+        wanted = 1 if name == "another shape" else 2  # its input is read by ranges and does not fit either
+        checks.check(f"slices, {name}", len(lost) >= wanted and all(r["status"] == "paired" for r in got["rows"] if r["op"] != "Mul"), lost)
 
 
 def check_damage(checks: Checks, out: pathlib.Path) -> None:
@@ -181,6 +234,60 @@ def check_watch(checks: Checks, scratch: pathlib.Path) -> None:
         checks.check("watch", process.wait(30) == 0, "ends at Ctrl-C")
 
 
+def check_kills(checks: Checks) -> None:
+    """Killed at any time: an original is there, or its whole info file; at the end all are converted, once, and compare as before."""
+    import random
+    out = checks.make("killed", ["--tokens", "0,1,2", *FAULT])
+    names = {f for part in ("msprobe_ge_dump", "msprobe_fx_dump") for f in (out / part).rglob("*") if f.is_file() and f.suffix != ".txt"}
+    random.seed(7)
+    for _ in range(12):
+        process = subprocess.Popen([checks.program, "convert_info", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(random.uniform(0.002, 0.03))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for original in names:
+            info = pathlib.Path(f"{original}_min_max.npz") if original.suffix != ".npy" else original.with_name(f"{original.stem}_min_max.npy")
+            if original.exists():
+                continue
+            whole = info.exists() and (info.suffix == ".npy" or zipfile.ZipFile(info).testzip() is None)
+            checks.check("kill", whole, f"{original.name}: neither it nor its info file")
+    checks.check("kill", checks.run("convert_info", out).returncode == 0, "the rest is converted")
+    left = [f.name for f in out.rglob("*") if f.is_file() and "_min_max" not in f.name and f.suffix not in (".txt", ".json")]
+    checks.check("kill", not left and not list(out.rglob("*.partial")), left)
+    check_rows(checks, "kill", out, "msprobe_fx_dump")
+
+
+def check_kept(checks: Checks) -> None:
+    """Info files beside their originals: the originals are compared."""
+    out = checks.make("kept", ["--slices", "Mul=0:2", *FAULT])
+    checks.check("keep", checks.run("convert_info", out, "--keep").returncode == 0, "converted")
+    check_rows(checks, "keep", out, "msprobe_fx_dump")
+    _, got = checks.compare(out, "msprobe_fx_dump")
+    checks.check("keep", all("cosine" in row for row in got["rows"]), "real data")
+
+
+def check_repeated(checks: Checks) -> None:
+    """Operators that ran twice in one token: each execution with its own run."""
+    out = checks.make("repeated", [])
+    other = checks.make("repeated_other", ["--seed", "2", *FAULT])
+    for part in ("msprobe_ge_dump", "msprobe_fx_dump"):
+        target = next(d for d in sorted((out / part).rglob("0")) if any(f.is_file() for f in d.iterdir()))
+        for file in next(d for d in sorted((other / part).rglob("0")) if any(f.is_file() for f in d.iterdir())).iterdir():
+            name = file.name.replace(".1755558790", ".1755558799").replace(".20250818231440", ".20250818231499")
+            shutil.copyfile(file, target / name)
+    _, got = checks.compare(out, "msprobe_fx_dump")
+    expected = json.loads((out / "expected.json").read_text())["rows"]
+    failing = json.loads((other / "expected.json").read_text())["rows"]
+    checks.check("repeated", len(got["rows"]) == 2 * len(expected), len(got["rows"]))
+    for row in got["rows"]:
+        second = ".1755558799" in row["file"]
+        want = next(r for r in (failing if second else expected) if key(r) == key(row))
+        checks.check("repeated", row["status"] == "paired" and (".20250818231499" in row["golden"]) == second
+                     and (row["verdict"] == "FAIL") == want["differs"], row)
+
+
 def check_refusals(checks: Checks, out: pathlib.Path) -> None:
     ge, fx = out / "msprobe_ge_dump", out / "msprobe_fx_dump"
     for name, arguments, text in (
@@ -199,10 +306,14 @@ def main() -> int:
         checks = Checks(sys.argv[1], pathlib.Path(scratch))
         for name, (options, golden, extra) in CASES.items():
             check_rows(checks, name, checks.make(name, options), golden, *extra)
+        check_slices(checks)
         check_damage(checks, checks.make("damage", []))
         check_tables(checks, pathlib.Path(scratch) / "new")
         check_convert(checks, pathlib.Path(scratch))
         check_watch(checks, pathlib.Path(scratch))
+        check_kills(checks)
+        check_kept(checks)
+        check_repeated(checks)
         check_refusals(checks, pathlib.Path(scratch) / "new")
     for text in checks.wrong[:40]:
         print(text)

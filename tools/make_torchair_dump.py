@@ -18,6 +18,7 @@ import numpy as np
 
 from torchair_dump.ge_writer import CONTAINERS, OpFile, Stored, graph_text, statistics_csv
 from torchair_dump.network import GE_OUTPUTS, TINY, Network, parse_fault
+from torchair_dump.slices import Cut, sliced
 
 GE_TIME = 1755558790000000
 
@@ -88,13 +89,18 @@ class Maker:
             files.append((file, members))
         return files
 
-    def write_ge(self, directory: pathlib.Path, files: list) -> None:
+    def write_ge(self, directory: pathlib.Path, files: list, cuts: list[Cut]) -> None:
         directory.mkdir(parents=True)
-        for place, (file, _) in enumerate(files):
+        for file, _ in files:
             if self.options.dump_mode == "output":
                 file.inputs = []
             if self.options.dump_mode == "input":
                 file.outputs = []
+        written = []
+        for file, _ in files:
+            cut = next((cut for cut in cuts if cut.op == file.name), None)
+            written += sliced(file, cut) if cut else [file]
+        for place, file in enumerate(written):
             kind = self.options.container
             if kind == "csv":
                 (directory / (file.file_name() + ".csv")).write_text(statistics_csv(file))
@@ -177,9 +183,11 @@ class Maker:
             args, outputs = results[node.name]
             if off_files:
                 file = off_files[place][0]
+                cut = next((cut for cut in self.options.golden_slices if cut.op == file.name), None)
+                first = sliced(file, cut)[0] if cut else file  # stands for all slices
                 for side, tensors in (("input", file.inputs), ("output", file.outputs)):
                     for i, tensor in enumerate(tensors):
-                        names[(node.op, side, i)] = (f"{file.file_name()}{suffix},{side},{i}", tensor.values)
+                        names[(node.op, side, i)] = (f"{first.file_name()}{suffix},{side},{i}", tensor.values)
                 continue
             arrays = list(fx_arrays(args, outputs))
             inputs = [a for a in arrays if a[0] == "INPUT"]
@@ -208,10 +216,10 @@ class Maker:
                     off_files = None
                     if options.reference == "fusion_off":
                         off_files = self.ge_files(sound, fused=False)
-                        self.write_ge(self.ge_directory(off_root, rank, graph, token), off_files)
+                        self.write_ge(self.ge_directory(off_root, rank, graph, token), off_files, options.golden_slices)
                     else:
                         self.write_fx(self.fx_directory(rank, graph, token), sound)
-                    self.write_ge(self.ge_directory(ge_root, rank, graph, token), files)
+                    self.write_ge(self.ge_directory(ge_root, rank, graph, token), files, options.slices)
                     where = {"rank": rank, "graph": graph, "token": token}
                     self.expect(where, files, self.bench_names(sound, off_files))
         if options.reference == "fusion_off":
@@ -249,8 +257,10 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32", choices=["float32", "float16", "bfloat16"])
     parser.add_argument("--dump-mode", default="all", choices=["all", "input", "output"])
     parser.add_argument("--format", action="append", default=[], help="OP=FRACTAL_NZ")
-    parser.add_argument("--fault", action="append", default=[], help="OP:scale=F, OP:shift=F, OP:nan=INDEX, OP:zero")
+    parser.add_argument("--fault", action="append", default=[], help="OP:scale=F, OP:shift=F, OP:nan=INDEX, OP:bump=INDEX, OP:zero")
     parser.add_argument("--fault-at", default="", help="RANK/GRAPH/TOKEN; default: everywhere")
+    parser.add_argument("--slices", action="append", type=Cut.parse, default=[], help=Cut.__doc__)
+    parser.add_argument("--golden-slices", action="append", type=Cut.parse, default=[], help="the same for the fusion-off dump")
     parser.add_argument("--seed", type=int, default=1)
     Maker(parser.parse_args()).make()
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include "check/wire.h"
+#include "cli/parser.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
 #include "libtorch/mend.h"
@@ -91,24 +91,32 @@ int replay(const Options& options) {
 int main(int argc, char** argv) {
   // Large tensors on huge pages: a call with 10^8 elements spends half as long in page faults.
   ::setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
-  CLI::App app("msprobe-engine: runs recorded calls for msprobe, which starts it by itself");
+  cli::Parser parser("msprobe-engine",
+                     "runs recorded calls for msprobe, which starts it by itself");
   Options options;
   engine::ReplayOptions& replayed = options.replay_options;
-  app.add_option("--device", options.device, "cpu, cuda:N, npu:N, sim:N or recorded");
-  app.add_option("--device-lib", options.device_libraries, "library of a back end to load");
-  app.add_option("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
-  app.add_option("--sim-config", options.sim.config, "faults of the simulated device");
-  app.add_option("--sim-log", options.sim.log, "file in which it writes down what it gave");
-  app.add_option("--threads", options.threads, "threads inside an operator")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--replay", options.replay, "run a whole dump.json and say how much of it ran");
-  app.add_flag("--equal-precision", options.equal_precision,
-               "with --replay: compute as recorded and compare with the recorded outputs");
-  app.add_flag("--per-call", replayed.per_call, "with --replay: one line of JSON per call");
-  app.add_option("--only", replayed.only, "with --replay: this call alone");
-  app.add_option("--seed", options.seed,
-                 "with --replay: the seed of the run (with --equal-precision: 0)");
-  CLI11_PARSE(app, argc, argv);
+  parser.value("--device", options.device, "cpu, cuda:N, npu:N, sim:N or recorded");
+  parser.value("--device-lib", options.device_libraries, "library of a back end to load");
+  parser.value("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
+  parser.value("--sim-config", options.sim.config, "faults of the simulated device");
+  parser.value("--sim-log", options.sim.log, "file in which it writes down what it gave");
+  parser.value("--threads", options.threads, "threads inside an operator").between(1, 1024);
+  parser.value("--replay", options.replay, "run a whole dump.json and say how much of it ran");
+  parser.flag("--equal-precision", options.equal_precision,
+              "with --replay: compute as recorded and compare with the recorded outputs");
+  parser.flag("--per-call", replayed.per_call, "with --replay: one line of JSON per call");
+  parser.value("--only", replayed.only, "with --replay: this call alone");
+  parser.value("--seed", options.seed,
+               "with --replay: the seed of the run (with --equal-precision: 0)");
+  const Result<cli::Parser::Parsed> parsed = parser.parse({argv + 1, argv + argc});
+  if (!parsed) {
+    fmt::print(stderr, "msprobe-engine: {}\n", parsed.error().message);
+    return kCannotWork;
+  }
+  if (*parsed == cli::Parser::Parsed::kHelp) {
+    fmt::print("{}", parser.help("msprobe-engine"));
+    return 0;
+  }
   at::set_num_threads(options.threads);
   libtorch::make_errors_short();
   libtorch::mend_kernels();

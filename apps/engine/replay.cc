@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "agreement.h"
+#include "core/call_name.h"
 #include "core/json_writer.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
@@ -64,7 +65,7 @@ ReplayedCall replay_call(const dump::CallSlice& slice, const ReplayOptions& opti
     return {lost, record->backward ? lost : Replayed{}};
   }
   const bool compared = options.execute.recorded && !options.execute.raise;
-  const std::string_view bare_name = execute::split_name(record->full_name)->bare_name;
+  const std::string_view bare_name = parse_call_name(record->full_name)->bare_name;
   const auto found = [&](const std::vector<LeafPair>& pairs) {
     return compared ? compare_all(pairs, bare_name) : Replayed{State::kRan, {}, {}, {}};
   };

@@ -22,7 +22,7 @@ ExitStatus check_with(check::Hosts* hosts, std::vector<std::string> arguments) {
       {"multi_acc_check", "Check a dump with many engines, on the devices of several machines.",
        "  mpirun -n 4 msprobe-mpi multi_acc_check -api_info dump.json -n 8 -d 0 1 2 3\n"
        "  srun -N 4 --ntasks-per-node=1 msprobe-mpi multi_acc_check -api_info dump.json -o out\n",
-       [hosts](CLI::App& command) { return declare_multi_acc_check_on(command, hosts); }}};
+       [hosts](cli::Parser& command) { return declare_multi_acc_check_on(command, hosts); }}};
   return run_command_line(
       {"msprobe-mpi", "runs a check on the machines of an MPI job, -n engines on each", commands},
       std::move(arguments));

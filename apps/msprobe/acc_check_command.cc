@@ -1,21 +1,20 @@
 // msprobe acc_check: replay every recorded call, forward and backward, on one device.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "check/device_name.h"
 #include "check_command.h"
+#include "cli/parser.h"
 #include "command.h"
 #include "core/log.h"
 
 namespace msprobe::app {
 
-Run declare_acc_check(CLI::App& command) {
+Run declare_acc_check(cli::Parser& command) {
   auto arguments = std::make_shared<CheckArguments>();
   declare_check_options(command, *arguments);
-  command.add_option("--jobs", arguments->workers, "engines that share the work on the device")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+  command.value("--jobs", arguments->workers, "engines that share the work on the device")
+      .between(1, 64)
+      .shows_default();
   return [arguments] {
     if (const auto good = check::check_device_names(arguments->devices); !good) {
       return refuse(good.error());

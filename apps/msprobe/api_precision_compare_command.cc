@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "compare/api_precision_compare.h"
@@ -197,15 +197,13 @@ ExitStatus run(const CompareOptions& options) {
 
 }  // namespace
 
-Run declare_api_precision_compare(CLI::App& command) {
+Run declare_api_precision_compare(cli::Parser& command) {
   auto options = std::make_shared<CompareOptions>();
-  command.add_option("--npu_csv_path", options->npu, "-npu: details CSV of the device under test")
-      ->required();
-  command
-      .add_option("--gpu_csv_path", options->gpu, "-gpu: details CSV of the device to compare with")
-      ->required();
-  command.add_option("-o,--out_path", options->out, "directory for the two CSVs")
-      ->capture_default_str();
+  command.value("--npu_csv_path", options->npu, "-npu: details CSV of the device under test")
+      .required();
+  command.value("--gpu_csv_path", options->gpu, "-gpu: details CSV of the device to compare with")
+      .required();
+  command.value("-o,--out_path", options->out, "directory for the two CSVs").shows_default();
   declare_json(command, options->json);
   declare_report_options(command, options->report);
   declare_verdict_options(command, options->verdict);

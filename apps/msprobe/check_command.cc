@@ -5,13 +5,13 @@
 #include <fstream>
 #include <iterator>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "check/config.h"
 #include "check/device_name.h"
 #include "check/run_check.h"
+#include "cli/parser.h"
 #include "core/file.h"
 #include "core/json_writer.h"
 #include "core/log.h"
@@ -247,52 +247,49 @@ void say_end(const check::CheckOutcome& outcome, ExitStatus status) {
 
 }  // namespace
 
-void declare_check_options(CLI::App& command, CheckArguments& arguments) {
-  command.add_option("--api_info_file", arguments.api_info, "-api_info: the dump.json to check")
-      ->required();
-  command.add_option("-o,--out_path", arguments.out, "directory for the two CSVs")
-      ->capture_default_str();
-  command.add_option(
-      "-d,--device", arguments.devices,
-      "ids (0: npu, else cuda, else cpu) or names: cpu, cuda:1, npu:0, sim:0, recorded");
-  command.add_option("--result_csv_path", arguments.resume_csv,
-                     "-csv_path: the result CSV of an interrupted run, to continue it");
-  command.add_flag("--save_error_data", arguments.save_error_data,
-                   "-save_error_data: keep inputs and outputs of calls that do not pass");
-  command.add_flag("-j,--jit_compile", arguments.jit_compile, "jit compile mode of an NPU");
-  command.add_flag("-f,--filter_api", arguments.filter_api,
-                   "check calls of equal parameters and structure once");
-  command.add_option("--config_path", arguments.config_json,
-                     "-config: config.json whose section acc_check replaces the lists");
-  command.add_option("--config-yaml", arguments.config_yaml,
-                     "config.yaml (else $MSPROBE_CONFIG, else the installed one)");
-  command.add_option("--only", arguments.only, "check this call alone; may be repeated")
-      ->take_all();
-  command.add_option("--shard", arguments.shard,
-                     "K/N: check only part K of N of about equal cost; merge_checks joins them");
-  command.add_option("--seed", arguments.seed, "seed of generated inputs")->capture_default_str();
-  command.add_option("--threads", arguments.threads, "threads inside an operator")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
+  command.value("--api_info_file", arguments.api_info, "-api_info: the dump.json to check")
+      .required();
+  command.value("-o,--out_path", arguments.out, "directory for the two CSVs").shows_default();
+  command.value("-d,--device", arguments.devices,
+                "ids (0: npu, else cuda, else cpu) or names: cpu, cuda:1, npu:0, sim:0, recorded");
+  command.value("--result_csv_path", arguments.resume_csv,
+                "-csv_path: the result CSV of an interrupted run, to continue it");
+  command.flag("--save_error_data", arguments.save_error_data,
+               "-save_error_data: keep inputs and outputs of calls that do not pass");
+  command.flag("-j,--jit_compile", arguments.jit_compile, "jit compile mode of an NPU");
+  command.flag("-f,--filter_api", arguments.filter_api,
+               "check calls of equal parameters and structure once");
+  command.value("--config_path", arguments.config_json,
+                "-config: config.json whose section acc_check replaces the lists");
+  command.value("--config-yaml", arguments.config_yaml,
+                "config.yaml (else $MSPROBE_CONFIG, else the installed one)");
+  command.value("--only", arguments.only, "check this call alone; may be repeated").repeatable();
+  command.value("--shard", arguments.shard,
+                "K/N: check only part K of N of about equal cost; merge_checks joins them");
+  command.value("--seed", arguments.seed, "seed of generated inputs").shows_default();
+  command.value("--threads", arguments.threads, "threads inside an operator")
+      .between(1, 1024)
+      .shows_default();
   command
-      .add_option("--timeout", arguments.timeout_seconds,
-                  "seconds a small call may take; large ones get more")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--worker-memory", arguments.worker_memory_mb,
-                     "MB of memory above which an engine is replaced");
-  command.add_option("--engine", arguments.engine,
-                     "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
-  command.add_option("--device-lib", arguments.device_library,
-                     "library of an out-of-tree backend, loaded by the engine");
+      .value("--timeout", arguments.timeout_seconds,
+             "seconds a small call may take; large ones get more")
+      .positive()
+      .shows_default();
+  command.value("--worker-memory", arguments.worker_memory_mb,
+                "MB of memory above which an engine is replaced");
+  command.value("--engine", arguments.engine,
+                "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
+  command.value("--device-lib", arguments.device_library,
+                "library of an out-of-tree backend, loaded by the engine");
   command
-      .add_option("--sim-profile", arguments.sim_profile,
-                  "arithmetic of the simulated device (docs/sim.md)")
-      ->check(CLI::IsMember(profile_names()));
-  command.add_option("--sim-config", arguments.sim_config,
-                     "YAML with the faults of the simulated device");
-  command.add_flag("--allow-tf32", arguments.allow_tf32,
-                   "the strict status lets products round float32 inputs to TF32 or HF32");
+      .value("--sim-profile", arguments.sim_profile,
+             "arithmetic of the simulated device (docs/sim.md)")
+      .one_of(profile_names());
+  command.value("--sim-config", arguments.sim_config,
+                "YAML with the faults of the simulated device");
+  command.flag("--allow-tf32", arguments.allow_tf32,
+               "the strict status lets products round float32 inputs to TF32 or HF32");
   declare_json(command, arguments.json);
   declare_report_options(command, arguments.report);
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);

@@ -10,8 +10,8 @@
 #include "exit_status.h"
 #include "report_files.h"
 
-namespace CLI {
-class App;
+namespace msprobe::cli {
+class Parser;
 }
 
 namespace msprobe::app {
@@ -49,7 +49,7 @@ struct CheckArguments {
   std::string progress_label = "Processing";
 };
 
-void declare_check_options(CLI::App& command, CheckArguments& arguments);
+void declare_check_options(cli::Parser& command, CheckArguments& arguments);
 
 ExitStatus run_check_command(const CheckArguments& arguments);
 

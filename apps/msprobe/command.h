@@ -8,8 +8,8 @@
 
 #include "exit_status.h"
 
-namespace CLI {
-class App;
+namespace msprobe::cli {
+class Parser;
 }
 
 namespace msprobe::check {
@@ -25,23 +25,23 @@ struct Command {
   std::string_view summary;
   std::string_view examples;  // shown below the options by --help
   // Declares the options; what it returns runs once they are parsed.
-  std::function<Run(CLI::App& command)> declare;
+  std::function<Run(cli::Parser& command)> declare;
 };
 
 // Those of msprobe.
 std::span<const Command> commands();
 
-Run declare_acc_check(CLI::App& command);
-Run declare_api_precision_compare(CLI::App& command);
-Run declare_compare(CLI::App& command);
-Run declare_convert_info(CLI::App& command);
-Run declare_merge_checks(CLI::App& command);
-Run declare_metrics(CLI::App& command);
-Run declare_multi_acc_check(CLI::App& command);
-Run declare_report(CLI::App& command);
-Run declare_self_check(CLI::App& command);
-Run declare_shrink(CLI::App& command);
+Run declare_acc_check(cli::Parser& command);
+Run declare_api_precision_compare(cli::Parser& command);
+Run declare_compare(cli::Parser& command);
+Run declare_convert_info(cli::Parser& command);
+Run declare_merge_checks(cli::Parser& command);
+Run declare_metrics(cli::Parser& command);
+Run declare_multi_acc_check(cli::Parser& command);
+Run declare_report(cli::Parser& command);
+Run declare_self_check(cli::Parser& command);
+Run declare_shrink(cli::Parser& command);
 // The same on the devices of several machines.
-Run declare_multi_acc_check_on(CLI::App& command, check::Hosts* hosts);
+Run declare_multi_acc_check_on(cli::Parser& command, check::Hosts* hosts);
 
 }  // namespace msprobe::app

@@ -1,10 +1,11 @@
 #include "command_line.h"
 
+#include <algorithm>
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/parser.h"
 #include "command.h"
 #include "core/log.h"
 #include "core/suggestion.h"
@@ -47,47 +48,34 @@ ExitStatus refuse_command(const Program& program, const std::string& name) {
   return kCannot;
 }
 
-DeclaredOptions declared_options(const CLI::App& command) {
-  DeclaredOptions declared;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) declared.long_names.push_back(name);
-    for (const std::string& name : option->get_snames()) declared.letters += name;
-  }
-  return declared;
-}
-
-ExitStatus refuse_options(const Program& program, const CLI::ParseError& error,
-                          const CLI::App& parser, std::span<const std::string> words) {
+ExitStatus refuse_options(const Program& program, const Error& error, const cli::Parser& parser,
+                          std::span<const std::string> words) {
   std::string meant;
-  const DeclaredOptions declared = declared_options(parser);
+  const std::vector<std::string> declared = parser.long_names();
   for (const std::string& word : words) {
     if (!word.starts_with("--")) continue;
     const std::string name = word.substr(2, word.find('=') - 2);
-    if (std::ranges::find(declared.long_names, name) != declared.long_names.end()) continue;
-    if (const std::string near = nearest(name, declared.long_names); !near.empty()) {
+    if (std::ranges::find(declared, name) != declared.end()) continue;
+    if (const std::string near = nearest(name, declared); !near.empty()) {
       meant = fmt::format(". Did you mean '--{}'?", near);
     }
   }
-  log::error("{}{} ('{} {} --help' shows the options)", error.what(), meant, program.name,
-             parser.get_name());
+  log::error("{}{} ('{} {} --help' shows the options)", error.message, meant, program.name,
+             parser.name());
   return kCannot;
 }
 
 ExitStatus run(const Program& program, const Command& command, std::span<const std::string> words) {
-  CLI::App parser{std::string(command.summary), std::string(command.name)};
-  parser.get_formatter()->column_width(34);
-  parser.footer(fmt::format("\nexamples:\n{}", command.examples));
+  cli::Parser parser(std::string(command.name), std::string(command.summary),
+                     std::string(command.examples));
   const Run action = command.declare(parser);
-  std::vector<std::string> rewritten = rewrite_spellings(words, declared_options(parser));
-  const std::vector<std::string> shown = rewritten;
-  std::ranges::reverse(rewritten);  // CLI11 takes its arguments from the back
-  try {
-    parser.parse(rewritten);
-  } catch (const CLI::CallForHelp&) {
+  const std::vector<std::string> rewritten =
+      rewrite_spellings(words, {parser.long_names(), parser.letters()});
+  const Result<cli::Parser::Parsed> parsed = parser.parse(rewritten);
+  if (!parsed) return refuse_options(program, parsed.error(), parser, rewritten);
+  if (*parsed == cli::Parser::Parsed::kHelp) {
     fmt::print("{}", parser.help(std::string(program.name)));
     return kPassed;
-  } catch (const CLI::ParseError& error) {
-    return refuse_options(program, error, parser, shown);
   }
   return action();
 }

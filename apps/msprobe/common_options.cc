@@ -2,54 +2,53 @@
 
 #include <map>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/parser.h"
 #include "core/log.h"
 #include "core/path_check.h"
 #include "judge/standards_file.h"
 
 namespace msprobe::app {
 
-void declare_verdict_options(CLI::App& command, VerdictOptions& options, bool has_strict) {
+void declare_verdict_options(cli::Parser& command, VerdictOptions& options, bool has_strict) {
   static const std::map<std::string, judge::Profile> kProfiles{
       {"documented", judge::Profile::kDocumented}, {"reference", judge::Profile::kReference}};
   command
-      .add_option_function<std::string>(
+      .value(
           "--profile",
           [&options](const std::string& name) { options.profile = kProfiles.at(name); },
           "whose rules: documented (default), or reference for today's public tool")
-      ->check(CLI::IsMember({"documented", "reference"}));
-  command.add_option("--standards", options.standards_file,
-                     "YAML with your own standards per API, dtype or device (docs/standards.md)");
+      .one_of({"documented", "reference"});
+  command.value("--standards", options.standards_file,
+                "YAML with your own standards per API, dtype or device (docs/standards.md)");
   declare_fail_on(command, options, has_strict);
 }
 
-void declare_fail_on(CLI::App& command, VerdictOptions& options, bool has_strict) {
+void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_strict) {
   std::vector<std::string> fail_on{"error", "warning"};
   if (has_strict) fail_on.emplace_back("strict");
   command
-      .add_option("--fail-on", options.fail_on,
-                  has_strict
-                      ? "which verdicts make the exit status 1: error (default), warning, or "
-                        "strict for the strict status too"
-                      : "which verdicts make the exit status 1: error (default) or warning")
-      ->check(CLI::IsMember(fail_on));
+      .value("--fail-on", options.fail_on,
+             has_strict ? "which verdicts make the exit status 1: error (default), warning, or "
+                          "strict for the strict status too"
+                        : "which verdicts make the exit status 1: error (default) or warning")
+      .one_of(fail_on);
 }
 
-void declare_output_options(CLI::App& command, OutputOptions& options) {
+void declare_output_options(cli::Parser& command, OutputOptions& options) {
   static const std::map<std::string, report::Titles> kTitles{{"en", report::Titles::kEnglish},
                                                              {"zh", report::Titles::kChinese}};
   command
-      .add_option_function<std::string>(
+      .value(
           "--titles", [&options](const std::string& name) { options.titles = kTitles.at(name); },
           "column titles: en (default), or zh as the public tool writes them")
-      ->check(CLI::IsMember({"en", "zh"}));
+      .one_of({"en", "zh"});
   command
-      .add_option("--precision", options.precision,
-                  fmt::format("decimals of the numbers in the CSVs (default {})",
-                              report::kDefaultPrecision))
-      ->check(CLI::Range(0, 20));
+      .value("--precision", options.precision,
+             fmt::format("decimals of the numbers in the CSVs (default {})",
+                         report::kDefaultPrecision))
+      .between(0, 20);
 }
 
 Result<judge::Standards> load_standards(const VerdictOptions& options) {

@@ -12,8 +12,8 @@
 #include "report/column.h"
 #include "report/number_text.h"
 
-namespace CLI {
-class App;
+namespace msprobe::cli {
+class Parser;
 }
 
 namespace msprobe::app {
@@ -28,10 +28,11 @@ struct VerdictOptions {
 };
 
 // Declares --profile, --standards and --fail-on; `has_strict`: where there is a strict status.
-void declare_verdict_options(CLI::App& command, VerdictOptions& options, bool has_strict = false);
+void declare_verdict_options(cli::Parser& command, VerdictOptions& options,
+                             bool has_strict = false);
 
 // Declares --fail-on alone.
-void declare_fail_on(CLI::App& command, VerdictOptions& options, bool has_strict);
+void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_strict);
 
 // How the CSVs are written.
 struct OutputOptions {
@@ -40,7 +41,7 @@ struct OutputOptions {
 };
 
 // Declares --titles and --precision.
-void declare_output_options(CLI::App& command, OutputOptions& options);
+void declare_output_options(cli::Parser& command, OutputOptions& options);
 
 // The built-in standards, changed by the user's file where one is given.
 Result<judge::Standards> load_standards(const VerdictOptions& options);

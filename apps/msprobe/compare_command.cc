@@ -5,10 +5,10 @@
 #include <string>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "compare_output.h"
@@ -166,37 +166,31 @@ ExitStatus run(const Options& options) {
 
 }  // namespace
 
-Run declare_compare(CLI::App& command) {
+Run declare_compare(cli::Parser& command) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> modes;
   for (const auto& [name, mode] : data_modes()) modes.push_back(name);
-  command.add_option("--target_path", options->target, "-tp: GE dump (msprobe_ge_dump)")
-      ->required();
+  command.value("--target_path", options->target, "-tp: GE dump (msprobe_ge_dump)").required();
   command
-      .add_option("--golden_path", options->golden,
-                  "-gp: FX dump (msprobe_fx_dump, data_dump), or GE dump with fusion off")
-      ->required();
-  command.add_option("-o,--output_path", options->out, "directory for the tables")
-      ->capture_default_str();
-  command.add_option("-m,--mode", options->mode, "torchair");
+      .value("--golden_path", options->golden,
+             "-gp: FX dump (msprobe_fx_dump, data_dump), or GE dump with fusion off")
+      .required();
+  command.value("-o,--output_path", options->out, "directory for the tables").shows_default();
+  command.value("-m,--mode", options->mode, "torchair");
+  command.value("--data-mode", options->data_mode, "what is compared; auto: what the files hold")
+      .one_of(modes)
+      .shows_default();
   command
-      .add_option("--data-mode", options->data_mode, "what is compared; auto: what the files hold")
-      ->check(CLI::IsMember(modes))
-      ->capture_default_str();
-  command
-      .add_option("--stat-limit", options->stat_limit,
-                  "statistics: relative difference above which a tensor fails")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--fx-token-offset", options->fx_token_offset,
-                     "what FX token directories count more than the real token (found by itself)");
-  command.add_option("--rank", options->rank, "compare this rank only")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--threads", options->threads, "threads")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  command.add_flag("--xlsx", options->xlsx, "write the tables as xlsx too, with coloured rows");
-  command.add_option("--json", options->json, "write every row to this file as JSON");
+      .value("--stat-limit", options->stat_limit,
+             "statistics: relative difference above which a tensor fails")
+      .not_negative()
+      .shows_default();
+  command.value("--fx-token-offset", options->fx_token_offset,
+                "what FX token directories count more than the real token (found by itself)");
+  command.value("--rank", options->rank, "compare this rank only").not_negative();
+  command.value("--threads", options->threads, "threads").between(1, 256).shows_default();
+  command.flag("--xlsx", options->xlsx, "write the tables as xlsx too, with coloured rows");
+  command.value("--json", options->json, "write every row to this file as JSON");
   declare_report_options(command, options->report);
   return [options] { return run(*options); };
 }

@@ -2,10 +2,10 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
@@ -74,14 +74,14 @@ ExitStatus run(const Options& options) {
 
 }  // namespace
 
-Run declare_convert_info(CLI::App& command) {
+Run declare_convert_info(cli::Parser& command) {
   auto options = std::make_shared<Options>();
-  command.add_option("PATH", options->path, "GE or FX dump directory")->required();
-  command.add_flag("--watch", options->watch, "keep converting beside a running dump until Ctrl-C");
-  command.add_option("--arrays", options->arrays,
-                     "PATH is one GE file: write its tensors to this directory as npy, convert "
-                     "nothing");
-  command.add_flag("--keep", options->keep, "keep the original files");
+  command.value("PATH", options->path, "GE or FX dump directory").required();
+  command.flag("--watch", options->watch, "keep converting beside a running dump until Ctrl-C");
+  command.value("--arrays", options->arrays,
+                "PATH is one GE file: write its tensors to this directory as npy, convert "
+                "nothing");
+  command.flag("--keep", options->keep, "keep the original files");
   return [options] { return run(*options); };
 }
 

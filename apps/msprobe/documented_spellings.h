@@ -1,4 +1,4 @@
-// The documents spell options in ways CLI11 cannot declare (-api_info, -csv_path, -o=DIR, long
+// The documents spell options in ways a parser cannot declare (-api_info, -csv_path, -o=DIR, long
 // prefixes); they are rewritten to the declared form before parsing.
 #pragma once
 

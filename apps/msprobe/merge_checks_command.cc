@@ -1,11 +1,11 @@
 // msprobe merge_checks: the shards of one check -> its CSV pair and its verdict.
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "check/merge.h"
 #include "check_command.h"
+#include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
@@ -39,14 +39,13 @@ ExitStatus run(const MergeArguments& arguments) {
 
 }  // namespace
 
-Run declare_merge_checks(CLI::App& command) {
+Run declare_merge_checks(cli::Parser& command) {
   auto arguments = std::make_shared<MergeArguments>();
   command
-      .add_option("directories", arguments->directories,
-                  "where the shards wrote their results: one directory each, or all in one")
-      ->required();
-  command.add_option("-o,--out_path", arguments->out, "directory for the two CSVs")
-      ->capture_default_str();
+      .value("directories", arguments->directories,
+             "where the shards wrote their results: one directory each, or all in one")
+      .required();
+  command.value("-o,--out_path", arguments->out, "directory for the two CSVs").shows_default();
   declare_fail_on(command, arguments->verdict, true);
   declare_json(command, arguments->json);
   declare_report_options(command, arguments->report);

@@ -3,13 +3,13 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "check/api_name.h"
+#include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
+#include "core/call_name.h"
 #include "core/cast.h"
 #include "core/json_writer.h"
 #include "core/log.h"
@@ -117,7 +117,7 @@ Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
 
 // "Functional.conv2d.0" and "conv2d" are the same API.
 std::string bare_name(const std::string& api) {
-  const std::optional<check::ApiName> full = check::parse_api_name(api);
+  const std::optional<CallName> full = parse_call_name(api);
   return full ? std::string(full->bare_name) : api;
 }
 
@@ -264,20 +264,20 @@ ExitStatus run(const MetricsOptions& options) {
 
 }  // namespace
 
-Run declare_metrics(CLI::App& command) {
+Run declare_metrics(cli::Parser& command) {
   auto options = std::make_shared<MetricsOptions>();
-  command.add_option("BENCH", options->bench, "what the benchmark computed (.npy, .npz or .pt)")
-      ->required();
-  command.add_option("DEVICE", options->device, "what the device computed")->required();
-  command.add_option("--bench-dtype", options->bench_dtype,
-                     "dtype of BENCH where the file stores it wider");
-  command.add_option("--device-dtype", options->device_dtype,
-                     "dtype of DEVICE where the file stores it wider");
-  command.add_option("--api", options->api,
-                     "choose the standard of this API (conv2d or Functional.conv2d.0)");
-  command.add_option("--threads", options->threads, "threads for large tensors")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+  command.value("BENCH", options->bench, "what the benchmark computed (.npy, .npz or .pt)")
+      .required();
+  command.value("DEVICE", options->device, "what the device computed").required();
+  command.value("--bench-dtype", options->bench_dtype,
+                "dtype of BENCH where the file stores it wider");
+  command.value("--device-dtype", options->device_dtype,
+                "dtype of DEVICE where the file stores it wider");
+  command.value("--api", options->api,
+                "choose the standard of this API (conv2d or Functional.conv2d.0)");
+  command.value("--threads", options->threads, "threads for large tensors")
+      .between(1, 256)
+      .shows_default();
   declare_json(command, options->json);
   declare_verdict_options(command, options->verdict);
   return [options] { return run(*options); };

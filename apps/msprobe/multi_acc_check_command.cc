@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "check_command.h"
+#include "cli/parser.h"
 #include "command.h"
 #include "core/log.h"
 
@@ -47,11 +47,11 @@ ExitStatus run(CheckArguments& arguments) {
 
 }  // namespace
 
-Run declare_multi_acc_check(CLI::App& command) {
+Run declare_multi_acc_check(cli::Parser& command) {
   return declare_multi_acc_check_on(command, nullptr);
 }
 
-Run declare_multi_acc_check_on(CLI::App& command, check::Hosts* hosts) {
+Run declare_multi_acc_check_on(cli::Parser& command, check::Hosts* hosts) {
   auto arguments = std::make_shared<CheckArguments>();
   arguments->hosts = hosts;
   arguments->workers = kDefaultWorkers;
@@ -59,10 +59,10 @@ Run declare_multi_acc_check_on(CLI::App& command, check::Hosts* hosts) {
   arguments->progress_label = "Total items";
   declare_check_options(command, *arguments);
   command
-      .add_option("-n,--num_splits", arguments->workers,
-                  "engines that work at the same time, evenly spread, at most 8 per device")
-      ->check(CLI::Range(1, kMaxWorkers))
-      ->capture_default_str();
+      .value("-n,--num_splits", arguments->workers,
+             "engines that work at the same time, evenly spread, at most 8 per device")
+      .between(1, kMaxWorkers)
+      .shows_default();
   return [arguments] { return run(*arguments); };
 }
 

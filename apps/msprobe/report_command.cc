@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/parser.h"
 #include "command.h"
 #include "core/path_check.h"
 #include "report_files.h"
@@ -38,21 +38,21 @@ ExitStatus run(ReportArguments& arguments) {
 
 }  // namespace
 
-Run declare_report(CLI::App& command) {
+Run declare_report(cli::Parser& command) {
   auto arguments = std::make_shared<ReportArguments>();
   command
-      .add_option("results", arguments->csvs,
-                  "result or details CSVs of acc_check, multi_acc_check, merge_checks and "
-                  "api_precision_compare")
-      ->required();
-  command.add_option("-o,--out", arguments->out, "the HTML file")->capture_default_str();
-  command.add_option("--dump", arguments->job.dump,
-                     "the dump.json of the calls, for arguments and stacks (else the one the "
-                     "check's own record names)");
+      .value("results", arguments->csvs,
+             "result or details CSVs of acc_check, multi_acc_check, merge_checks and "
+             "api_precision_compare")
+      .required();
+  command.value("-o,--out", arguments->out, "the HTML file").shows_default();
+  command.value("--dump", arguments->job.dump,
+                "the dump.json of the calls, for arguments and stacks (else the one the "
+                "check's own record names)");
   declare_machine_files(command, arguments->files);
   declare_verdict_options(command, arguments->job.verdict);
   return [arguments, &command] {
-    arguments->job.profile_given = command.count("--profile") > 0;
+    arguments->job.profile_given = command.given("--profile");
     return run(*arguments);
   };
 }

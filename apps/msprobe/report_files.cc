@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "check/run_file.h"
+#include "cli/parser.h"
 #include "core/log.h"
 #include "core/path_check.h"
 #include "report/describe_calls.h"
@@ -124,16 +124,16 @@ fs::path beside_results(const fs::path& csv) {
 
 }  // namespace
 
-void declare_report_options(CLI::App& command, ReportFiles& files) {
-  command.add_flag("--report", files.html,
-                   "write an HTML report, beside the results or to FILE.html: docs/report.md");
+void declare_report_options(cli::Parser& command, ReportFiles& files) {
+  command.flag("--report", files.html,
+               "write an HTML report, beside the results or to FILE.html: docs/report.md");
   declare_machine_files(command, files);
 }
 
-void declare_machine_files(CLI::App& command, ReportFiles& files) {
-  command.add_option("--junit", files.junit, "write the verdicts as JUnit XML to this file");
-  command.add_option("--sarif", files.sarif,
-                     "write what does not pass as SARIF, at the source lines of stack.json");
+void declare_machine_files(cli::Parser& command, ReportFiles& files) {
+  command.value("--junit", files.junit, "write the verdicts as JUnit XML to this file");
+  command.value("--sarif", files.sarif,
+                "write what does not pass as SARIF, at the source lines of stack.json");
 }
 
 Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {

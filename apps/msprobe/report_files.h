@@ -11,8 +11,8 @@
 #include "core/result.h"
 #include "report/report_data.h"
 
-namespace CLI {
-class App;
+namespace msprobe::cli {
+class Parser;
 }
 
 namespace msprobe::app {
@@ -24,13 +24,13 @@ struct ReportFiles {
 
   bool any() const { return !html.empty() || !junit.empty() || !sarif.empty(); }
 };
-// What CLI11 gives a flag that has no value.
+// What a flag without a value is given (cli/parser.h).
 inline constexpr std::string_view kBesideResults = "true";
 
 // Declares --report, --junit and --sarif.
-void declare_report_options(CLI::App& command, ReportFiles& files);
+void declare_report_options(cli::Parser& command, ReportFiles& files);
 // Declares --junit and --sarif alone.
-void declare_machine_files(CLI::App& command, ReportFiles& files);
+void declare_machine_files(cli::Parser& command, ReportFiles& files);
 
 // The results a report is made of, and what is known of them.
 struct ReportJob {

@@ -3,10 +3,10 @@
 #include <fstream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "check/engine_process.h"
+#include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
@@ -153,21 +153,19 @@ ExitStatus run(const SelfCheckArguments& arguments) {
 
 }  // namespace
 
-Run declare_self_check(CLI::App& command) {
+Run declare_self_check(cli::Parser& command) {
   auto arguments = std::make_shared<SelfCheckArguments>();
-  command.add_option("--dump", arguments->dump, "dump.json to use instead of the bundled one");
-  command.add_option("--only", arguments->only, "this profile or fault alone; may be repeated")
-      ->take_all();
-  command.add_option("--jobs", arguments->jobs, "engines that share the work")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command.add_option("-o,--out_path", arguments->out,
-                     "keep what the checks write, in this directory");
-  command.add_option("--json", arguments->json, "write the scores to this file, as JSON");
-  command.add_option("--markdown", arguments->markdown,
-                     "write the tables to this file, as Markdown");
-  command.add_option("--engine", arguments->engine,
-                     "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
+  command.value("--dump", arguments->dump, "dump.json to use instead of the bundled one");
+  command.value("--only", arguments->only, "this profile or fault alone; may be repeated")
+      .repeatable();
+  command.value("--jobs", arguments->jobs, "engines that share the work")
+      .between(1, 64)
+      .shows_default();
+  command.value("-o,--out_path", arguments->out, "keep what the checks write, in this directory");
+  command.value("--json", arguments->json, "write the scores to this file, as JSON");
+  command.value("--markdown", arguments->markdown, "write the tables to this file, as Markdown");
+  command.value("--engine", arguments->engine,
+                "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
   return [arguments] { return run(*arguments); };
 }
 

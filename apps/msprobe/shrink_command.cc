@@ -3,11 +3,11 @@
 #include <fstream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "check/device_name.h"
 #include "check/engine_process.h"
+#include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "core/file.h"
@@ -243,31 +243,27 @@ ExitStatus run(const ShrinkArguments& arguments) {
 
 }  // namespace
 
-Run declare_shrink(CLI::App& command) {
+Run declare_shrink(cli::Parser& command) {
   auto arguments = std::make_shared<ShrinkArguments>();
-  command
-      .add_option("--api_info_file", arguments->api_info, "-api_info: the dump.json with the call")
-      ->required();
-  command.add_option("--only", arguments->call, "the failing call: Functional.conv2d.0")
-      ->required();
-  command.add_option("-o,--out_path", arguments->out, "directory for the reproduction")
-      ->capture_default_str();
-  command.add_option("-d,--device", arguments->device, "the device on which it fails")
-      ->capture_default_str();
-  command.add_option("--device-lib", arguments->device_library,
-                     "library of an out-of-tree backend, loaded by the engine");
-  command.add_option("--sim-profile", arguments->sim_profile, "arithmetic of the simulated device");
-  command.add_option("--sim-config", arguments->sim_config,
-                     "YAML with the faults of the simulated device");
-  command.add_option("--engine", arguments->engine,
-                     "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
-  command.add_option("--seed", arguments->seed, "seed of generated inputs")->capture_default_str();
-  command.add_option("--threads", arguments->threads, "threads inside an operator")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command.add_option("--timeout", arguments->timeout_seconds, "seconds a try may take")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command.value("--api_info_file", arguments->api_info, "-api_info: the dump.json with the call")
+      .required();
+  command.value("--only", arguments->call, "the failing call: Functional.conv2d.0").required();
+  command.value("-o,--out_path", arguments->out, "directory for the reproduction").shows_default();
+  command.value("-d,--device", arguments->device, "the device on which it fails").shows_default();
+  command.value("--device-lib", arguments->device_library,
+                "library of an out-of-tree backend, loaded by the engine");
+  command.value("--sim-profile", arguments->sim_profile, "arithmetic of the simulated device");
+  command.value("--sim-config", arguments->sim_config,
+                "YAML with the faults of the simulated device");
+  command.value("--engine", arguments->engine,
+                "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
+  command.value("--seed", arguments->seed, "seed of generated inputs").shows_default();
+  command.value("--threads", arguments->threads, "threads inside an operator")
+      .between(1, 1024)
+      .shows_default();
+  command.value("--timeout", arguments->timeout_seconds, "seconds a try may take")
+      .positive()
+      .shows_default();
   return [arguments] { return run(*arguments); };
 }
 

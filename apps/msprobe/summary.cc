@@ -1,15 +1,15 @@
 #include "summary.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/parser.h"
 #include "report/output_file.h"
 
 namespace msprobe::app {
 
-void declare_json(CLI::App& command, std::string& json) {
-  command.add_flag("--json", json,
-                   "print the summary as JSON on standard output, or write it to FILE.json");
+void declare_json(cli::Parser& command, std::string& json) {
+  command.flag("--json", json,
+               "print the summary as JSON on standard output, or write it to FILE.json");
 }
 
 Result<void> show_summary(const std::string& json, const std::string& json_text,

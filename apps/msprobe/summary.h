@@ -5,14 +5,14 @@
 
 #include "core/result.h"
 
-namespace CLI {
-class App;
+namespace msprobe::cli {
+class Parser;
 }
 
 namespace msprobe::app {
 
 // `json`: "" without the option, "true" with it, else the file.
-void declare_json(CLI::App& command, std::string& json);
+void declare_json(cli::Parser& command, std::string& json);
 
 // Without --json, or with a file: `text` for a person goes to standard output. With --json the JSON
 // goes there or to the file.

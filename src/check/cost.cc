@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "check/api_name.h"
-
 namespace msprobe::check {
 namespace {
 

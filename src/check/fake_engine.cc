@@ -18,8 +18,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "check/api_name.h"
 #include "check/wire.h"
+#include "core/call_name.h"
 
 namespace msprobe::check {
 namespace {
@@ -66,7 +66,7 @@ void sleep_for_shape(std::string_view json) {
 }
 
 CallResponse answer(const CallRequest& request, const fs::path& directory) {
-  const auto name = parse_api_name(request.full_name);
+  const auto name = parse_call_name(request.full_name);
   const std::string what(name ? name->bare_name : "");
   misbehave(what, directory / request.full_name);
   if (what == "sleep") sleep_for_shape(request.forward_json);

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "check/api_name.h"
 #include "check/leaf_value.h"
 #include "check/skip.h"
+#include "core/call_name.h"
 #include "judge/dropout.h"
 #include "judge/judge.h"
 #include "judge/result_row.h"
@@ -136,7 +136,7 @@ std::optional<Verdict> worst_strict(const std::vector<DetailRow>& rows) {
 std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
                                     std::string_view full_name, std::string_view direction,
                                     bool float8_input, const Rules& rules) {
-  const auto name = parse_api_name(full_name);
+  const auto name = parse_call_name(full_name);
   std::vector<DetailRow> rows;
   rows.reserve(leaves.size());
   for (const MeasuredLeaf& leaf : leaves) {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "check/api_name.h"
 #include "check/cost.h"
 #include "check/structure.h"
+#include "core/call_name.h"
 #include "report/csv_text.h"
 
 namespace msprobe::check {
@@ -43,7 +43,7 @@ SkipReason reason_to_skip(std::string_view full_name, const Lists& lists) {
   if (std::ranges::find(kNotReplayedTypes, type) != std::end(kNotReplayedTypes)) {
     return SkipReason::kNotSupported;
   }
-  const auto name = parse_api_name(full_name);
+  const auto name = parse_call_name(full_name);
   if (!name) return SkipReason::kNotSupported;
   return lists.leave_out(name->bare_name) ? SkipReason::kFiltered : SkipReason::kNone;
 }
@@ -65,7 +65,7 @@ class RepeatFinder {
   bool is_repeat(const dump::CallSlice& slice) {
     const Result<dump::CallRecord> call = parser_.parse(slice, "");
     if (!call) return false;
-    const std::string_view api = slice.full_name.substr(0, slice.full_name.rfind('.'));
+    const std::string_view api = api_of(slice.full_name);
     const Hash128 structure = structure_hash(*call);
     const Hash128 key = StableHash().add(api).add(structure.high).add(structure.low).value();
     return !seen_.insert(key).second;

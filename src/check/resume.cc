@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "check/api_name.h"
+#include "core/call_name.h"
 #include "core/path_check.h"
 #include "report/csv_reader.h"
 #include "report/csv_text.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "check/api_name.h"
+#include "core/call_name.h"
 
 namespace msprobe::check {
 namespace {
@@ -43,7 +43,7 @@ std::string planned_skip_message(SkipReason reason, std::string_view full_name) 
   if (reason == SkipReason::kNotSupported) {
     return fmt::format("API {}{}", full_name, kNotSupportedEnd);
   }
-  const auto name = parse_api_name(full_name);
+  const auto name = parse_call_name(full_name);
   return fmt::format("API {}{}", name ? name->bare_name : full_name, kFilteredEnd);
 }
 

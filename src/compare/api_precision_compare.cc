@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "compare/call_result.h"
+#include "compare/details_name.h"
 #include "compare/gpu_index.h"
 #include "compare/row_compare.h"
-#include "compare/row_name.h"
 #include "core/file.h"
 #include "report/compare_columns.h"
 #include "report/csv_text.h"
@@ -113,7 +113,7 @@ class Comparison {
 
  private:
   Result<bool> add_unnamed(const DetailRow& npu, std::string message);
-  Result<bool> add_named(const DetailRow& npu, const RowName& name, const std::string& problem,
+  Result<bool> add_named(const DetailRow& npu, const DetailsName& name, const std::string& problem,
                          const GpuRow* gpu);
   void count(const ComparedRow& compared);
   Result<void> write(const CompareRow& row);
@@ -182,7 +182,7 @@ void Comparison::count(const ComparedRow& compared) {
   if (partner_missing) warn(compared.row.message);
 }
 
-Result<bool> Comparison::add_named(const DetailRow& npu, const RowName& name,
+Result<bool> Comparison::add_named(const DetailRow& npu, const DetailsName& name,
                                    const std::string& problem, const GpuRow* gpu) {
   const ComparedRow compared = compare_row(npu, name, problem, gpu, rules_);
   count(compared);
@@ -213,7 +213,7 @@ Result<bool> Comparison::add(const DetailRow& npu, const std::string& problem) {
     ++outcome_.invalid_names;
     return add_unnamed(npu, "api name contains special characters, please check!");
   }
-  const std::optional<RowName> name = parse_row_name(npu.api_name);
+  const std::optional<DetailsName> name = parse_details_name(npu.api_name);
   if (!name) {
     ++outcome_.invalid_names;
     return add_unnamed(npu, fmt::format("The API name {} is invalid.", npu.api_name));

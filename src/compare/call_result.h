@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/details_name.h"
 #include "compare/row_compare.h"
-#include "compare/row_name.h"
 #include "compare/row_verdict.h"
 #include "judge/detail_row.h"
 
@@ -14,7 +14,7 @@ namespace msprobe::compare {
 
 class CallResult {
  public:
-  explicit CallResult(const RowName& name) : call_(name.call), api_(name.api) {}
+  explicit CallResult(const DetailsName& name) : call_(name.call), api_(name.api) {}
 
   std::string_view call() const { return call_; }
   void add(const ComparedRow& row, bool forward);

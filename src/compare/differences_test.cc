@@ -13,7 +13,7 @@
 
 #include "compare/api_precision_compare.h"
 #include "compare/compare_fixture.h"
-#include "compare/row_name.h"
+#include "compare/details_name.h"
 #include "judge/standard.h"
 #include "report/csv_text.h"
 #include "report/number_text.h"
@@ -111,7 +111,7 @@ class Differences : public InDirectory {
         rules.insert("D-missing-partner");
         continue;
       }
-      const auto parsed = parse_row_name(name);
+      const auto parsed = parse_details_name(name);
       const auto partner = gpu.find(name);
       const Inputs in{npu.at(name), partner == gpu.end() ? nullptr : &partner->second,
                       parsed ? std::string(parsed->api) : ""};
@@ -141,7 +141,7 @@ class Differences : public InDirectory {
     RuleSet failed_calls;  // of which the public tool listed a row instead
     for (const auto& [name, row] : theirs) {
       if (ours.contains(name)) continue;
-      const auto parsed = parse_row_name(name);
+      const auto parsed = parse_details_name(name);
       EXPECT_TRUE(parsed && row[3] == kEmptyCell) << name;
       if (parsed) failed_calls.emplace(parsed->call);
       rules.insert("D-named-by-call");

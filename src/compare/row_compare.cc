@@ -173,7 +173,7 @@ CompareRow skip_row(std::string_view name, std::string_view message) {
   return row;
 }
 
-ComparedRow compare_row(const DetailRow& npu, const RowName& name, std::string_view problem,
+ComparedRow compare_row(const DetailRow& npu, const DetailsName& name, std::string_view problem,
                         const GpuRow* gpu, const Rules& rules) {
   if (auto decided = decided_alone(npu, problem, rules)) return *decided;
   if (auto alone = without_partner(npu, gpu)) return *alone;

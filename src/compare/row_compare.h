@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "compare/details_name.h"
 #include "compare/gpu_index.h"
-#include "compare/row_name.h"
 #include "compare/row_verdict.h"
 #include "judge/compare_row.h"
 #include "judge/detail_row.h"
@@ -31,8 +31,8 @@ struct ComparedRow {
 
 // `gpu` is null where the GPU's CSV has no such row; `problem` says why the NPU's row cannot be
 // trusted, if so.
-ComparedRow compare_row(const judge::DetailRow& npu, const RowName& name, std::string_view problem,
-                        const GpuRow* gpu, const Rules& rules);
+ComparedRow compare_row(const judge::DetailRow& npu, const DetailsName& name,
+                        std::string_view problem, const GpuRow* gpu, const Rules& rules);
 
 // A row that says only why there is no verdict.
 judge::CompareRow skip_row(std::string_view name, std::string_view message);

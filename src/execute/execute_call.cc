@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/call_name.h"
 #include "execute/api.h"
 #include "execute/caught.h"
 #include "execute/npu/table.h"
@@ -284,21 +285,8 @@ std::vector<LeafPair> pair_leaves(const PyValue& bench, const PyValue& device) {
   return pairs;
 }
 
-std::optional<CallName> split_name(std::string_view full_name) {
-  const std::size_t first = full_name.find('.');
-  const std::size_t last = full_name.rfind('.');
-  if (first == std::string_view::npos || first == last) return std::nullopt;
-  const std::string_view bare = full_name.substr(first + 1, last - first - 1);
-  if (std::ranges::count(bare, '.') > 1) return std::nullopt;
-  return CallName{full_name.substr(0, first), bare};
-}
-
-std::string_view api_of(std::string_view full_name) {
-  return full_name.substr(0, full_name.rfind('.'));
-}
-
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options) {
-  const auto name = split_name(record.full_name);
+  const auto name = parse_call_name(record.full_name);
   if (!name || name->type == "Distributed" || name->type == "MindSpeed") {
     return skip(SkipReason::kNotSupported,
                 fmt::format("API {} not support for acc_check. SKIP.", record.full_name));

@@ -47,15 +47,6 @@ struct CallOutcome {
   std::string backward_note;  // how recorded gradients were paired
 };
 
-// Type and bare name of "Type.name.index" or "Type.namespace.name.index"; empty for another form.
-struct CallName {
-  std::string_view type;
-  std::string_view bare_name;
-};
-std::optional<CallName> split_name(std::string_view full_name);
-// The name without its index: "Torch.linalg.norm".
-std::string_view api_of(std::string_view full_name);
-
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options);
 
 }  // namespace msprobe::execute

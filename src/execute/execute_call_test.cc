@@ -54,13 +54,6 @@ Skip skipped(const dump::CallRecord& record) {
   return outcome ? Skip{} : outcome.error();
 }
 
-TEST(SplitName, TakesThreeOrFourSegments) {
-  EXPECT_EQ(split_name("Torch.add.0")->bare_name, "add");
-  EXPECT_EQ(split_name("Torch.linalg.norm.12")->bare_name, "linalg.norm");
-  EXPECT_FALSE(split_name("Torch.add"));
-  EXPECT_FALSE(split_name("A.b.c.d.0"));
-}
-
 TEST(Precision, RaisesOneStep) {  // spec 4.5
   const auto of = [](std::vector<at::ScalarType> types, std::string_view name = "add") {
     PyCall py;

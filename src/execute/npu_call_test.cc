@@ -5,6 +5,7 @@
 
 #include "execute/api.h"
 #include "execute/execute_call.h"
+#include "libtorch/cpu_types_for_test.h"
 
 namespace msprobe::execute {
 namespace {
@@ -115,7 +116,7 @@ dump::CallRecord attention(DType dtype, double keep_prob = 1) {
 }
 
 TEST(NpuCall, TheBenchOfAnAttentionIsDoubleForHalfTypesToo) {  // spec 4.9.7
-  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+  for (const DType dtype : libtorch::cpu_floats()) {
     const CallOutcome outcome = run(attention(dtype));
     ASSERT_EQ(outcome.forward.size(), 1U);  // softmax statistics are not compared
     EXPECT_EQ(bench(outcome.forward[0]).scalar_type(), at::kDouble);

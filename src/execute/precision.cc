@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/call_name.h"
 #include "execute/execute_call.h"
 #include "execute/npu/table.h"
 #include "execute/tree.h"

@@ -48,7 +48,7 @@ PyList changed(const PyList& arriving, const TensorChange& change) {
 }  // namespace
 
 Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options)
-    : record_(record), options_(options), name_(*split_name(record.full_name)) {}
+    : record_(record), options_(options), name_(*parse_call_name(record.full_name)) {}
 
 OrSkip<PyCall> Rerun::built(bool adjust) const {
   arguments::Options how = options_.arguments;

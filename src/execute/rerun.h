@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/call_name.h"
 #include "execute/execute_call.h"
 #include "execute/side.h"
 

@@ -17,6 +17,17 @@ bool is_nano(std::span<const std::byte> bytes) {
   return magic == kNanoMagic;
 }
 
+// Whether nothing at the start is as a writer of container A leaves it, cut anywhere or with a byte
+// changed: neither a length a header can have nor the tag of the version behind it.
+bool is_foreign(std::span<const std::byte> bytes) {
+  constexpr std::uint64_t kLongestHeader = 0x7fffffff;
+  constexpr std::byte kVersionTag{0x0a};
+  std::uint64_t length = 0;
+  if (bytes.size() <= sizeof(length)) return false;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  return length > kLongestHeader && bytes[sizeof(length)] != kVersionTag;
+}
+
 }  // namespace
 
 Result<DumpFile> read_dump_file(const FileBytes& file) {
@@ -26,8 +37,12 @@ Result<DumpFile> read_dump_file(const FileBytes& file) {
   Result<DumpFile> prefixed = read_length_prefixed(file.bytes);
   if (prefixed) return prefixed;
   Result<DumpFile> single = read_single_message(file.bytes);
+  if (single) return single;
+  if (is_foreign(file.bytes)) {
+    return fail(ErrorKind::kUnsupported, "the file does not begin as any dump does");
+  }
   // What is said of a file that is neither belongs to the normal container.
-  return single ? single : prefixed;
+  return prefixed;
 }
 
 }  // namespace msprobe::ge

@@ -54,7 +54,8 @@ struct DumpFile {
 };
 
 // Recognises the container. The spans point into `file`. An error says why no tensor of the file
-// can be trusted: empty, too short, no header, or cut off.
+// can be trusted: empty, too short, no header, or cut off; of kind kUnsupported where it never was
+// a dump.
 Result<DumpFile> read_dump_file(const FileBytes& file);
 
 // The parts of it; `bytes` is the whole file.

@@ -100,9 +100,41 @@ void gather(const std::byte* base, const std::uint64_t* offsets, std::uint64_t n
   }
 }
 
+// Where a stored element of a tensor in several files lies.
+struct PlaceInPiece {
+  const Piece* piece;
+  std::uint64_t index;  // in the piece
+  std::uint64_t left;   // elements from there to the end of the run
+};
+PlaceInPiece place_in_piece(const Elements& elements, std::uint64_t index) {
+  const std::uint64_t in_row = index % elements.row;
+  const auto behind = std::ranges::upper_bound(elements.pieces, in_row, {}, &Piece::start);
+  const Piece& piece = *std::prev(behind);
+  const std::uint64_t in_run = in_row - piece.start;
+  return {&piece, index / elements.row * piece.run + in_run, piece.run - in_run};
+}
+
+// Run after run, from one piece to the next.
+void read_pieces(const Elements& elements, std::uint64_t first, std::uint64_t n, std::byte* out) {
+  while (n > 0) {
+    const PlaceInPiece place = place_in_piece(elements, first);
+    const std::uint64_t run = std::min(n, place.left);
+    read_elements(place.piece->elements, place.index, run, out);
+    out += run * size_bytes(elements.dtype);
+    first += run;
+    n -= run;
+  }
+}
+
 void read_run(const Elements& elements, std::uint64_t base, const std::uint64_t* offsets,
               std::uint64_t n, std::byte* out) {
   const std::size_t size = size_bytes(elements.dtype);
+  if (!elements.pieces.empty()) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      read_pieces(elements, base + offsets[i], 1, out + i * size);
+    }
+    return;
+  }
   if (elements.storage == Storage::kPlain && !elements.swap_bytes) {
     const std::byte* from = elements.bytes.data() + base * size;
     switch (size) {
@@ -220,6 +252,8 @@ void read_elements(const Elements& elements, std::uint64_t first, std::uint64_t 
   const std::size_t size = size_bytes(elements.dtype);
   if (elements.direct()) {
     std::memcpy(out, elements.bytes.data() + first * size, n * size);
+  } else if (!elements.pieces.empty() && elements.offsets.empty()) {
+    read_pieces(elements, first, n, out);
   } else if (elements.offsets.empty()) {
     for (std::uint64_t i = 0; i < n; ++i) decode_one(elements, first + i, out + i * size);
   } else {

@@ -69,7 +69,10 @@ std::optional<FileName> parse_file_name(std::string_view name) {
   return parsed;
 }
 
-bool is_hashed_name(std::string_view name) { return all_digits(name); }
+bool is_hashed_name(std::string_view name) {
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  return digits > 0 && (digits == name.size() || name.ends_with(".npz"));
+}
 
 std::vector<Mapping> read_mapping(std::string_view text) {
   std::vector<Mapping> rows;

@@ -1,12 +1,16 @@
 // The readers of src/ge: the byte examples of the format, and what damaged files become.
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "ge/dump_file.h"
 #include "ge/element_type.h"
@@ -221,6 +225,46 @@ TEST(Layout, WhatDoesNotFitStaysAsStored) {
       layout_of({2, 3}, {7, 5}, static_cast<std::uint32_t>(Format::kFractalNz), 0);
   EXPECT_THAT(layout.shape, ElementsAre(2, 3));
   EXPECT_FALSE(layout.note.empty());
+}
+
+TEST(DumpFile, ATensorBeyondFourGigabytesIsReadAtItsEnd) {
+  constexpr std::uint64_t kCount = (std::uint64_t{5} << 30) / 4;
+  const auto varint = [](std::uint64_t value) {
+    std::string out;
+    for (; value > 0x7f; value >>= 7) out += static_cast<char>((value & 0x7f) | 0x80);
+    return out + static_cast<char>(value);
+  };
+  const auto block = [&](int field, const std::string& content) {
+    return varint(static_cast<std::uint64_t>(field) << 3 | 2) + varint(content.size()) + content;
+  };
+  const std::string shape = block(1, varint(kCount));
+  const std::string output = std::string("\x08\x01\x10\x02") + block(3, shape) + "\x30" +
+                             varint(4 * kCount) + block(7, shape);
+  const std::string message = block(1, "2.0") + block(3, output);
+  std::string head(8, '\0');
+  head[0] = static_cast<char>(message.size());
+  head += message;
+  const auto path =
+      std::filesystem::temp_directory_path() / ("ge_test_sparse_" + std::to_string(::getpid()));
+  const float last = 2.5F;
+  {
+    std::ofstream file(path, std::ios::binary);
+    file << head;
+    file.seekp(static_cast<std::streamoff>(head.size() + 4 * (kCount - 1)));
+    file.write(reinterpret_cast<const char*>(&last), sizeof(last));
+  }
+  {
+    const Result<FileBytes> file = load_file(path);
+    ASSERT_TRUE(file) << file.error().message;
+    const Result<DumpFile> dump = read_dump_file(*file);
+    ASSERT_TRUE(dump) << dump.error().message;
+    const Result<Elements> elements = elements_of(dump->outputs.at(0), *file);
+    ASSERT_TRUE(elements) << elements.error().message;
+    std::array<float, 2> read{};
+    read_elements(*elements, kCount - 2, 2, reinterpret_cast<std::byte*>(read.data()));
+    EXPECT_THAT(read, ElementsAre(0.0F, last));
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(GraphText, StringsMayHoldAnything) {

@@ -1,7 +1,10 @@
 // The vector kernel of similarity.h: what the plain loop does for one element, done for vectors of
-// doubles.
+// doubles. Pairs of float16 are summed in floats first: their products are exact there, and each
+// float sums kFloatVectors of them at most, which costs no sum more than kFloatVectors * 2^-24 of
+// the sum of magnitudes.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <type_traits>
 
 #include "measure/similarity.h"
@@ -63,6 +66,46 @@ struct SideVectors {
   }
 };
 
+using Float = hn::Vec<Floats>;
+
+HWY_INLINE Vector lower_doubles(Float floats) {
+  return hn::PromoteTo(Doubles(), hn::LowerHalf(Singles(), floats));
+}
+HWY_INLINE Vector upper_doubles(Float floats) {
+  return hn::PromoteTo(Doubles(), hn::UpperHalf(Singles(), floats));
+}
+
+// Adds the lanes of a vector of floats to those of a vector of doubles.
+HWY_INLINE void add_floats(Vector& sum, Float floats) {
+  sum = hn::Add(sum, hn::Add(lower_doubles(floats), upper_doubles(floats)));
+}
+
+// As SideVectors, of the few elements of a group.
+struct SideFloats {
+  Float max = hn::Set(Floats(), -std::numeric_limits<float>::infinity());
+  Float min = hn::Set(Floats(), std::numeric_limits<float>::infinity());
+  Float sum = hn::Zero(Floats());
+  Float squares = hn::Zero(Floats());
+
+  SideFloats() {}
+
+  HWY_INLINE void add(Float value) {
+    max = hn::Max(max, value);
+    min = hn::Min(min, value);
+    sum = hn::Add(sum, value);
+    squares = hn::MulAdd(value, value, squares);
+  }
+
+  HWY_INLINE void add_to(SideVectors& side) const {
+    side.max = hn::Max(side.max, hn::Max(lower_doubles(max), upper_doubles(max)));
+    side.min = hn::Min(side.min, hn::Min(lower_doubles(min), upper_doubles(min)));
+    add_floats(side.sum, sum);
+    add_floats(side.squares, squares);
+  }
+};
+
+constexpr std::size_t kFloatVectors = 32;  // of a group
+
 class PairVectors {
  public:
   PairVectors()
@@ -89,6 +132,54 @@ class PairVectors {
     max_error_ = hn::Max(max_error_, error);
     device_.add(device);
     bench_.add(bench);
+    return true;
+  }
+
+  // kFloatVectors vectors of floats. False, with nothing added, where an element is not finite.
+  HWY_INLINE bool add_group(const hwy::float16_t* device, const hwy::float16_t* bench) {
+    const std::size_t lanes = hn::Lanes(Floats());
+    SideFloats of_device;
+    SideFloats of_bench;
+    Float dot = hn::Zero(Floats());
+    Float error_squares = hn::Zero(Floats());
+    Float error_sum = hn::Zero(Floats());
+    Float max_error = hn::Zero(Floats());
+    const Float bound = hn::Set(Floats(), float_bound_);
+    std::uint32_t open = 0;  // vectors that have to be looked at in doubles
+    for (std::size_t i = 0; i < kFloatVectors; ++i) {
+      const Float d = load_as(Floats(), device + i * lanes);
+      const Float b = load_as(Floats(), bench + i * lanes);
+      const Float error = hn::Abs(hn::Sub(d, b));
+      const auto beyond = hn::Gt(error, hn::Mul(hn::Abs(b), bound));
+      if (!hn::AllFalse(Floats(), beyond)) open |= std::uint32_t{1} << i;
+      dot = hn::MulAdd(d, b, dot);
+      error_squares = hn::MulAdd(error, error, error_squares);
+      error_sum = hn::Add(error_sum, error);
+      max_error = hn::Max(max_error, error);
+      of_device.add(d);
+      of_bench.add(b);
+    }
+    // An error that is not finite leaves no finite sum.
+    const auto finite = hn::Lt(error_sum, hn::Inf(Floats()));
+    if (HWY_UNLIKELY(!hn::AllTrue(Floats(), finite))) return false;
+    const double largest = hn::GetLane(hn::MaxOfLanes(Floats(), max_error));
+    for (; open != 0; open &= open - 1) {
+      const std::size_t at = static_cast<std::size_t>(std::countr_zero(open)) * lanes;
+      add_open_floats(device + at, bench + at);
+    }
+    // Errors were rounded to floats; where the largest may be here, it is found in doubles.
+    if (largest > 0 && largest >= static_cast<float>(maximum(max_error_))) {
+      for (std::size_t i = 0; i < kFloatVectors * lanes; i += hn::Lanes(Doubles())) {
+        const Vector error = hn::Abs(hn::Sub(load(device + i), load(bench + i)));
+        max_error_ = hn::Max(max_error_, error);
+      }
+    }
+    count_ += kFloatVectors * lanes;
+    add_floats(dot_, dot);
+    add_floats(error_squares_, error_squares);
+    add_floats(error_sum_, error_sum);
+    of_device.add_to(device_);
+    of_bench.add_to(bench_);
     return true;
   }
 
@@ -119,6 +210,14 @@ class PairVectors {
     if (highest_ < kBelowThresholds) {
       highest_ = std::min(maximum(relative_), kBelowThresholds);
       bound_ = set(highest_ * (1 - 0x1p-50));
+      float_bound_ = static_cast<float>(highest_ * (1 - 0x1p-20));
+    }
+  }
+
+  HWY_INLINE void add_open_floats(const hwy::float16_t* device, const hwy::float16_t* bench) {
+    for (std::size_t i = 0; i < hn::Lanes(Floats()); i += hn::Lanes(Doubles())) {
+      const Vector b = load(bench + i);
+      add_open(hn::Abs(hn::Sub(load(device + i), b)), hn::Abs(b));
     }
   }
 
@@ -132,6 +231,7 @@ class PairVectors {
   Vector relative_;
   Vector bound_;
   double highest_ = 0;
+  float float_bound_ = 0;  // so much below `highest_` that rounding in floats does not matter
   SideVectors device_;
   SideVectors bench_;
   std::uint64_t count_ = 0;
@@ -160,6 +260,21 @@ HWY_INLINE void add_elements(PairVectors& vectors, SimilarityTally& rest, const 
   }
 }
 
+// Of pairs of float16, whole groups first. Returns how many elements it took.
+template <class Device, class Bench>
+HWY_INLINE std::size_t add_groups(PairVectors& vectors, SimilarityTally& rest, const Device* device,
+                                  const Bench* bench, std::size_t count, std::uint64_t first) {
+  std::size_t done = 0;
+  if constexpr (std::is_same_v<Device, hwy::float16_t> && std::is_same_v<Bench, hwy::float16_t>) {
+    const std::size_t group = kFloatVectors * hn::Lanes(Floats());
+    for (; done + group <= count; done += group) {
+      if (HWY_LIKELY(vectors.add_group(device + done, bench + done))) continue;
+      add_elements(vectors, rest, device + done, bench + done, group, first + done);
+    }
+  }
+  return done;
+}
+
 template <class Device, class Bench>
 SimilarityTally tally_stored(const TensorView& device, const TensorView& bench,
                              std::uint64_t first) {
@@ -169,7 +284,8 @@ SimilarityTally tally_stored(const TensorView& device, const TensorView& bench,
   const std::size_t whole = count - count % hn::Lanes(Doubles());
   PairVectors vectors;
   SimilarityTally rest;
-  add_elements(vectors, rest, d, b, whole, first);
+  const std::size_t grouped = add_groups(vectors, rest, d, b, whole, first);
+  add_elements(vectors, rest, d + grouped, b + grouped, whole - grouped, first + grouped);
   SimilarityTally tally = vectors.tally();
   merge(tally, rest);
   std::array<double, hn::MaxLanes(Doubles())> device_tail;

@@ -90,7 +90,10 @@ std::string value_text(const dump::Value& value) { return std::visit(ValueText{}
 
 void append_argument(std::string& out, std::string_view name, const dump::Value& value) {
   std::string text = value_text(value);
-  if (text.size() > kLongestValue) text = text.substr(0, kLongestValue) + " ...";
+  if (text.size() > kLongestValue) {
+    text.resize(kLongestValue);
+    text += " ...";
+  }
   for (char& c : text) {
     if (c == '\n' || c == '\t') c = ' ';
   }

@@ -4,6 +4,7 @@
 #include <simdjson.h>
 #include <zlib.h>
 
+#include "core/call_name.h"
 #include "report/html_report.h"
 #include "report/junit.h"
 #include "report/packed.h"

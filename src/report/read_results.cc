@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/call_name.h"
 #include "core/file.h"
 #include "dump/printable.h"
 #include "judge/compare_row.h"
@@ -35,16 +36,6 @@ std::string utf8(std::string_view text) {
 }
 
 std::string shown_text(std::string_view cell) { return utf8(trim(cell)); }
-
-// "Functional.conv2d.0" and "forward.output.0" of a row's name.
-std::pair<std::string_view, std::string_view> split_name(std::string_view name) {
-  for (const std::string_view direction : {".forward.", ".backward."}) {
-    if (const std::size_t at = name.rfind(direction); at != std::string_view::npos) {
-      return {name.substr(0, at), name.substr(at + 1)};
-    }
-  }
-  return {name, {}};
-}
 
 // The metric columns of a table, in their order.
 template <class Row>
@@ -152,10 +143,10 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
     if (!more) return propagate(more);
     if (!*more) return {};
     row.api_name = utf8(row.api_name);
-    const auto [call, part] = split_name(row.api_name);
+    const std::string_view call = call_of(row.api_name);
     call_for(run, call);
     ReportRow out = report_row(row);
-    out.part = part;
+    out.part = row.api_name.substr(std::min(call.size() + 1, row.api_name.size()));
     out.numbers = metrics.numbers(row);
     out.limits = limits_index(run, limits_of(call, row, judged_by));
     if (!table->problem().empty()) out.message += " [" + table->problem() + "]";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/call_name.h"
 #include "core/skip.h"
 
 namespace msprobe::report {
@@ -56,8 +57,6 @@ std::string why(const ReportRun& run, const ReportCall& call) {
   const bool told = !call.message.empty() || call.row_count == 0;
   return shortened(told ? call.message : run.rows[call.first_row].message);
 }
-
-std::string_view api_of(std::string_view call) { return call.substr(0, call.rfind('.')); }
 
 std::string_view bare_api(std::string_view call) {
   const std::string_view api = api_of(call);

@@ -116,8 +116,6 @@ std::string why(const ReportRun& run, const ReportCall& call);
 
 // "conv2d" of "Functional.conv2d.0", "linalg.norm" of "Torch.linalg.norm.0".
 std::string_view bare_api(std::string_view call);
-// "Functional.conv2d" of "Functional.conv2d.0".
-std::string_view api_of(std::string_view call);
 
 // A SKIP whose message names a reason by which a call that should have been checked was lost.
 bool lost(std::string_view message);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/call_name.h"
 #include "core/file.h"
 #include "report/detail_columns.h"
 #include "report/table_reader.h"
@@ -40,17 +41,6 @@ std::int64_t elements_of(std::string_view shape) {
 
 }  // namespace
 
-std::optional<std::pair<Pass, std::string>> split_row_name(std::string_view name) {
-  for (const bool backward : {false, true}) {
-    const std::string_view middle = backward ? ".backward.output." : ".forward.output.";
-    const std::size_t at = name.find(middle);
-    if (at == std::string_view::npos) continue;
-    return std::pair{Pass{std::string(name.substr(0, at)), backward},
-                     std::string(name.substr(at + middle.size()))};
-  }
-  return std::nullopt;
-}
-
 Result<DeviceLog> read_log(const std::filesystem::path& path) {
   DeviceLog log;
   std::error_code error;
@@ -81,10 +71,13 @@ Result<Details> read_details(const std::filesystem::path& csv) {
     const Result<bool> more = table->next(row);
     if (!more) return propagate(more);
     if (!*more) return details;
-    const auto name = split_row_name(row.api_name);
-    if (!name) continue;
-    details[name->first].push_back({name->second, row.status, row.strict_status, row.strict_reason,
-                                    row.likely_cause, elements_of(row.shape), row.device_dtype});
+    constexpr std::string_view kOutput = "output.";
+    const auto name = parse_row_name(row.api_name);
+    if (!name || !name->part.starts_with(kOutput)) continue;
+    const Pass pass{std::string(name->call), !name->forward};
+    details[pass].push_back({std::string(name->part.substr(kOutput.size())), row.status,
+                             row.strict_status, row.strict_reason, row.likely_cause,
+                             elements_of(row.shape), row.device_dtype});
   }
 }
 

@@ -44,7 +44,4 @@ struct Said {
 using Details = std::map<Pass, std::vector<Said>>;
 Result<Details> read_details(const std::filesystem::path& csv);
 
-// "Functional.linear.0.backward.output.1" -> the pass, and "1". Nothing for another form.
-std::optional<std::pair<Pass, std::string>> split_row_name(std::string_view name);
-
 }  // namespace msprobe::selfcheck

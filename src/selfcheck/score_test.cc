@@ -89,13 +89,5 @@ TEST(ClassOf, EveryCauseHasOne) {
   EXPECT_EQ(class_of(""), "none");
 }
 
-TEST(SplitRowName, TakesPassAndLeafApart) {
-  const auto name = split_row_name("Torch.linalg.norm.3.backward.output.1.0");
-  ASSERT_TRUE(name);
-  EXPECT_EQ(name->first, (Pass{"Torch.linalg.norm.3", true}));
-  EXPECT_EQ(name->second, "1.0");
-  EXPECT_FALSE(split_row_name("Torch.add.0"));
-}
-
 }  // namespace
 }  // namespace msprobe::selfcheck

@@ -12,7 +12,7 @@ using namespace dump;
 
 std::string text_of(const Value& value);
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -43,7 +43,7 @@ std::string list_of(const List& list) {
 std::string dict_of(const Dict& dict) {
   std::string text = "{";
   for (const auto& [key, value] : dict) {
-    text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", quoted(key), text_of(value));
+    text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", json_string(key), text_of(value));
   }
   return text + "}";
 }
@@ -66,7 +66,9 @@ struct Writer {
   std::string operator()(const std::complex<double>& value) const {
     return typed("complex", fmt::format("[{}, {}]", number(value.real()), number(value.imag())));
   }
-  std::string operator()(const std::string& value) const { return typed("str", quoted(value)); }
+  std::string operator()(const std::string& value) const {
+    return typed("str", json_string(value));
+  }
   std::string operator()(const Ellipsis&) const { return typed("ellipsis", "\"...\""); }
   std::string operator()(const Slice& value) const {
     return typed("slice", fmt::format("[{}, {}, {}]", bound(value.start), bound(value.stop),
@@ -76,25 +78,26 @@ struct Writer {
     return typed("torch.Size", fmt::format("[{}]", fmt::join(value.extents, ", ")));
   }
   std::string operator()(const DTypeValue& value) const {
-    return typed("torch.dtype", quoted(value.text));
+    return typed("torch.dtype", json_string(value.text));
   }
   std::string operator()(const DeviceValue& value) const {
-    return typed("torch.device", quoted(value.text));
+    return typed("torch.device", json_string(value.text));
   }
   std::string operator()(const MemoryFormatValue& value) const {
-    return fmt::format(R"({{"type": "torch.memory_format", "format": {}}})", quoted(value.text));
+    return fmt::format(R"({{"type": "torch.memory_format", "format": {}}})",
+                       json_string(value.text));
   }
   std::string operator()(const Opaque& value) const {
-    return value.type.empty() ? "{}" : fmt::format(R"({{"type": {}}})", quoted(value.type));
+    return value.type.empty() ? "{}" : fmt::format(R"({{"type": {}}})", json_string(value.type));
   }
   std::string operator()(const TensorRecord& value) const {
     std::string text = fmt::format(
         R"({{"type": "torch.Tensor", "dtype": {}, "shape": [{}], "Max": {}, "Min": {}, "Mean": {}, )"
         R"("Norm": {}, "requires_grad": {})",
-        quoted(value.dtype_text), fmt::join(value.shape, ", "), statistic(value.max),
+        json_string(value.dtype_text), fmt::join(value.shape, ", "), statistic(value.max),
         statistic(value.min), statistic(value.mean), statistic(value.norm), value.requires_grad);
     if (!value.data_name.empty())
-      text += fmt::format(R"(, "data_name": {})", quoted(value.data_name));
+      text += fmt::format(R"(, "data_name": {})", json_string(value.data_name));
     return text + "}";
   }
   std::string operator()(const List& value) const { return list_of(value); }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/call_name.h"
 #include "core/cast.h"
 #include "core/file.h"
 #include "dump/tensor_file.h"
@@ -189,7 +190,7 @@ sys.exit(1 if failed else 0)
 std::string python_name(const std::string& full_name) {
   const std::size_t dot = full_name.find('.');
   const std::string type = full_name.substr(0, dot);
-  const std::string bare = full_name.substr(dot + 1, full_name.rfind('.') - dot - 1);
+  const std::string bare(api_of(full_name).substr(dot + 1));
   if (type == "Functional") return "torch.nn.functional." + bare;
   if (type == "Tensor") return "torch.Tensor." + bare;
   if (type == "VF") return "torch._VF." + bare;

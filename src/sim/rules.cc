@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/call_name.h"
 #include "core/stable_hash.h"
 
 namespace msprobe::sim {
@@ -89,7 +90,7 @@ Result<Rules> parse(const YAML::Node& root) {
 
 // "Functional.linear" is named by itself and by "linear".
 bool names_api(const std::string& name, std::string_view call) {
-  const std::string_view api = call.substr(0, call.rfind('.'));
+  const std::string_view api = api_of(call);
   return api == name || api.substr(api.find('.') + 1) == name;
 }
 

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/call_name.h"
+#include "libtorch/cpu_types_for_test.h"
 #include "libtorch/dtypes.h"
 #include "strict/calls_for_test.h"
 #include "strict/conditioning.h"
@@ -21,7 +23,6 @@ using Kernel = std::function<at::Tensor(const std::vector<at::Tensor>& inputs)>;
 
 constexpr double kFactor = 64;
 constexpr int kRuns = 12;
-const std::vector<DType> kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
 
 std::vector<at::Tensor> inputs_of(const RunCall& run) {
   std::vector<at::Tensor> inputs;
@@ -48,7 +49,7 @@ class Truth {
     NativeError native(rerun, run.record.full_name, {});
     const auto limits = [&](Direction direction, const execute::LeafPair& pair) {
       const at::Tensor& device = *pair.device.as<at::Tensor>();
-      const double length = reduction_length(execute::split_name(run.record.full_name)->bare_name,
+      const double length = reduction_length(parse_call_name(run.record.full_name)->bare_name,
                                              run.outcome.arguments.call, run.bench().numel(),
                                              device.numel(), direction == Direction::kBackward);
       Limits found = spread_limits(*float_type(device.scalar_type()), length,
@@ -111,7 +112,7 @@ at::Tensor order(std::int64_t length) { return at::randperm(length, at::kLong); 
 
 TEST(Bound, HoldsForMatmul) {
   Truth truth;
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : libtorch::cpu_floats()) {
     for (const std::int64_t inner : {1, 7, 64, 300, 1024}) {
       for (const std::int64_t rows : {1, 16, 40}) {
         for (const double least : {-1.0, 0.0}) {  // with cancellation and without
@@ -134,7 +135,7 @@ TEST(Bound, HoldsForMatmul) {
 
 TEST(Bound, HoldsForSums) {
   Truth truth;
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : libtorch::cpu_floats()) {
     for (const std::int64_t length : {2, 33, 500, 4096, 20000}) {
       for (const double least : {-1.0, 0.0}) {
         const RunCall run(
@@ -155,7 +156,8 @@ TEST(Bound, HoldsForSums) {
 
 TEST(Bound, HoldsForConvolutions) {
   Truth truth;
-  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+  for (const DType dtype : libtorch::cpu_floats()) {
+    if (dtype == DType::kFloat32) continue;
     for (const std::int64_t channels : {1, 4, 32}) {
       for (const std::int64_t kernel : {1, 3, 5}) {
         const RunCall run(with_backward(
@@ -185,7 +187,7 @@ TEST(Bound, HoldsForConvolutions) {
 
 TEST(Bound, HoldsForSoftmax) {
   Truth truth;
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : libtorch::cpu_floats()) {
     for (const std::int64_t length : {2, 31, 256, 3000}) {
       for (const double size : {1.0, 20.0}) {
         const RunCall run(with_backward(
@@ -211,7 +213,7 @@ TEST(Bound, HoldsForSoftmax) {
 
 TEST(Bound, HoldsForNorms) {
   Truth truth;
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : libtorch::cpu_floats()) {
     for (const std::int64_t length : {4, 64, 1000}) {
       for (const double center : {0.0, 10.0}) {
         const RunCall run(

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libtorch/cpu_types_for_test.h"
 #include "strict/calls_for_test.h"
 
 namespace msprobe::strict {
@@ -134,7 +135,7 @@ const Pattern kPatterns[] = {
 };
 
 TEST(Cause, PatternsAreNamed) {
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+  for (const DType dtype : libtorch::cpu_floats_with_wide_sums()) {
     for (const Pattern& pattern : kPatterns) {
       const double share = right_share(
           calls(dtype, false), pattern.cause,
@@ -256,7 +257,7 @@ TEST(Cause, SwappedOutputsAreNamed) {
 }
 
 TEST(Cause, NoneIsNamedOnCorrectResults) {
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+  for (const DType dtype : libtorch::cpu_floats()) {
     for (const dump::CallRecord& record : calls(dtype, false)) {
       const StrictFinding finding = RunCall(record).forward();
       EXPECT_EQ(finding.status, StrictStatus::kPass) << record.full_name << finding.reason;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/call_name.h"
 #include "execute/caught.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
@@ -69,7 +70,7 @@ class CallJudge {
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
             const CallOutcome& outcome, const Options& allowed)
       : record_(record),
-        name_(*execute::split_name(record.full_name)),
+        name_(*parse_call_name(record.full_name)),
         tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
         outcome_(outcome),
         recorded_(options.recorded),
@@ -353,7 +354,7 @@ class CallJudge {
   }
 
   const dump::CallRecord& record_;
-  execute::CallName name_;
+  CallName name_;
   bool tf32_;
   const CallOutcome& outcome_;
   bool recorded_;

@@ -4,7 +4,7 @@ namespace msprobe::strict {
 
 using execute::LeafPair;
 
-std::optional<execute::Variation> own_benchmark(const execute::CallName& name,
+std::optional<execute::Variation> own_benchmark(const CallName& name,
                                                 const execute::CallOutcome& outcome,
                                                 bool recorded) {
   if (name.bare_name != "conv1d" && name.bare_name != "conv2d") return std::nullopt;

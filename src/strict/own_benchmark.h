@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "core/call_name.h"
 #include "execute/execute_call.h"
 #include "strict/conditioning.h"
 
@@ -11,7 +12,7 @@ namespace msprobe::strict {
 // The documented check rounds float32 inputs of convolutions to HF32 and keeps the benchmark in
 // float32. A strict one needs a wider benchmark, and a recorded output comes from inputs as they
 // were. Nothing where the documented benchmark serves.
-std::optional<execute::Variation> own_benchmark(const execute::CallName& name,
+std::optional<execute::Variation> own_benchmark(const CallName& name,
                                                 const execute::CallOutcome& outcome, bool recorded);
 
 // The tensors that the documented benchmark gave.

@@ -54,22 +54,28 @@ void join_single_graph(BenchGroups& bench, const std::set<RankGraph>& device) {
   }
 }
 
-std::size_t matching_tokens(const GeTree& device, const FxTree& bench, std::int64_t offset) {
-  std::set<std::int64_t> tokens;
-  for (const GeUnit& unit : device.units) tokens.insert(unit.token);
-  std::set<std::int64_t> matched;
-  for (const FxUnit& unit : bench.units) {
-    if (tokens.contains(unit.token - offset)) matched.insert(unit.token);
-  }
-  return matched.size();
+using Tokens = std::set<std::int64_t>;
+
+bool any_in(const Tokens& directories, std::int64_t offset, const Tokens& wanted) {
+  return std::ranges::any_of(directories,
+                             [&](std::int64_t token) { return wanted.contains(token - offset); });
 }
 
 std::int64_t find_offset(const GeTree& device, const FxTree& bench) {
+  Tokens wanted;
+  Tokens directories;
+  for (const GeUnit& unit : device.units) wanted.insert(unit.token);
+  for (const FxUnit& unit : bench.units) directories.insert(unit.token);
   const bool older = std::ranges::any_of(bench.units, &FxUnit::older);
   const std::int64_t usual = older ? 1 : 0;
   const std::int64_t other = 1 - usual;
-  return matching_tokens(device, bench, other) > matching_tokens(device, bench, usual) ? other
-                                                                                       : usual;
+  if (!any_in(directories, usual, wanted)) {
+    return any_in(directories, other, wanted) ? other : usual;
+  }
+  // Some versions with the older directories count from the real token: then there may be one of 0,
+  // or both sides have the same ones.
+  if (older && (directories.contains(0) || directories == wanted)) return other;
+  return usual;
 }
 
 using Keys = std::set<std::string>;  // of FX nodes

@@ -16,8 +16,9 @@ using BenchGroups = std::map<std::pair<std::int64_t, std::int64_t>, TokenDirecto
 
 BenchGroups ge_groups(const GeTree& device, const GeTree& bench);
 
-// Tokens of an FX dump may be one greater than the real ones. The offset is the one (0 or 1) under
-// which more tokens match; where that leaves it open, 1 for the older layouts and 0 for the newest.
+// Tokens of an FX dump may be one greater than the real ones: of the older layouts they are, of the
+// newest they are not, unless only the other way any (older layouts: all) tokens of both sides
+// match.
 BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
                       std::optional<std::int64_t> wanted_offset,
                       std::optional<std::int64_t>& offset);

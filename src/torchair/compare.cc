@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "dump/printable.h"
 #include "measure/chunks.h"
 #include "torchair/measure_rows.h"
 #include "torchair/mode.h"
@@ -77,6 +78,22 @@ void measure_all(std::vector<OpRows>& ops, Mode mode, int threads, Progress& pro
   }
 }
 
+// Names come from files and may hold any bytes; tables, JSON and XML may not.
+void make_printable(std::string& text) {
+  const bool has_controls = std::ranges::any_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+  });
+  if (has_controls || !dump::is_utf8(text)) text = dump::printable(text, 4 * text.size());
+}
+
+void make_printable(Row& row) {
+  for (std::string* text :
+       {&row.op, &row.type, &row.file, &row.stack, &row.reason, &row.problem, &row.message}) {
+    make_printable(*text);
+  }
+  if (row.bench) make_printable(row.bench->shown);
+}
+
 }  // namespace
 
 void add(CompareTotals& totals, const Row& row) {
@@ -106,6 +123,7 @@ Result<CompareTotals> compare(const CompareOptions& options, const CompareEvents
     for (const std::string& note : notes) {
       if (events.on_note) events.on_note(note);
     }
+    for (std::string& name : pairing.bench_only) make_printable(name);
     if (events.on_bench_only && !pairing.bench_only.empty()) {
       events.on_bench_only(unit, pairing.bench_only);
     }
@@ -113,6 +131,7 @@ Result<CompareTotals> compare(const CompareOptions& options, const CompareEvents
     for (OpRows& op : pairing.ops) {
       for (Row& row : op.rows) {
         judge(row, mode, options.limits);
+        make_printable(row);
         add(totals, row);
         const Result<bool> taken = events.on_row(row);
         if (!taken) return propagate(taken);

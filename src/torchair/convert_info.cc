@@ -183,9 +183,13 @@ Failure io_failure(const std::filesystem::path& path, std::string_view doing) {
               fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
 }
 
+std::filesystem::path partial_of(const Converted& converted) {
+  return converted.path.string() + ".partial";
+}
+
 // On disk under its name, content first: after a loss of power it is whole or not there.
 Result<bool> write_safely(const Converted& converted) {
-  const std::filesystem::path partial = converted.path.string() + ".partial";
+  const std::filesystem::path partial = partial_of(converted);
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
   if (!file) return io_failure(partial, "create");
   std::string_view left = converted.content;
@@ -214,7 +218,7 @@ Kind kind_of_file(const std::string& name) {
     if (!parsed) return Kind::kForeign;
     return parsed->array.is_info ? Kind::kInfo : Kind::kFx;
   }
-  if (ge::is_hashed_name(name)) return Kind::kGe;
+  if (ge::is_hashed_name(name)) return name.ends_with(".npz") ? Kind::kInfo : Kind::kGe;
   const auto parsed = ge::parse_file_name(name);
   if (!parsed) return Kind::kForeign;
   if (parsed->kind == ge::FileKind::kInfo) return Kind::kInfo;
@@ -261,13 +265,16 @@ bool Converter::is_settled(const std::filesystem::path& path) {
     return false;
   }
   const auto age = std::filesystem::file_time_type::clock::now() - now.time;
-  return !known->second.refused && age >= std::chrono::seconds(1);
+  return !known->second.done && age >= std::chrono::seconds(1);
 }
 
 void Converter::convert(const std::filesystem::path& path, ConvertTotals& totals) {
+  const auto leave_alone = [&] {
+    if (const auto known = seen_.find(path); known != seen_.end()) known->second.done = true;
+  };
   const auto refuse = [&](const std::string& reason) {
     ++totals.refused;
-    if (const auto known = seen_.find(path); known != seen_.end()) known->second.refused = true;
+    leave_alone();
     if (events_.on_problem) events_.on_problem(path, reason);
   };
   std::error_code error;
@@ -280,11 +287,12 @@ void Converter::convert(const std::filesystem::path& path, ConvertTotals& totals
     // Arguments that are no tensors stay: there is nothing to convert.
     if (is_fx && (converted.error().kind == ErrorKind::kHostile ||
                   converted.error().kind == ErrorKind::kUnsupported)) {
-      return;
+      return leave_alone();
     }
     return refuse(converted.error().message);
   }
   if (const Result<bool> written = write_safely(*converted); !written) {
+    std::filesystem::remove(partial_of(*converted), error);
     return refuse(written.error().message);
   }
   // What changed meanwhile is not what was converted.
@@ -293,10 +301,13 @@ void Converter::convert(const std::filesystem::path& path, ConvertTotals& totals
     std::filesystem::remove(converted->path, error);
     return refuse("it changed while it was read");
   }
-  if (!options_.keep_originals && !std::filesystem::remove(path, error)) {
+  if (options_.keep_originals) {
+    leave_alone();
+  } else if (std::filesystem::remove(path, error)) {
+    seen_.erase(path);
+  } else {
     return refuse(error.message());
   }
-  seen_.erase(path);
   ++totals.converted;
   if (events_.on_converted) events_.on_converted(path, converted->path);
 }

@@ -43,7 +43,7 @@ class Converter {
   struct Seen {
     std::uintmax_t size = 0;
     std::filesystem::file_time_type time;
-    bool refused = false;
+    bool done = false;  // nothing to do until it changes: refused, or converted and kept
     friend bool operator==(const Seen& a, const Seen& b) {
       return a.size == b.size && a.time == b.time;
     }

@@ -11,12 +11,13 @@ enum class Origin : std::uint8_t { kFx, kSource, kHelper };
 class Matcher {
  public:
   Matcher(OpId op, const std::vector<InputFacts>& inputs, const FxNode& node,
-          const GraphIndex& graph, FxFiles& files)
+          const GraphIndex& graph, FxFiles& files, const Execution& execution)
       : op_(op),
         inputs_(inputs),
         node_(node),
         graph_(graph),
         files_(files),
+        execution_(execution),
         matches_(graph.op(op).inputs.size()),
         used_(node.inputs.size()) {}
 
@@ -64,7 +65,7 @@ class Matcher {
 
   const FxArray* produced(std::size_t i) const {
     const auto name = parse_fx_tensor_name(fx_name(i));
-    return name ? files_.output(*name) : nullptr;
+    return name ? files_.output(*name, execution_) : nullptr;
   }
 
   // The argument is the very tensor that the FX producer wrote. Where no other argument is like it,
@@ -139,6 +140,7 @@ class Matcher {
   const FxNode& node_;
   const GraphIndex& graph_;
   FxFiles& files_;
+  const Execution& execution_;
   std::vector<ArgumentMatch> matches_;
   std::vector<bool> used_;
 };
@@ -147,8 +149,8 @@ class Matcher {
 
 std::vector<ArgumentMatch> match_arguments(OpId op, const std::vector<InputFacts>& inputs,
                                            const FxNode& node, const GraphIndex& graph,
-                                           FxFiles& files) {
-  return Matcher(op, inputs, node, graph, files).match();
+                                           FxFiles& files, const Execution& execution) {
+  return Matcher(op, inputs, node, graph, files, execution).match();
 }
 
 }  // namespace msprobe::torchair

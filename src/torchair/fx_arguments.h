@@ -30,6 +30,6 @@ struct ArgumentMatch {
 // shape and value. What a helper operator computed is no FX argument.
 std::vector<ArgumentMatch> match_arguments(OpId op, const std::vector<InputFacts>& inputs,
                                            const FxNode& node, const GraphIndex& graph,
-                                           FxFiles& files);
+                                           FxFiles& files, const Execution& execution);
 
 }  // namespace msprobe::torchair

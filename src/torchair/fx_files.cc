@@ -4,9 +4,10 @@
 #include <charconv>
 #include <fstream>
 #include <tuple>
+#include <utility>
 
 #include "dump/npy.h"
-#include "ge/file_name.h"
+#include "torchair/real_names.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -28,14 +29,6 @@ std::string_view take_last(std::string_view& text) {
   const std::string_view last = dot == std::string_view::npos ? text : text.substr(dot + 1);
   text = dot == std::string_view::npos ? std::string_view() : text.substr(0, dot);
   return last;
-}
-
-std::map<std::string, std::string> read_mapping_of(const fs::path& directory) {
-  std::map<std::string, std::string> real_names;
-  std::ifstream file(directory / "mapping.csv", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  for (ge::Mapping& row : ge::read_mapping(text)) real_names.emplace(row.written, row.real);
-  return real_names;
 }
 
 // The header alone; a large array is not touched.
@@ -62,24 +55,34 @@ void read_header(FxArray& array) {
 }
 
 void make_ready(FxNode& node) {
-  const auto order = [](const FxArray& a, const FxArray& b) {
-    return std::tie(a.index, a.item, a.time) < std::tie(b.index, b.item, b.time);
-  };
   for (auto* arrays : {&node.inputs, &node.outputs}) {
-    std::ranges::sort(*arrays, order);
     for (FxArray& array : *arrays) read_header(array);
-  }
-  // A node that ran again in the same step: the first run counts, as in the compared dump.
-  const auto same_place = [](const FxArray& a, const FxArray& b) {
-    return a.index == b.index && a.item == b.item;
-  };
-  for (auto* arrays : {&node.inputs, &node.outputs}) {
-    const auto rest = std::ranges::unique(*arrays, same_place);
-    arrays->erase(rest.begin(), rest.end());
   }
   const auto others = std::ranges::stable_partition(node.inputs, &FxArray::is_numeric);
   node.others.assign(others.begin(), others.end());
   node.inputs.erase(others.begin(), others.end());
+}
+
+// Where something was dumped several times, the first of each place is the first run, and so on.
+std::vector<FxNode> split_runs(FxNode all) {
+  std::vector<FxNode> runs;
+  const auto spread = [&](std::vector<FxArray>& arrays, std::vector<FxArray> FxNode::* side) {
+    std::ranges::sort(arrays, [](const FxArray& a, const FxArray& b) {
+      return std::tie(a.index, a.item, a.time, a.name) < std::tie(b.index, b.item, b.time, b.name);
+    });
+    std::size_t run = 0;
+    const FxArray* before = nullptr;
+    for (FxArray& array : arrays) {
+      const bool again =
+          before != nullptr && before->index == array.index && before->item == array.item;
+      run = again ? run + 1 : 0;
+      if (runs.size() <= run) runs.resize(run + 1);
+      before = &(runs[run].*side).emplace_back(std::move(array));
+    }
+  };
+  spread(all.inputs, &FxNode::inputs);
+  spread(all.outputs, &FxNode::outputs);
+  return runs;
 }
 
 bool same_blocks(std::ifstream& a, std::ifstream& b, std::uint64_t at, std::size_t size) {
@@ -130,35 +133,41 @@ std::optional<FxTensorName> parse_fx_tensor_name(std::string_view name) {
 }
 
 FxFiles FxFiles::open(const fs::path& directory) {
-  FxFiles files;
-  const std::map<std::string, std::string> real_names = read_mapping_of(directory);
+  std::map<std::string, FxNode> nodes;
+  const RealNames real_names(directory);
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string written = entry->path().filename().string();
-    const auto real = real_names.find(written);
-    const std::string& name = real == real_names.end() ? written : real->second;
+    const std::string name = real_names.of(entry->path().filename().string());
     std::optional<FxName> parsed = parse_fx_name(name);
     if (!parsed) continue;
+    if (parsed->array.is_info && has_original(entry->path())) continue;
     parsed->array.path = entry->path();
     parsed->array.name = name;
-    files.any_info_ = files.any_info_ || parsed->array.is_info;
-    FxNode& node = files.nodes_[parsed->key].node;
+    FxNode& node = nodes[parsed->key];
     (parsed->is_output ? node.outputs : node.inputs).push_back(std::move(parsed->array));
+  }
+  FxFiles files;
+  for (auto& [key, node] : nodes) {
+    for (FxNode& run : split_runs(std::move(node))) files.nodes_[key].push_back({run, false});
   }
   return files;
 }
 
-const FxNode* FxFiles::node(const std::string& key) {
+const FxNode* FxFiles::node(const std::string& key, const Execution& execution) {
   const auto found = nodes_.find(key);
   if (found == nodes_.end()) return nullptr;
-  if (!found->second.is_ready) make_ready(found->second.node);
-  found->second.is_ready = true;
-  return &found->second.node;
+  std::vector<Run>& runs = found->second;
+  std::size_t number = runs.size() == 1 ? 0 : execution.number;
+  if (runs.size() > execution.of) number += runs.size() - execution.of;
+  if (number >= runs.size()) return nullptr;
+  Run& run = runs[number];
+  if (!std::exchange(run.is_ready, true)) make_ready(run.node);
+  return &run.node;
 }
 
-const FxArray* FxFiles::output(const FxTensorName& name) {
-  const FxNode* of = node(name.key);
+const FxArray* FxFiles::output(const FxTensorName& name, const Execution& execution) {
+  const FxNode* of = node(name.key, execution);
   if (of == nullptr) return nullptr;
   const auto found = std::ranges::find(of->outputs, name.index, &FxArray::index);
   return found == of->outputs.end() ? nullptr : &*found;
@@ -166,7 +175,15 @@ const FxArray* FxFiles::output(const FxTensorName& name) {
 
 std::vector<std::string> FxFiles::keys() const {
   std::vector<std::string> keys;
-  for (const auto& [key, entry] : nodes_) keys.push_back(key);
+  for (const auto& [key, runs] : nodes_) keys.push_back(key);
+  return keys;
+}
+
+std::vector<std::string> FxFiles::repeated() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, runs] : nodes_) {
+    if (runs.size() > 1) keys.push_back(key);
+  }
   return keys;
 }
 

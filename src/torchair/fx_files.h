@@ -52,23 +52,31 @@ struct FxTensorName {
 };
 std::optional<FxTensorName> parse_fx_tensor_name(std::string_view name);
 
+// Which execution of an operator in the compared dump, from 0, and of how many.
+struct Execution {
+  std::size_t number = 0;
+  std::size_t of = 1;
+};
+
 class FxFiles {
  public:
   static FxFiles open(const fs::path& directory);
 
-  // The node, its headers read; nullptr where nothing of it was dumped.
-  const FxNode* node(const std::string& key);
-  const FxArray* output(const FxTensorName& name);
-  bool any_info() const { return any_info_; }
+  // The run of a node that belongs to an execution, its headers read; nullptr where there is none.
+  // As many runs as executions belong together one by one, a single one to all of them; of more
+  // runs than executions the last count.
+  const FxNode* node(const std::string& key, const Execution& execution);
+  const FxArray* output(const FxTensorName& name, const Execution& execution);
   std::vector<std::string> keys() const;
+  // Nodes of which something was dumped more than once.
+  std::vector<std::string> repeated() const;
 
  private:
-  struct Entry {
+  struct Run {
     FxNode node;
     bool is_ready = false;
   };
-  std::map<std::string, Entry> nodes_;
-  bool any_info_ = false;
+  std::map<std::string, std::vector<Run>> nodes_;  // runs in order of time
 };
 
 // Whether two arrays hold the same values, as far as some blocks of large ones tell.

@@ -1,16 +1,17 @@
 #include "torchair/ge_files.h"
 
 #include <algorithm>
-#include <fstream>
-#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "core/file.h"
 #include "ge/elements.h"
+#include "ge/slice_info.h"
 #include "ge/statistics_file.h"
 #include "torchair/info_file.h"
+#include "torchair/real_names.h"
+#include "torchair/slices.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -39,6 +40,7 @@ void describe_dump(const FileBytes& bytes, GeFile& file) {
   const Result<ge::DumpFile> dump = ge::read_dump_file(bytes);
   if (!dump) {
     file.problem = dump.error().message;
+    file.is_foreign = dump.error().kind == ErrorKind::kUnsupported;
     return;
   }
   if (!dump->op_name.empty()) {
@@ -65,7 +67,7 @@ void describe_statistics(const FileBytes& bytes, GeFile& file) {
                                  row.index, side.size());
       return;
     }
-    side.push_back({row.type_text, row.shape, row.format == "ND" ? "" : row.format, {}, {}});
+    side.push_back({row.type_text, row.shape, row.format == "ND" ? "" : row.format, {}, {}, {}});
   }
 }
 
@@ -80,12 +82,12 @@ void describe_info(const FileBytes& bytes, GeFile& file) {
 }
 
 void describe(GeFile& file) {
-  const Result<FileBytes> bytes = load_file(file.path);
+  const Result<FileBytes> bytes = load_file(file.source.path);
   if (!bytes) {
     file.problem = bytes.error().message;
     return;
   }
-  switch (file.kind) {
+  switch (file.source.kind) {
     case ge::FileKind::kBinary:
       describe_dump(*bytes, file);
       break;
@@ -102,28 +104,10 @@ void describe(GeFile& file) {
   }
 }
 
-std::map<std::string, std::string> real_names_of(const fs::path& directory) {
-  std::map<std::string, std::string> names;
-  std::ifstream mapping(directory / "mapping.csv", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(mapping), {}};
-  for (ge::Mapping& row : ge::read_mapping(text)) names.emplace(row.written, row.real);
-  return names;
-}
-
-// The name before it was found too long; a converted file has the user's suffix behind the digits.
-std::string real_name(const std::string& written, const std::map<std::string, std::string>& names) {
-  const std::size_t digits = std::min(written.find_first_not_of("0123456789"), written.size());
-  const std::string_view suffix = std::string_view(written).substr(digits);
-  if (const auto known = names.find(written); known != names.end()) return known->second;
-  const auto known = names.find(written.substr(0, digits));
-  if (known == names.end() || !suffix.ends_with(".npz")) return written;
-  return known->second + std::string(suffix);
-}
-
 }  // namespace
 
 std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::string>& notes) {
-  const std::map<std::string, std::string> real_names = real_names_of(directory);
+  const RealNames real_names(directory);
   std::vector<GeFile> files;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -131,30 +115,37 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::st
     std::error_code ignored;
     if (!entry->is_regular_file(ignored)) continue;
     GeFile file;
-    file.path = entry->path();
-    file.name = file.path.filename().string();
-    const auto parsed = ge::parse_file_name(real_name(file.name, real_names));
+    file.source.path = entry->path();
+    file.name = file.source.path.filename().string();
+    const auto parsed = ge::parse_file_name(real_names.of(file.name));
     if (parsed) {
       file.op_type = parsed->op_type;
       file.op_name = parsed->op_name;
       file.name_is_escaped = true;
       file.time = parsed->time;
-      file.kind = parsed->kind;
-      file.thread = parsed->thread;
+      file.source.kind = parsed->kind;
+      file.slice = parsed->thread;
     } else if (!ge::is_hashed_name(file.name)) {
       continue;
     } else {
       // Not in mapping.csv: the header may still say what it is.
       file.op_name = file.name;
+      if (file.name.ends_with(".npz")) file.source.kind = ge::FileKind::kInfo;
     }
+    if (file.source.kind == ge::FileKind::kInfo && has_original(file.source.path)) continue;
     describe(file);
+    if (const auto manual = ge::parse_slice_name(file.op_name)) {
+      file.slice = manual->number;
+      file.is_manual_slice = true;
+      file.op_name = std::string(manual->op);
+    }
     files.push_back(std::move(file));
   }
   if (error) notes.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   std::ranges::sort(files, [](const GeFile& a, const GeFile& b) {
-    return std::tie(a.time, a.thread, a.name) < std::tie(b.time, b.thread, b.name);
+    return std::tie(a.time, a.slice, a.name) < std::tie(b.time, b.slice, b.name);
   });
-  return files;
+  return join_slices(std::move(files));
 }
 
 }  // namespace msprobe::torchair

@@ -11,6 +11,7 @@
 #include "core/tensor.h"
 #include "ge/dump_file.h"
 #include "ge/file_name.h"
+#include "torchair/ge_source.h"
 
 namespace msprobe::torchair {
 
@@ -23,24 +24,27 @@ struct GeTensorInfo {
   std::string format;          // device layout; empty for the usual order
   std::optional<ge::OriginalOp> original_op;
   std::string problem;  // why it has no data
+  std::string unknown;  // why slices of it cannot be put together
 };
 
+// A dumped operator: one execution, from one file or from those of its slices.
 struct GeFile {
-  fs::path path;
-  std::string name;  // of the file as it lies there
+  GeSource source;
+  std::string name;  // of the file as it lies there, the first of several
   std::string op_type;
   std::string op_name;  // raw where the header has it, else as the file name spells it
   bool name_is_escaped = false;
   std::uint64_t time = 0;
-  ge::FileKind kind = ge::FileKind::kBinary;
-  std::optional<std::uint32_t> thread;
+  std::optional<std::uint32_t> slice;  // of one file among several: which thread or manual slice
+  bool is_manual_slice = false;        // its name ended in "_lxslice<k>"
   std::vector<GeTensorInfo> inputs;
   std::vector<GeTensorInfo> outputs;
   bool may_be_cut = false;  // a file whose end nothing marks: it may name fewer tensors than it had
   std::string problem;      // why nothing in the file can be trusted
+  bool is_foreign = false;  // its content was never a dump
 };
 
-// Every dump file of the directory, in order of time. `notes` gets what a person should know.
+// Every dumped operator of the directory, in order of time. `notes` gets what a person should know.
 std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::string>& notes);
 
 }  // namespace msprobe::torchair

@@ -105,8 +105,10 @@ SideTally measure_side(const ge::Elements& elements, int threads) {
       });
 }
 
-// The four statistics of one side; nothing where it does not have them.
-std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& data, int threads) {
+// The four statistics of one side; nothing where it does not have them. NaN elements are left out,
+// but beside a converted file, whose minimum and maximum are then NaN, as numpy has them.
+std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& data,
+                                                             const TensorData& other, int threads) {
   std::array<std::optional<double>, kStatistics> known;
   if (data.info) {
     if (is_range(*data.info)) {
@@ -120,6 +122,7 @@ std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& d
     const SideTally side = measure_side(*data.elements, threads);
     if (side.count > 0) {
       known = {side.max, side.min, side.mean(), std::sqrt(side.squares)};
+      if (other.info && side.nans > 0) known[0] = known[1] = std::nan("");
     } else if (side.nans > 0) {
       known.fill(std::nan(""));
     }
@@ -128,8 +131,8 @@ std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& d
 }
 
 Statistics measure_statistics(const TensorData& device, const TensorData& bench, int threads) {
-  const auto of_device = statistics_of(device, threads);
-  const auto of_bench = statistics_of(bench, threads);
+  const auto of_device = statistics_of(device, bench, threads);
+  const auto of_bench = statistics_of(bench, device, threads);
   Statistics statistics;
   for (std::size_t i = 0; i < kStatistics; ++i) statistics[i] = {of_device[i], of_bench[i]};
   return statistics;
@@ -251,7 +254,7 @@ void measure_op(OpRows& op, const MeasureOptions& options) {
   if (std::ranges::none_of(op.rows, [](const Row& row) { return row.status == Status::kPaired; })) {
     return;
   }
-  const Result<GeData> file = GeData::open(op.path, op.kind);
+  const Result<GeData> file = GeData::open(op.source);
   std::map<fs::path, Result<GeData>> bench_files;
   for (Row& row : op.rows) {
     if (row.status != Status::kPaired) continue;
@@ -266,10 +269,10 @@ void measure_op(OpRows& op, const MeasureOptions& options) {
     }
     const BenchTensor& from = *row.bench;
     const auto open_bench = [&]() -> Result<TensorData> {
-      if (from.is_array) return open_array(from.path, from.is_info);
-      auto known = bench_files.find(from.path);
+      if (from.is_array) return open_array(from.source.path, from.is_info);
+      auto known = bench_files.find(from.source.path);
       if (known == bench_files.end()) {
-        known = bench_files.emplace(from.path, GeData::open(from.path, from.kind)).first;
+        known = bench_files.emplace(from.source.path, GeData::open(from.source)).first;
       }
       if (!known->second) return propagate(known->second);
       return known->second->tensor(from.side, from.index);

@@ -133,10 +133,12 @@ std::vector<OpId> long_fusion(OpId first, const GeFile& file, const GraphIndex& 
   return path;
 }
 
-// The graph operator whose name, with something behind it, is the dumped one's.
+// The graph operator whose name, with something behind it, is the dumped one's. A number behind it
+// is none: "Add_7" is what GE calls another operator beside "Add".
 std::optional<OpId> find_prefix(const GeFile& file, const GraphIndex& graph) {
   for (std::size_t end = file.op_name.rfind('_'); end != std::string::npos && end > 0;
        end = file.op_name.rfind('_', end - 1)) {
+    if (file.op_name.find_first_not_of("0123456789", end + 1) == std::string::npos) continue;
     const auto id = find_spelled(file.op_name.substr(0, end), file.name_is_escaped, graph);
     if (id && same_kind(graph.op(*id).type, file.op_type)) return id;
   }

@@ -4,6 +4,7 @@
 #include "torchair/fx_files.h"
 #include "torchair/ge_files.h"
 #include "torchair/info_file.h"
+#include "torchair/real_names.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -27,10 +28,11 @@ std::optional<bool> info_is_range(const fs::path& path, bool is_array) {
 
 // Nothing: every file holds data.
 std::optional<Mode> mode_of_directory(const fs::path& directory, bool is_fx) {
+  const RealNames real_names(directory);
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+    const std::string name = real_names.of(entry->path().filename().string());
     bool is_info = false;
     if (is_fx) {
       const auto parsed = parse_fx_name(name);
@@ -38,9 +40,10 @@ std::optional<Mode> mode_of_directory(const fs::path& directory, bool is_fx) {
     } else {
       const auto parsed = ge::parse_file_name(name);
       if (parsed && parsed->kind == ge::FileKind::kStatistics) return Mode::kStatistics;
-      is_info = parsed && parsed->kind == ge::FileKind::kInfo;
+      is_info = parsed ? parsed->kind == ge::FileKind::kInfo
+                       : ge::is_hashed_name(name) && name.ends_with(".npz");
     }
-    if (!is_info) continue;
+    if (!is_info || has_original(entry->path())) continue;
     if (const auto range = info_is_range(entry->path(), is_fx)) {
       return *range ? Mode::kStatistics : Mode::kReal;
     }

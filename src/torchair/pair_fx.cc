@@ -16,8 +16,7 @@ void set_unmatched(Row& row, std::string reason) {
 
 void set_pair(Row& row, const FxArray& array, Rule rule) {
   row.rule = rule;
-  row.bench = BenchTensor{array.path,   array.name, true, array.is_info, ge::FileKind::kBinary,
-                          Side::kInput, 0};
+  row.bench = BenchTensor{{array.path, {}, {}}, array.name, true, array.is_info, Side::kInput, 0};
   if (array.dtype) row.bench_dtype = name(*array.dtype);
   if (array.dtype && !array.is_info) row.bench_shape = array.shape;
   if (row.status == Status::kUnreadable) return;
@@ -29,10 +28,11 @@ void set_pair(Row& row, const FxArray& array, Rule rule) {
   row.status = Status::kPaired;
 }
 
-void pair_output(Row& row, const MemberOutput& from, const GraphIndex& graph, FxFiles& files) {
+void pair_output(Row& row, const MemberOutput& from, const GraphIndex& graph, FxFiles& files,
+                 const Execution& execution) {
   const auto wanted = parse_fx_tensor_name(graph.fx_name(from.member, from.output));
   if (!wanted) return set_unmatched(row, "output has no FX tensor name");
-  const FxArray* array = files.output(*wanted);
+  const FxArray* array = files.output(*wanted, execution);
   if (array == nullptr) {
     return set_unmatched(row, fmt::format("FX data missing, GE tensor name: {}, FX tensor name: {}",
                                           row.op, graph.fx_name(from.member, from.output)));
@@ -63,7 +63,7 @@ void pair_outputs(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
     } else if (!op.members.fused() && !graph.fx_key(from->member)) {
       set_unmatched(op.outputs[k], "operator has no FX tensor name");
     } else {
-      pair_output(op.outputs[k], *from, graph, files);
+      pair_output(op.outputs[k], *from, graph, files, op.execution);
     }
   }
 }
@@ -79,7 +79,7 @@ void pair_member_inputs(DumpedOp& op, OpId member,
   };
   const auto key = graph.fx_key(member);
   if (!key) return refuse_all("operator has no FX tensor name");
-  const FxNode* node = files.node(*key);
+  const FxNode* node = files.node(*key, op.execution);
   if (node == nullptr)
     return refuse_all(fmt::format("FX data missing, GE tensor name: {}, FX tensor name: {}",
                                   op.file.op_name, *key));
@@ -91,7 +91,8 @@ void pair_member_inputs(DumpedOp& op, OpId member,
       return same_small_values(op.file, Side::kInput, static_cast<std::uint32_t>(input), array);
     };
   }
-  const std::vector<ArgumentMatch> matches = match_arguments(member, facts, *node, graph, files);
+  const std::vector<ArgumentMatch> matches =
+      match_arguments(member, facts, *node, graph, files, op.execution);
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (!held[i]) continue;
     if (i >= matches.size() || matches[i].array == nullptr) {

@@ -15,13 +15,9 @@ void set_unmatched(Row& row, std::string reason) {
 
 void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule rule) {
   row.rule = rule;
-  row.bench = BenchTensor{bench.path,
-                          fmt::format("{},{},{}", bench.name, name(side), index),
-                          false,
-                          false,
-                          bench.kind,
-                          side,
-                          static_cast<std::uint32_t>(index)};
+  row.bench = BenchTensor{bench.source, fmt::format("{},{},{}", bench.name, name(side), index),
+                          false,        false,
+                          side,         static_cast<std::uint32_t>(index)};
   const auto refuse = [&](const std::string& reason) {
     if (row.status == Status::kUnreadable) return;
     row.status = Status::kUnreadable;
@@ -37,6 +33,10 @@ void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule 
   row.bench_dtype = tensors[index].dtype;
   row.bench_shape = tensors[index].shape;
   if (!tensors[index].problem.empty()) return refuse(tensors[index].problem);
+  if (!tensors[index].unknown.empty()) {
+    row.bench.reset();
+    return set_unmatched(row, "reference: " + tensors[index].unknown);
+  }
   if (row.status != Status::kUnreadable) row.status = Status::kPaired;
 }
 
@@ -58,10 +58,9 @@ std::optional<Origin> origin_of(const DumpedOp& op, std::size_t k, const GraphIn
   return std::nullopt;
 }
 
-void pair_members(DumpedOp& op, const GraphIndex& graph, const GeBench& bench,
-                  std::size_t occurrence) {
+void pair_members(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
   const auto file_of = [&](OpId member) {
-    return bench.find(graph.op(member).name, false, occurrence);
+    return bench.find(graph.op(member).name, false, op.execution.number);
   };
   const auto missing = [&](OpId member) {
     return fmt::format("No dump data for op: {} in the reference dump", graph.op(member).name);
@@ -117,9 +116,8 @@ const GeFile* GeBench::find(const std::string& name, bool is_escaped,
   return &files_[found->second[occurrence]];
 }
 
-void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench,
-                  std::size_t occurrence) {
-  const GeFile* same = bench.find(op.file.op_name, op.file.name_is_escaped, occurrence);
+void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
+  const GeFile* same = bench.find(op.file.op_name, op.file.name_is_escaped, op.execution.number);
   if (same != nullptr) {
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
       set_pair(op.inputs[k], *same, Side::kInput, k, Rule::kName);
@@ -130,7 +128,7 @@ void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench,
     return;
   }
   if (!op.members.ops.empty() && !op.members.is_named) {
-    return pair_members(op, graph, bench, occurrence);
+    return pair_members(op, graph, bench);
   }
   for (auto* rows : {&op.inputs, &op.outputs}) {
     for (Row& row : *rows) set_unmatched(row, "no operator of that name in the reference dump");

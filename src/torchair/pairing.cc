@@ -12,7 +12,7 @@
 namespace msprobe::torchair {
 namespace {
 
-// What a damaged file of an operator that GE inserted would have held.
+// Operators that GE inserts, and what they read and write.
 struct InsertedOp {
   std::string_view type;
   std::size_t inputs;
@@ -68,6 +68,9 @@ std::vector<Row> rows_of(const UnitPair& unit, const GeFile& file, const std::st
       row.status = Status::kUnreadable;
       row.reason = tensors[i].problem;
     }
+    if (file.source.slices.size() > 1 && tensors[i].problem.empty() && tensors[i].unknown.empty()) {
+      row.message = fmt::format("put together from {} slices", file.source.slices.size());
+    }
   }
   return rows;
 }
@@ -84,30 +87,34 @@ std::vector<Row> lost_rows(const UnitPair& unit, const GeFile& file, const std::
   return rows;
 }
 
+// The operator of a file whose content was never a dump, if GE inserts operators of its type:
+// there is nothing damaged that could have been compared.
+const InsertedOp* foreign_insertion(const DumpedOp& dumped) {
+  if (!dumped.members.ops.empty() || !dumped.file.is_foreign) return nullptr;
+  const auto known = std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type);
+  return known == kInsertedOps.end() ? nullptr : &*known;
+}
+
+// A row for every tensor that the graph text lists, one for the file where it does not know it.
 void add_lost_rows(DumpedOp& dumped, const UnitPair& unit, const std::string& op,
                    const DumpedSides& sides, const std::string& reason) {
   const Members& members = dumped.members;
   std::size_t inputs = members.inputs.size();
   std::size_t outputs = members.outputs.size();
-  if (members.ops.empty()) {
-    const auto known = std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type);
-    inputs = known == kInsertedOps.end() ? 0 : known->inputs;
-    outputs = 1;
-    if (known == kInsertedOps.end()) {
-      dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, outputs, reason);
-      return;
-    }
+  if (const InsertedOp* known = foreign_insertion(dumped)) {
+    inputs = known->inputs;
+    outputs = known->outputs;
+  } else if (members.ops.empty()) {
+    dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, 1, reason);
+    return;
   }
   if (sides.inputs) dumped.inputs = lost_rows(unit, dumped.file, op, Side::kInput, inputs, reason);
   if (sides.outputs)
     dumped.outputs = lost_rows(unit, dumped.file, op, Side::kOutput, outputs, reason);
 }
 
-// Operators GE inserted have no counterpart, whether their file can be read or not.
-void prefer_unmatched(DumpedOp& dumped) {
-  const bool is_known =
-      std::ranges::find(kInsertedOps, dumped.file.op_type, &InsertedOp::type) != kInsertedOps.end();
-  if (!dumped.members.ops.empty() || !is_known) return;
+void refuse_foreign(DumpedOp& dumped) {
+  if (foreign_insertion(dumped) == nullptr) return;
   for (auto* rows : {&dumped.inputs, &dumped.outputs}) {
     for (Row& row : *rows) {
       if (row.status != Status::kUnreadable || row.bench) continue;
@@ -169,21 +176,31 @@ std::vector<std::string> unused_names(std::vector<std::string> names,
   return names;
 }
 
-// An operator that ran in slices left a file per thread. Put together they would be the tensor; one
-// by one they have no counterpart.
-void refuse_slices(std::vector<DumpedOp>& ops) {
-  std::map<std::string, std::size_t> threads;
-  for (const DumpedOp& op : ops) threads[op.file.op_name] += op.file.thread ? 1 : 0;
-  for (DumpedOp& op : ops) {
-    const std::size_t slices = threads[op.file.op_name];
-    if (slices < 2) continue;
-    for (auto* rows : {&op.inputs, &op.outputs}) {
-      for (Row& row : *rows) {
-        row.status = Status::kUnmatched;
-        row.reason = fmt::format("one of {} slices of the operator (FFTS+ threads)", slices);
-        row.bench.reset();
-      }
+// Slices of which nobody knows how they belong together have no counterpart.
+void refuse_unknown(DumpedOp& op) {
+  const auto refuse = [](std::vector<Row>& rows, const std::vector<GeTensorInfo>& tensors) {
+    for (std::size_t i = 0; i < rows.size() && i < tensors.size(); ++i) {
+      if (tensors[i].unknown.empty()) continue;
+      rows[i].status = Status::kUnmatched;
+      rows[i].reason = tensors[i].unknown;
+      rows[i].bench.reset();
     }
+  };
+  refuse(op.inputs, op.file.inputs);
+  refuse(op.outputs, op.file.outputs);
+}
+
+// An operator that is dumped under its own name was not renamed: what else bears its name or names
+// it as origin, GE made beside it.
+void leave_out_second_claims(std::vector<DumpedOp>& ops) {
+  std::set<OpId> named;
+  for (const DumpedOp& op : ops) {
+    if (op.members.is_named) named.insert(op.members.ops.front());
+  }
+  for (DumpedOp& op : ops) {
+    const Members& members = op.members;
+    if (members.is_named || members.ops.size() != 1) continue;
+    if (named.contains(members.ops.front())) op.members = {};
   }
 }
 
@@ -193,7 +210,11 @@ std::vector<DumpedOp> dumped_ops(const UnitPair& unit, const std::vector<GeFile>
   const DumpedSides sides = dumped_sides(files);
   std::vector<DumpedOp> ops;
   for (const GeFile& file : files) {
-    DumpedOp& op = ops.emplace_back(DumpedOp{file, find_members(file, graph), {}, {}});
+    ops.push_back(DumpedOp{file, find_members(file, graph), {}, {}, {}});
+  }
+  leave_out_second_claims(ops);
+  for (DumpedOp& op : ops) {
+    const GeFile& file = op.file;
     const std::string name = shown_name(file, op.members, graph);
     const std::string problem = file.problem.empty() ? cut_off(op, sides) : file.problem;
     if (!problem.empty()) {
@@ -203,18 +224,26 @@ std::vector<DumpedOp> dumped_ops(const UnitPair& unit, const std::vector<GeFile>
       op.outputs = rows_of(unit, file, name, Side::kOutput);
     }
   }
+  // Under the name of the graph text, which is there for a damaged file too.
+  std::map<std::string, std::size_t> executions;
+  const auto name_of = [&](const DumpedOp& op) { return shown_name(op.file, op.members, graph); };
+  for (DumpedOp& op : ops) op.execution.number = executions[name_of(op)]++;
+  for (DumpedOp& op : ops) op.execution.of = executions[name_of(op)];
   return ops;
 }
 
 OpRows op_rows(DumpedOp& op) {
   OpRows rows;
-  rows.path = op.file.path;
-  rows.kind = op.file.kind;
+  rows.source = op.file.source;
   std::ranges::move(op.inputs, std::back_inserter(rows.rows));
   std::ranges::move(op.outputs, std::back_inserter(rows.rows));
-  std::error_code error;
-  rows.bytes = fs::file_size(rows.path, error);
-  if (error) rows.bytes = 0;
+  const auto add_size = [&](const fs::path& path) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(path, error);
+    if (!error) rows.bytes += size;
+  };
+  if (rows.source.slices.empty()) add_size(rows.source.path);
+  for (const GeSource::Slice& slice : rows.source.slices) add_size(slice.path);
   return rows;
 }
 
@@ -251,24 +280,29 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
       for (const OpId member : op.members.ops) used.insert(graph.fx_key(member).value_or(""));
     }
     bench_names = bench.keys();
+    if (const auto repeated = bench.repeated(); !repeated.empty()) {
+      pairing.notes.push_back(
+          fmt::format("{}: {} nodes were dumped more than once ({}, ...); runs are compared with "
+                      "the executions of their operator in order",
+                      unit.bench.string(), repeated.size(), repeated.front()));
+    }
   } else {
     const GeBench bench(list_ge_files(unit.bench, pairing.notes));
-    std::map<std::string, std::size_t> occurrences;
     for (DumpedOp& op : ops) {
-      pair_with_ge(op, graph, bench, occurrences[op.file.op_name]++);
+      pair_with_ge(op, graph, bench);
       used.insert(op.file.op_name);
       for (const OpId member : op.members.ops) used.insert(graph.op(member).name);
     }
     for (const GeFile& file : bench.files()) bench_names.push_back(file.op_name);
   }
-  refuse_slices(ops);
   pairing.bench_only = unused_names(std::move(bench_names), used);
   const std::vector<std::size_t> places = graph_places(ops);
   std::vector<std::size_t> order(ops.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return places[i]; });
   for (const std::size_t i : order) {
-    prefer_unmatched(ops[i]);
+    refuse_foreign(ops[i]);
+    refuse_unknown(ops[i]);
     add_stacks(ops[i], graph, stacks);
     pairing.ops.push_back(op_rows(ops[i]));
   }

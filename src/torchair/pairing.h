@@ -32,6 +32,7 @@ GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes);
 struct DumpedOp {
   const GeFile& file;
   Members members;
+  Execution execution;
   std::vector<Row> inputs;
   std::vector<Row> outputs;
 };
@@ -49,7 +50,6 @@ class GeBench {
   std::map<std::string, std::vector<std::size_t>> by_name_;
   std::map<std::string, std::vector<std::size_t>> by_escaped_name_;
 };
-void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench,
-                  std::size_t occurrence);
+void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench);
 
 }  // namespace msprobe::torchair

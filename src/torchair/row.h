@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/tensor.h"
-#include "ge/file_name.h"
 #include "measure/similarity.h"
+#include "torchair/ge_source.h"
 
 namespace msprobe::torchair {
 
@@ -47,11 +47,10 @@ std::string_view name(Side side);
 
 // Where the counterpart lies: an FX array, or a tensor of a GE file.
 struct BenchTensor {
-  fs::path path;
+  GeSource source;    // the path alone of an FX array
   std::string shown;  // "add-aten.add.Tensor.OUTPUT.0.2025.npy", "Add.Add.5.6.17,input,0"
   bool is_array = false;
-  bool is_info = false;                       // an FX array that was converted
-  ge::FileKind kind = ge::FileKind::kBinary;  // of a GE file
+  bool is_info = false;  // an FX array that was converted
   Side side = Side::kInput;
   std::uint32_t index = 0;
 };
@@ -113,8 +112,7 @@ struct Row {
 
 // A dump file and its rows, measured together.
 struct OpRows {
-  fs::path path;  // of the compared file
-  ge::FileKind kind = ge::FileKind::kBinary;
+  GeSource source;  // of the compared side
   std::vector<Row> rows;
   std::uint64_t bytes = 0;  // of both sides, roughly: what progress counts
 };

@@ -25,9 +25,16 @@ std::optional<std::vector<double>> small_values(const Result<TensorData>& data) 
   return all_values(elements);
 }
 
-// What the other side is compared with: the range where one side has nothing else.
-void reduce_to_range(std::vector<double>& values) {
+// What the other side is compared with: the range where one side has nothing else. Converted files
+// have NaN once an element is NaN, statistics files only where the first is.
+void reduce_to_range(std::vector<double>& values, bool like_statistics) {
   if (values.empty()) return;
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  if (like_statistics ? is_nan(values.front()) : std::ranges::any_of(values, is_nan)) {
+    values = {std::nan(""), std::nan("")};
+    return;
+  }
+  std::erase_if(values, is_nan);
   const auto [low, high] = std::ranges::minmax(values);
   values = {low, high};
 }
@@ -42,15 +49,15 @@ bool close(double a, double b) {
 
 std::optional<bool> same_small_values(const GeFile& file, Side side, std::uint32_t index,
                                       const FxArray& array) {
-  const Result<TensorData> device = open_ge(file.path, file.kind, side, index);
+  const Result<TensorData> device = open_ge(file.source, side, index);
   const Result<TensorData> bench = open_array(array.path, array.is_info);
   std::optional<std::vector<double>> a = small_values(device);
   std::optional<std::vector<double>> b = small_values(bench);
   if (!a || !b) return std::nullopt;
   const bool device_is_range = device->info || device->statistics;
   const bool bench_is_range = bench->info.has_value();
-  if (device_is_range && !bench_is_range) reduce_to_range(*b);
-  if (bench_is_range && !device_is_range) reduce_to_range(*a);
+  if (device_is_range && !bench_is_range) reduce_to_range(*b, device->statistics.has_value());
+  if (bench_is_range && !device_is_range) reduce_to_range(*a, false);
   return a->size() == b->size() && std::ranges::equal(*a, *b, close);
 }
 

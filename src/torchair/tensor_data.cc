@@ -1,10 +1,13 @@
 #include "torchair/tensor_data.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "ge/joined.h"
 #include "measure/widen.h"
 
 namespace msprobe::torchair {
@@ -17,13 +20,56 @@ auto element_at(const List& list, std::uint32_t index, std::string_view what)
   return fail(ErrorKind::kFormat, fmt::format("the file has no {} {}", what, index));
 }
 
+// Minimum and maximum of slices are those of the whole, however it was cut. Other values cannot be
+// put together: nothing is left of them.
+void join_info(InfoFile& whole, const InfoFile& slice) {
+  const auto join = [](std::vector<InfoValues>& values, const std::vector<InfoValues>& others) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!is_range(values[i]) || !is_range(others[i])) {
+        values[i].clear();
+        continue;
+      }
+      // A NaN of either stays.
+      const auto take = [&](std::size_t k, bool lesser) {
+        const double other = others[i][k];
+        if (std::isnan(other) || (lesser ? other < values[i][k] : other > values[i][k])) {
+          values[i][k] = other;
+        }
+      };
+      take(0, true);
+      take(1, false);
+    }
+  };
+  join(whole.inputs, slice.inputs);
+  join(whole.outputs, slice.outputs);
+}
+
+// As above; mean, norm and shape depend on how it was cut, which these files do not say.
+void join_statistics(std::vector<ge::TensorStatistics>& whole,
+                     const std::vector<ge::TensorStatistics>& slice) {
+  for (std::size_t i = 0; i < whole.size() && i < slice.size(); ++i) {
+    const auto take = [](std::optional<double>& value, const std::optional<double>& other,
+                         bool lesser) {
+      if (!value || !other) {
+        value.reset();
+      } else if (std::isnan(*other) || (lesser ? *other < *value : *other > *value)) {
+        value = other;
+      }
+    };
+    take(whole[i].max, slice[i].max, false);
+    take(whole[i].min, slice[i].min, true);
+    whole[i].mean.reset();
+    whole[i].l2_norm.reset();
+    whole[i].shape.reset();
+  }
+}
+
 }  // namespace
 
-Result<GeData> GeData::open(const std::filesystem::path& path, ge::FileKind kind) {
+Result<GeData> GeData::open_one(const std::filesystem::path& path, ge::FileKind kind) {
   GeData data;
   Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);
-  data.file_ = *file;
   if (kind == ge::FileKind::kStatistics) {
     Result<std::vector<ge::TensorStatistics>> rows = ge::read_statistics(file->text());
     if (!rows) return propagate(rows);
@@ -35,9 +81,83 @@ Result<GeData> GeData::open(const std::filesystem::path& path, ge::FileKind kind
   } else {
     Result<ge::DumpFile> dump = ge::read_dump_file(*file);
     if (!dump) return propagate(dump);
-    data.dump_ = std::move(*dump);
+    data.files_.push_back({std::move(*file), std::move(*dump)});
   }
   return data;
+}
+
+Result<GeData> GeData::open(const GeSource& source) {
+  if (source.slices.empty()) return open_one(source.path, source.kind);
+  std::optional<GeData> whole;
+  for (const GeSource::Slice& slice : source.slices) {
+    Result<GeData> part = open_one(slice.path, source.kind);
+    if (!part) return propagate(part, slice.path.filename().string());
+    if (!whole) {
+      whole = std::move(*part);
+      continue;
+    }
+    if (whole->tensors(Side::kInput) != part->tensors(Side::kInput) ||
+        whole->tensors(Side::kOutput) != part->tensors(Side::kOutput)) {
+      return fail(ErrorKind::kFormat, fmt::format("{} has other tensors than the first slice",
+                                                  slice.path.filename().string()));
+    }
+    if (whole->info_) join_info(*whole->info_, *part->info_);
+    if (whole->statistics_) join_statistics(*whole->statistics_, *part->statistics_);
+    std::ranges::move(part->files_, std::back_inserter(whole->files_));
+  }
+  if (!whole->files_.empty()) {
+    if (const Result<bool> planned = whole->plan_slices(source.slices); !planned) {
+      return propagate(planned);
+    }
+  }
+  return std::move(*whole);
+}
+
+Result<bool> GeData::plan_slices(const std::vector<GeSource::Slice>& slices) {
+  const Result<ge::SliceInfo> info = ge::read_slice_info(files_.front().dump);
+  if (!info) return propagate(info);
+  std::vector<std::uint32_t> numbers;
+  for (const GeSource::Slice& slice : slices) numbers.push_back(slice.number);
+  plan_ = ge::plan_join(*info, numbers, tensors(Side::kInput), tensors(Side::kOutput));
+  return true;
+}
+
+std::size_t GeData::tensors(Side side) const {
+  const bool is_input = side == Side::kInput;
+  if (statistics_) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        *statistics_, [&](const ge::TensorStatistics& row) { return row.is_output != is_input; }));
+  }
+  if (info_) return is_input ? info_->inputs.size() : info_->outputs.size();
+  const ge::DumpFile& dump = files_.front().dump;
+  return is_input ? dump.inputs.size() : dump.outputs.size();
+}
+
+Result<ge::Elements> GeData::elements(Side side, std::uint32_t index) const {
+  const auto slice_of = [&](std::size_t i) -> Result<ge::TensorSlice> {
+    const File& file = files_[i];
+    const auto tensor =
+        element_at(side == Side::kInput ? file.dump.inputs : file.dump.outputs, index, name(side));
+    if (!tensor) return propagate(tensor);
+    if ((*tensor)->absent) {
+      return fail(ErrorKind::kFormat, "the file has no bytes for this tensor (address 0)");
+    }
+    return ge::TensorSlice{*tensor, file.bytes};
+  };
+  const auto& plans = joined(side);
+  std::vector<std::size_t> files{0};
+  if (index < plans.size()) {
+    if (!plans[index].unknown.empty()) return fail(ErrorKind::kUnsupported, plans[index].unknown);
+    files = plans[index].slices;
+  }
+  std::vector<ge::TensorSlice> slices;
+  for (const std::size_t i : files) {
+    Result<ge::TensorSlice> slice = slice_of(i);
+    if (!slice) return propagate(slice);
+    slices.push_back(std::move(*slice));
+  }
+  if (slices.size() > 1) return ge::join_slices(slices, plans[index].axis);
+  return ge::elements_of(*slices.front().tensor, slices.front().file);
 }
 
 Result<TensorData> GeData::tensor(Side side, std::uint32_t index) const {
@@ -56,21 +176,15 @@ Result<TensorData> GeData::tensor(Side side, std::uint32_t index) const {
     if (!values) return propagate(values);
     found.info = **values;
   } else {
-    const auto tensor =
-        element_at(side == Side::kInput ? dump_->inputs : dump_->outputs, index, name(side));
-    if (!tensor) return propagate(tensor);
-    if ((*tensor)->absent)
-      return fail(ErrorKind::kFormat, "the file has no bytes for this tensor (address 0)");
-    Result<ge::Elements> elements = ge::elements_of(**tensor, file_);
-    if (!elements) return propagate(elements);
-    found.elements = std::move(*elements);
+    Result<ge::Elements> of_tensor = elements(side, index);
+    if (!of_tensor) return propagate(of_tensor);
+    found.elements = std::move(*of_tensor);
   }
   return found;
 }
 
-Result<TensorData> open_ge(const std::filesystem::path& path, ge::FileKind kind, Side side,
-                           std::uint32_t index) {
-  const Result<GeData> data = GeData::open(path, kind);
+Result<TensorData> open_ge(const GeSource& source, Side side, std::uint32_t index) {
+  const Result<GeData> data = GeData::open(source);
   if (!data) return propagate(data);
   return data->tensor(side, index);
 }

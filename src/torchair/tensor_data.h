@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 #include "ge/elements.h"
-#include "ge/file_name.h"
+#include "ge/slice_info.h"
 #include "ge/statistics_file.h"
 #include "torchair/info_file.h"
 #include "torchair/row.h"
@@ -20,21 +20,35 @@ struct TensorData {  // one of
   std::optional<InfoValues> info;
 };
 
-// A GE file, read once for all of its tensors.
+// The files of a GE operator, read once for all of its tensors.
 class GeData {
  public:
-  static Result<GeData> open(const std::filesystem::path& path, ge::FileKind kind);
+  static Result<GeData> open(const GeSource& source);
   Result<TensorData> tensor(Side side, std::uint32_t index) const;
+  std::size_t tensors(Side side) const;
+
+  // Of binary files: the header of the first, and where the tensors of several are.
+  const ge::DumpFile& first() const { return files_.front().dump; }
+  const std::vector<ge::JoinedTensor>& joined(Side side) const {
+    return side == Side::kInput ? plan_.inputs : plan_.outputs;
+  }
 
  private:
-  FileBytes file_;
-  std::optional<ge::DumpFile> dump_;
+  struct File {
+    FileBytes bytes;
+    ge::DumpFile dump;
+  };
+  static Result<GeData> open_one(const std::filesystem::path& path, ge::FileKind kind);
+  Result<bool> plan_slices(const std::vector<GeSource::Slice>& slices);
+  Result<ge::Elements> elements(Side side, std::uint32_t index) const;
+
+  std::vector<File> files_;
+  ge::JoinPlan plan_;
   std::optional<std::vector<ge::TensorStatistics>> statistics_;
   std::optional<InfoFile> info_;
 };
 
-Result<TensorData> open_ge(const std::filesystem::path& path, ge::FileKind kind, Side side,
-                           std::uint32_t index);
+Result<TensorData> open_ge(const GeSource& source, Side side, std::uint32_t index);
 Result<TensorData> open_array(const std::filesystem::path& path, bool is_info);
 
 // Every element as a double. REQUIRES: neither opaque nor complex.

@@ -75,6 +75,7 @@ TEST(Members, ANameThatOnlyStartsLikeAnotherIsNotIt) {
     EXPECT_TRUE(find_members(dumped("TransData", name), graph).ops.empty()) << name;
   }
   EXPECT_TRUE(find_members(dumped("AddRelu_1", "AddRelu_1"), graph).is_named);
+  EXPECT_TRUE(find_members(dumped("Add", "Add_7"), graph).ops.empty());
 }
 
 TEST(Members, ARenamedOperatorIsFoundByKindOrOrigin) {

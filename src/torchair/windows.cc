@@ -30,24 +30,43 @@ void advise(std::span<const std::byte> pages, int advice) {
 }  // namespace
 
 Window::Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t count) {
-  if (!elements.file.mapped || count == 0) return;
+  if (count == 0) return;
+  if (elements.pieces.empty()) bring(elements, first, count);
+  // Rows that begin before the window or end behind it are brought whole, unless there is only one.
+  const std::uint64_t last = first + count - 1;
+  for (const ge::Piece& piece : elements.pieces) {
+    const std::uint64_t all = piece.elements.count;
+    std::uint64_t from = elements.offsets.empty() ? first / elements.row * piece.run : 0;
+    std::uint64_t to = elements.offsets.empty() ? (last / elements.row + 1) * piece.run : all;
+    if (piece.run == all && elements.offsets.empty()) {
+      from = std::clamp(first, piece.start, piece.start + all) - piece.start;
+      to = std::clamp(last + 1, piece.start, piece.start + all) - piece.start;
+    }
+    if (to > from) bring(piece.elements, from, to - from);
+  }
+}
+
+void Window::bring(const ge::Elements& elements, std::uint64_t first, std::uint64_t count) {
+  if (!elements.file.mapped) return;
   if (!elements.direct()) {
     // The elements may come from anywhere in the tensor.
-    mapped_ = whole_pages(elements.file.bytes, elements.file.bytes);
+    mapped_.push_back(whole_pages(elements.file.bytes, elements.file.bytes));
     return;
   }
   const std::size_t size = size_bytes(elements.dtype);
-  mapped_ = whole_pages(elements.bytes.subspan(first * size, count * size), elements.file.bytes);
+  const std::span<const std::byte> pages =
+      whole_pages(elements.bytes.subspan(first * size, count * size), elements.file.bytes);
+  mapped_.push_back(pages);
 #ifdef MADV_POPULATE_READ
   // The last large page is brought in by the window that has more of it. It is given back here too:
   // that window may be done with it already, and would else leave it behind.
-  const bool has_more = mapped_.size() > kLargePage;
-  advise(has_more ? mapped_.first(mapped_.size() - kLargePage) : mapped_, MADV_POPULATE_READ);
+  const bool has_more = pages.size() > kLargePage;
+  advise(has_more ? pages.first(pages.size() - kLargePage) : pages, MADV_POPULATE_READ);
 #endif
 }
 
 Window::~Window() {
-  if (!mapped_.empty()) advise(mapped_, MADV_DONTNEED);
+  for (const std::span<const std::byte> pages : mapped_) advise(pages, MADV_DONTNEED);
 }
 
 TensorView view_of(const ge::Elements& elements, std::uint64_t first, std::uint64_t count,

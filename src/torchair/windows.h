@@ -17,8 +17,9 @@ namespace msprobe::torchair {
 // the larger the pieces are, and this many of two sides and some threads are still little memory.
 inline constexpr std::uint64_t kWindow = 16 * measure::kChunk;
 
-// Elements first .. first + count - 1 of a tensor in a mapped file: their pages are mapped in one
-// call and given back at the end, so that what stays resident is the window, not the tensor.
+// Elements first .. first + count - 1 of a tensor in a mapped file, or in several: their pages are
+// mapped in one call and given back at the end, so that what stays resident is the window, not the
+// tensor.
 class Window {
  public:
   Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t count);
@@ -27,7 +28,9 @@ class Window {
   Window& operator=(const Window&) = delete;
 
  private:
-  std::span<const std::byte> mapped_;  // empty: nothing to give back
+  void bring(const ge::Elements& elements, std::uint64_t first, std::uint64_t count);
+
+  std::vector<std::span<const std::byte>> mapped_;  // to give back
 };
 
 // Elements first .. first + count - 1, where they lie, or read into `buffer`.

@@ -47,6 +47,12 @@ class Stored:
             return values.transpose(0, 2, 3, 1)
         return values
 
+    def part(self, axis: int, lower: int, higher: int) -> Stored:
+        """Elements lower .. higher - 1 along an axis of the logical array."""
+        index = [slice(None)] * self.values.ndim
+        index[axis] = slice(lower, higher)
+        return Stored(self.values[tuple(index)], self.dtype, self.fmt, self.original)
+
     def encoded(self) -> bytes:
         device = np.ascontiguousarray(self.device_array())
         if self.dtype == "bfloat16":
@@ -69,10 +75,13 @@ class OpFile:
     task: int
     inputs: list[Stored] = field(default_factory=list)
     outputs: list[Stored] = field(default_factory=list)
+    attribute: str = ""  # of a slice: how the operator was cut
+    thread: int | None = None  # of an operator that ran in slices, one file per thread
 
     def file_name(self) -> str:
         escaped = "".join("_" if c in " ./\\" else c for c in self.name)
-        return f"{self.op_type}.{escaped}.{self.task}.6.{self.time}"
+        slices = "" if self.thread is None else f".4.3.{self.thread}.0"
+        return f"{self.op_type}.{escaped}.{self.task}.6.{self.time}{slices}"
 
 
 def varint(value: int) -> bytes:
@@ -114,7 +123,8 @@ def dump_data(op: OpFile, version: str, with_data: bool) -> bytes:
     tensors = [(3, t, True) for t in op.outputs] + [(4, t, False) for t in op.inputs]
     for place, (tag, tensor, is_output) in enumerate(tensors):
         out += block(tag, tensor_message(tensor, is_output, 0x12C041200000 + 512 * place, with_data))
-    return out + block(6, op.name.encode())
+    out += block(6, op.name.encode())
+    return out + (block(7, block(1, b"slices") + block(2, op.attribute.encode())) if op.attribute else b"")
 
 
 def payload(op: OpFile) -> bytes:

@@ -99,15 +99,18 @@ class Network:
 
 
 def parse_fault(text: str):
-    """OP:scale=F, OP:shift=F, OP:nan=INDEX, OP:zero"""
+    """OP:scale=F, OP:shift=F, OP:nan=INDEX, OP:bump=INDEX, OP:zero"""
     op, _, what = text.rpartition(":")
     kind, _, value = what.partition("=")
 
-    def nan(array):
-        changed = array.copy()
-        changed.ravel()[int(value)] = np.nan
-        return changed
+    def at(element):
+        def change(array):
+            changed = array.copy()
+            changed.ravel()[int(value)] = element(changed.ravel()[int(value)])
+            return changed
+        return change
 
-    change = {"scale": lambda a: a * np.asarray(float(value), a.dtype), "nan": nan, "zero": np.zeros_like,
+    change = {"scale": lambda a: a * np.asarray(float(value), a.dtype), "nan": at(lambda _: np.nan), "zero": np.zeros_like,
+              "bump": at(lambda x: 2 * x + 1),
               "shift": lambda a: a + np.asarray(float(value), a.dtype)}[kind]
     return op, change

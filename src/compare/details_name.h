@@ -7,7 +7,7 @@
 namespace msprobe::compare {
 
 // "Torch.linalg.norm.0.forward.output.1"
-struct RowName {
+struct DetailsName {
   std::string_view call;  // "Torch.linalg.norm.0"
   std::string_view api;   // bare name: "linalg.norm"
   bool forward = true;
@@ -15,6 +15,6 @@ struct RowName {
 
 // Empty unless the name has 6 or 7 segments and says forward or backward. The views are into
 // `name`.
-std::optional<RowName> parse_row_name(std::string_view name);
+std::optional<DetailsName> parse_details_name(std::string_view name);
 
 }  // namespace msprobe::compare

@@ -1,0 +1,26 @@
+# Precompiled headers: reading the headers is most of what compiling this project costs. There are three, each made once and
+# taken over by every target of its kind: msprobe_core's for what sees no LibTorch, core_test's for the tests of that, and
+# msprobe_aten's for what sees LibTorch.
+
+# msprobe_precompile(target HEADERS a.h ...)   makes one
+# msprobe_precompile(target FROM other)        takes that of another target
+function(msprobe_precompile target)
+  cmake_parse_arguments(arg "" "FROM" "HEADERS" ${ARGN})
+  if(arg_FROM)
+    target_precompile_headers(${target} REUSE_FROM ${arg_FROM})
+  else()
+    target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
+  endif()
+  if(MSPROBE_CCACHE)
+    # They hold no time stamps or macros that matter to us; ccache wants to be told.
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${MSPROBE_CCACHE}")
+    target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,SHELL:-Xclang -fno-pch-timestamp,-fpch-preprocess>)
+  endif()
+endfunction()
+
+# Loops that carry the whole run: optimised further, which a precompiled header cannot follow.
+function(msprobe_optimize)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O3>"
+                                                 SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
