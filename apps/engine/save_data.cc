@@ -59,6 +59,11 @@ Result<void> save_pairs(const std::filesystem::path& prefix, const std::vector<L
 
 Result<void> save_data(const std::filesystem::path& directory, const std::string& full_name,
                        const execute::CallOutcome& outcome) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return fail(ErrorKind::kIo, fmt::format("{}: {}", directory.string(), error.message()));
+  }
   const std::filesystem::path base = directory / full_name;
   Saver inputs(base.string() + ".forward.input");
   for (const PyValue& value : outcome.arguments.call.args) inputs.add(value);

@@ -11,7 +11,7 @@ namespace msprobe::engine {
 
 // {full_name}.forward.input.{i}.pt, .forward.output.bench.{i}.pt, .forward.output.device.{i}.pt,
 // .backward.input.{i}.pt and so on; i counts leaves depth first. An input that the device changed
-// in place is saved as it is afterwards.
+// in place is saved as it is afterwards. The directory is made where it is missing.
 Result<void> save_data(const std::filesystem::path& directory, const std::string& full_name,
                        const execute::CallOutcome& outcome);
 
