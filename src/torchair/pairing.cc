@@ -267,9 +267,9 @@ GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes) {
 }
 
 Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
-                  const StackInfo& stacks) {
+                  const StackInfo& stacks, int threads) {
   Pairing pairing;
-  const std::vector<GeFile> files = list_ge_files(unit.device, pairing.notes);
+  const std::vector<GeFile> files = list_ge_files(unit.device, threads, pairing.notes);
   std::vector<DumpedOp> ops = dumped_ops(unit, files, graph);
   std::set<std::string> used;
   std::vector<std::string> bench_names;
@@ -287,7 +287,7 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
                       unit.bench.string(), repeated.size(), repeated.front()));
     }
   } else {
-    const GeBench bench(list_ge_files(unit.bench, pairing.notes));
+    const GeBench bench(list_ge_files(unit.bench, threads, pairing.notes));
     for (DumpedOp& op : ops) {
       pair_with_ge(op, graph, bench);
       used.insert(op.file.op_name);

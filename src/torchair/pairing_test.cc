@@ -51,7 +51,7 @@ class Damage : public testing::Test {
                  {"Add_2", "Add", {{"x", 0, ""}}, {"add-aten.add.Tensor.OUTPUT.0"}}};
     const UnitPair unit{0, 1, 0, std::nullopt, root_ / "ge", root_ / "fx"};
     std::vector<Row> all;
-    for (const OpRows& op : pair_unit(unit, true, GraphIndex(graph), {}).ops) {
+    for (const OpRows& op : pair_unit(unit, true, GraphIndex(graph), {}, 1).ops) {
       all.insert(all.end(), op.rows.begin(), op.rows.end());
     }
     return all;
