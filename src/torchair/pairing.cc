@@ -138,9 +138,12 @@ std::string cut_off(const DumpedOp& dumped, const DumpedSides& sides) {
       dumped.members.outputs.size());
 }
 
+// As the graph text spells it, where the file has only the name of a file.
 std::string shown_name(const GeFile& file, const Members& members, const GraphIndex& graph) {
-  const bool spelled_in_graph = members.is_named && file.name_is_escaped;
-  return spelled_in_graph ? graph.op(members.ops.front()).name : file.op_name;
+  if (!file.name_is_escaped) return file.op_name;
+  std::string joined;
+  for (const OpId member : members.ops) joined += graph.op(member).name;
+  return ge::escaped(joined) == file.op_name ? joined : file.op_name;
 }
 
 // The place of an operator in the graph: that of its last member. What is not in the graph stands
