@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -87,6 +88,10 @@ void append(std::string& out, DType dtype, std::uint64_t i, bool is_device) {
   hash ^= hash >> 29;
   float value = static_cast<float>(hash % 2000001) * 1e-6F - 1.0000005F;
   if (is_device && dtype == DType::kFloat32) value *= 1 + 1e-6F * static_cast<float>(hash >> 60);
+  // About one unit in the last place of a half type, in half of the elements that are not small.
+  if (is_device && dtype != DType::kFloat32 && std::abs(value) > 0.1F && (hash >> 63) == 1) {
+    value *= dtype == DType::kFloat16 ? 1 + 0x1p-11F : 1 + 0x1p-8F;
+  }
   const auto put = [&](auto element) {
     out.append(reinterpret_cast<const char*>(&element), sizeof(element));
   };

@@ -270,13 +270,18 @@ def check_kept(checks: Checks) -> None:
 
 def check_repeated(checks: Checks) -> None:
     """Operators that ran twice in one token: each execution with its own run."""
-    out = checks.make("repeated", [])
-    other = checks.make("repeated_other", ["--seed", "2", *FAULT])
+    out = checks.make("repeated", ["--slices", "Mul=0:2"])
+    other = checks.make("repeated_other", ["--seed", "2", "--slices", "Mul=0:2", *FAULT])
     for part in ("msprobe_ge_dump", "msprobe_fx_dump"):
         target = next(d for d in sorted((out / part).rglob("0")) if any(f.is_file() for f in d.iterdir()))
         for file in next(d for d in sorted((other / part).rglob("0")) if any(f.is_file() for f in d.iterdir())).iterdir():
             name = file.name.replace(".1755558790", ".1755558799").replace(".20250818231440", ".20250818231499")
             shutil.copyfile(file, target / name)
+    # The second slice of the first execution ends while the second execution runs.
+    late = next(f for f in (out / "msprobe_ge_dump").rglob("Mul.Mul.*.1.0") if ".1755558790" in f.name)
+    late.rename(late.with_name(late.name.replace(".1755558790000300.", ".1755558799000301.")))
+    second_late = next(f for f in (out / "msprobe_ge_dump").rglob("Mul.Mul.*.1755558799000300.*.1.0"))
+    second_late.rename(second_late.with_name(second_late.name.replace(".1755558799000300.", ".1755558799000302.")))
     _, got = checks.compare(out, "msprobe_fx_dump")
     expected = json.loads((out / "expected.json").read_text())["rows"]
     failing = json.loads((other / "expected.json").read_text())["rows"]

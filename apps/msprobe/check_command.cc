@@ -17,6 +17,7 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "interrupt.h"
+#include "own_files.h"
 #include "progress_bar.h"
 #include "sim/faults.h"
 #include "summary.h"
@@ -30,20 +31,9 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kDefaultWorkerMemory = 4096 * kMegabyte;
 
-std::optional<fs::path> from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return fs::path(value);
-}
-
 std::optional<fs::path> given(const std::string& text) {
   if (text.empty()) return std::nullopt;
   return fs::path(text);
-}
-
-fs::path this_program() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error);
 }
 
 Result<check::Config> load_config(const CheckArguments& arguments) {
@@ -135,9 +125,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   if (const Result<void> good = check::check_device_names(options.devices); !good) {
     return propagate(good);
   }
-  std::optional<fs::path> engine = given(arguments.engine);
-  if (!engine) engine = from_environment("MSPROBE_ENGINE");
-  const Result<fs::path> found = check::find_engine(engine, this_program());
+  const Result<fs::path> found = find_own_engine(arguments.engine);
   if (!found) return propagate(found);
   options.engine = *found;
   if (arguments.resume_csv.empty()) {

@@ -26,7 +26,7 @@ namespace {
 
 using torchair::Mode;
 
-struct Options {
+struct TorchairOptions {
   std::string target;
   std::string golden;
   std::string out = "./";
@@ -83,7 +83,7 @@ ExitStatus exit_status(const torchair::CompareTotals& totals) {
   return totals.failed + totals.unreadable > 0 ? kFailed : kPassed;
 }
 
-Result<torchair::CompareOptions> compare_options(const Options& options) {
+Result<torchair::CompareOptions> compare_options(const TorchairOptions& options) {
   const Result<std::filesystem::path> target = check_input_directory(options.target);
   if (!target) return propagate(target);
   const Result<std::filesystem::path> golden = check_input_directory(options.golden);
@@ -99,7 +99,7 @@ Result<torchair::CompareOptions> compare_options(const Options& options) {
   return job;
 }
 
-ExitStatus run(const Options& options) {
+ExitStatus run(const TorchairOptions& options) {
   if (options.mode != "torchair") {
     log::error(
         "Invalid mode '{}'. Available modes: ['torchair']: two dump.json cannot be compared yet",
@@ -167,7 +167,7 @@ ExitStatus run(const Options& options) {
 }  // namespace
 
 Run declare_compare(cli::Parser& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TorchairOptions>();
   std::vector<std::string> modes;
   for (const auto& [name, mode] : data_modes()) modes.push_back(name);
   command.value("--target_path", options->target, "-tp: GE dump (msprobe_ge_dump)").required();

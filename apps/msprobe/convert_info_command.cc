@@ -16,7 +16,7 @@
 namespace msprobe::app {
 namespace {
 
-struct Options {
+struct ConvertOptions {
   std::string path;
   std::string arrays;
   bool watch = false;
@@ -35,7 +35,7 @@ void watch(torchair::Converter& converter) {
 }
 
 // The tensors of one file as arrays, for programs that want to reduce them in their own way.
-ExitStatus write_arrays(const Options& options) {
+ExitStatus write_arrays(const ConvertOptions& options) {
   const Result<std::filesystem::path> file = check_input_file(options.path, {});
   if (!file) return refuse(file.error());
   const Result<std::filesystem::path> directory = prepare_output_directory(options.arrays);
@@ -44,7 +44,7 @@ ExitStatus write_arrays(const Options& options) {
   return written ? kPassed : refuse(written.error());
 }
 
-ExitStatus run(const Options& options) {
+ExitStatus run(const ConvertOptions& options) {
   if (!options.arrays.empty()) return write_arrays(options);
   const Result<std::filesystem::path> root = check_input_directory(options.path);
   if (!root) return refuse(root.error());
@@ -75,7 +75,7 @@ ExitStatus run(const Options& options) {
 }  // namespace
 
 Run declare_convert_info(cli::Parser& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertOptions>();
   command.value("PATH", options->path, "GE or FX dump directory").required();
   command.flag("--watch", options->watch, "keep converting beside a running dump until Ctrl-C");
   command.value("--arrays", options->arrays,

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "interrupt.h"
+#include "own_files.h"
 #include "progress_bar.h"
 #include "selfcheck/run.h"
 #include "selfcheck/tables.h"
@@ -34,11 +35,6 @@ struct SelfCheckArguments {
   std::vector<std::string> only;
   std::size_t jobs = 1;
 };
-
-fs::path this_program() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error);
-}
 
 // A directory of its own that goes when the work is done.
 class WorkDirectory {
@@ -75,14 +71,7 @@ Result<selfcheck::Options> make_options(const SelfCheckArguments& arguments,
       arguments.dump.empty() ? bundled.string() : arguments.dump, {.suffix = ".json"});
   if (!dump) return propagate(dump);
   options.dump = *dump;
-  const char* variable = std::getenv("MSPROBE_ENGINE");
-  std::optional<fs::path> named;
-  if (!arguments.engine.empty()) {
-    named = arguments.engine;
-  } else if (variable != nullptr && *variable != '\0') {
-    named = variable;
-  }
-  const Result<fs::path> engine = check::find_engine(named, this_program());
+  const Result<fs::path> engine = find_own_engine(arguments.engine);
   if (!engine) return propagate(engine);
   options.engine = *engine;
   const Result<fs::path> out = prepare_output_directory(directory.string());

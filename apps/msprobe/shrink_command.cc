@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "dump/dump_json.h"
+#include "own_files.h"
 #include "shrink/call_json.h"
 #include "shrink/probe.h"
 #include "shrink/reduce.h"
@@ -37,22 +38,6 @@ struct ShrinkArguments {
   int threads = 1;
   double timeout_seconds = 60;
 };
-
-fs::path this_program() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error);
-}
-
-Result<fs::path> engine_of(const ShrinkArguments& arguments) {
-  const char* variable = std::getenv("MSPROBE_ENGINE");
-  std::optional<fs::path> named;
-  if (!arguments.engine.empty()) {
-    named = arguments.engine;
-  } else if (variable != nullptr && *variable != '\0') {
-    named = variable;
-  }
-  return check::find_engine(named, this_program());
-}
 
 check::EngineCommand command_of(const ShrinkArguments& arguments, const fs::path& engine) {
   check::EngineCommand command{
@@ -212,7 +197,7 @@ Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded
 }
 
 ExitStatus run(const ShrinkArguments& arguments) {
-  const Result<fs::path> engine = engine_of(arguments);
+  const Result<fs::path> engine = find_own_engine(arguments.engine);
   if (!engine) return refuse(engine.error());
   const Result<Recorded> recorded = read_call(arguments);
   if (!recorded) return refuse(recorded.error());

@@ -320,13 +320,14 @@ TEST(FileName, FieldsAreCountedFromTheLeft) {
 
 TEST(StatisticsFile, ColumnsAreFoundByTitle) {
   const auto rows = read_statistics(
-      "Input/Output,Index,Data Size,Data Type,Format,Shape,Count,l2norm,Max Value\n"
-      "Input,0,8,DT_FLOAT,ND,2x3,6,1.5,nan\nOutput,1,8,DT_BF16,ND,-,1,NA,\n");
+      "Input/Output,Index,Data Size,Data Type,Format,Shape,Count,l2norm,Max Value,Nan Count\n"
+      "Input,0,8,DT_FLOAT,ND,2x3,6,1.5,nan,2\nOutput,1,8,DT_BF16,ND,-,1,NA,,\n");
   ASSERT_TRUE(rows) << rows.error().message;
   ASSERT_EQ(rows->size(), 2U);
   EXPECT_THAT(*(*rows)[0].shape, ElementsAre(2, 3));
   EXPECT_EQ((*rows)[0].l2_norm, 1.5);
   EXPECT_TRUE(std::isnan(*(*rows)[0].max));
+  EXPECT_EQ((*rows)[0].nan_count, 2);
   EXPECT_FALSE((*rows)[0].min);
   EXPECT_TRUE((*rows)[1].is_output);
   EXPECT_FALSE((*rows)[1].l2_norm);

@@ -97,7 +97,8 @@ Result<TensorStatistics> read_line(const Table& table, const Cells& cells, std::
   constexpr Column kColumns[] = {{"Max Value", &TensorStatistics::max},
                                  {"Min Value", &TensorStatistics::min},
                                  {"Avg Value", &TensorStatistics::mean},
-                                 {"l2norm", &TensorStatistics::l2_norm}};
+                                 {"l2norm", &TensorStatistics::l2_norm},
+                                 {"Nan Count", &TensorStatistics::nan_count}};
   for (const Column& column : kColumns) {
     if (!read_number(table.cell(cells, column.title), row.*column.member)) {
       return wrong(column.title);

@@ -23,6 +23,7 @@ struct TensorStatistics {
   std::optional<double> min;
   std::optional<double> mean;
   std::optional<double> l2_norm;
+  std::optional<double> nan_count;
 };
 
 // Columns are found by title: their order and number depend on the version. A cell that is empty or

@@ -16,14 +16,14 @@ using namespace dump;
 
 constexpr std::int64_t kWrittenOut = 512;  // elements
 
-std::string number(double value) {
+std::string python_number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   const std::string text = fmt::format("{}", value);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
-std::string bound(const std::optional<std::int64_t>& value) {
+std::string python_bound(const std::optional<std::int64_t>& value) {
   return value ? fmt::format("{}", *value) : "None";
 }
 
@@ -63,15 +63,17 @@ class Script {
   std::string operator()(const None&) { return leaf("None"); }
   std::string operator()(bool value) { return leaf(value ? "True" : "False"); }
   std::string operator()(std::int64_t value) { return leaf(fmt::format("{}", value)); }
-  std::string operator()(double value) { return leaf(fmt::format("float('{}')", number(value))); }
+  std::string operator()(double value) {
+    return leaf(fmt::format("float('{}')", python_number(value)));
+  }
   std::string operator()(const std::complex<double>& value) {
     return leaf(fmt::format("complex({}, {})", value.real(), value.imag()));
   }
   std::string operator()(const std::string& value) { return leaf(fmt::format("'{}'", value)); }
   std::string operator()(const Ellipsis&) { return leaf("..."); }
   std::string operator()(const Slice& value) {
-    return leaf(
-        fmt::format("slice({}, {}, {})", bound(value.start), bound(value.stop), bound(value.step)));
+    return leaf(fmt::format("slice({}, {}, {})", python_bound(value.start),
+                            python_bound(value.stop), python_bound(value.step)));
   }
   std::string operator()(const SizeValue& value) {
     return leaf(fmt::format("torch.Size([{}])", fmt::join(value.extents, ", ")));
@@ -113,7 +115,7 @@ class Script {
     const auto* values = reinterpret_cast<const double*>(tensor->bytes.data());
     std::string text;
     for (std::int64_t i = 0; i < elements(record.shape); ++i) {
-      text += (i > 0 ? ", " : "") + number(values[i]);
+      text += (i > 0 ? ", " : "") + python_number(values[i]);
     }
     lines_ += fmt::format("    torch.tensor([{}], dtype=torch.float64).to({}).reshape({}){},\n",
                           text, record.dtype_text,

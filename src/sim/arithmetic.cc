@@ -31,8 +31,6 @@ c10::IValue& argument(const c10::OperatorHandle& op, torch::jit::Stack& stack, s
   return stack[stack.size() - op.schema().arguments().size() + place];
 }
 
-constexpr std::int64_t kBlock = 16;
-
 at::Tensor without_last_block(const at::Tensor& left) {
   const std::int64_t terms = left.size(-1);
   const std::int64_t lost = std::clamp<std::int64_t>(terms / 4, 1, kBlock);

@@ -14,6 +14,9 @@ namespace msprobe::sim {
 // float32 kept to `bits` bits of mantissa, to nearest even.
 at::Tensor kept_bits(const at::Tensor& tensor, int bits);
 
+// Terms that are summed before a sum is rounded, as a matrix unit takes them.
+inline constexpr std::int64_t kBlock = 16;
+
 // A sum of `count` terms that is rounded after every `block` of them. `partial(start, length)`
 // gives the sum of some of them.
 at::Tensor summed_in_blocks(std::int64_t count, std::int64_t block, at::ScalarType kept,

@@ -7,8 +7,6 @@
 namespace msprobe::sim {
 namespace {
 
-constexpr std::int64_t kBlock = 16;
-
 struct Geometry {
   std::vector<std::int64_t> stride, padding, dilation;
   bool transposed;

@@ -118,7 +118,8 @@ Result<CompareTotals> compare(const CompareOptions& options, const CompareEvents
   for (const UnitPair& unit : plan->pairs) {
     std::vector<std::string> notes;
     graphs.load(unit, notes);
-    Pairing pairing = pair_unit(unit, plan->bench_is_fx, graphs.graph(), graphs.stacks());
+    Pairing pairing =
+        pair_unit(unit, plan->bench_is_fx, graphs.graph(), graphs.stacks(), options.threads);
     notes.insert(notes.end(), pairing.notes.begin(), pairing.notes.end());
     for (const std::string& note : notes) {
       if (events.on_note) events.on_note(note);

@@ -1,11 +1,16 @@
 #include "torchair/fx_files.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <tuple>
 #include <utility>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/descriptor.h"
 #include "dump/npy.h"
 #include "torchair/real_names.h"
 
@@ -33,16 +38,15 @@ std::string_view take_last(std::string_view& text) {
 
 // The header alone; a large array is not touched.
 void read_header(FxArray& array) {
-  constexpr std::size_t kStart = 4096;
-  std::string start(kStart, '\0');
-  std::ifstream file(array.path, std::ios::binary);
-  if (!file) {
-    array.problem = "cannot be opened";
+  std::array<char, 4096> start;
+  const Descriptor file(::open(array.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const ssize_t got = file ? ::read(file.get(), start.data(), start.size()) : -1;
+  if (got < 0) {
+    array.problem = "cannot be read";
     return;
   }
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(file.gcount()));
-  const Result<dump::NpyHeader> header = dump::read_npy_header(start, array.name);
+  const Result<dump::NpyHeader> header =
+      dump::read_npy_header({start.data(), static_cast<std::size_t>(got)}, array.name);
   if (header) {
     array.dtype = header->dtype;
     array.shape = header->shape;

@@ -9,6 +9,7 @@
 #include "ge/elements.h"
 #include "ge/slice_info.h"
 #include "ge/statistics_file.h"
+#include "measure/chunks.h"
 #include "torchair/info_file.h"
 #include "torchair/real_names.h"
 #include "torchair/slices.h"
@@ -104,9 +105,18 @@ void describe(GeFile& file) {
   }
 }
 
+void note_manual_slice(GeFile& file) {
+  const auto manual = ge::parse_slice_name(file.op_name);
+  if (!manual) return;
+  file.slice = manual->number;
+  file.is_manual_slice = true;
+  file.op_name = std::string(manual->op);
+}
+
 }  // namespace
 
-std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::string>& notes) {
+std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
+                                  std::vector<std::string>& notes) {
   const RealNames real_names(directory);
   std::vector<GeFile> files;
   std::error_code error;
@@ -133,15 +143,13 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::st
       if (file.name.ends_with(".npz")) file.source.kind = ge::FileKind::kInfo;
     }
     if (file.source.kind == ge::FileKind::kInfo && has_original(file.source.path)) continue;
-    describe(file);
-    if (const auto manual = ge::parse_slice_name(file.op_name)) {
-      file.slice = manual->number;
-      file.is_manual_slice = true;
-      file.op_name = std::string(manual->op);
-    }
     files.push_back(std::move(file));
   }
   if (error) notes.push_back(fmt::format("{}: {}", directory.string(), error.message()));
+  measure::spread(files.size(), threads, [&](std::size_t i) {
+    describe(files[i]);
+    note_manual_slice(files[i]);
+  });
   std::ranges::sort(files, [](const GeFile& a, const GeFile& b) {
     return std::tie(a.time, a.slice, a.name) < std::tie(b.time, b.slice, b.name);
   });

@@ -45,6 +45,7 @@ struct GeFile {
 };
 
 // Every dumped operator of the directory, in order of time. `notes` gets what a person should know.
-std::vector<GeFile> list_ge_files(const fs::path& directory, std::vector<std::string>& notes);
+std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
+                                  std::vector<std::string>& notes);
 
 }  // namespace msprobe::torchair

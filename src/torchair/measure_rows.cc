@@ -107,35 +107,42 @@ SideTally measure_side(const ge::Elements& elements, int threads) {
 
 // The four statistics of one side; nothing where it does not have them. NaN elements are left out,
 // but beside a converted file, whose minimum and maximum are then NaN, as numpy has them.
-std::array<std::optional<double>, kStatistics> statistics_of(const TensorData& data,
-                                                             const TensorData& other, int threads) {
-  std::array<std::optional<double>, kStatistics> known;
+struct KnownStatistics {
+  std::array<std::optional<double>, kStatistics> values;
+  std::optional<double> nan_count;
+};
+KnownStatistics statistics_of(const TensorData& data, const TensorData& other, int threads) {
+  KnownStatistics known;
   if (data.info) {
     if (is_range(*data.info)) {
-      known[0] = (*data.info)[1];
-      known[1] = (*data.info)[0];
+      known.values[0] = (*data.info)[1];
+      known.values[1] = (*data.info)[0];
     }
   } else if (data.statistics) {
-    known = {data.statistics->max, data.statistics->min, data.statistics->mean,
-             data.statistics->l2_norm};
+    known.values = {data.statistics->max, data.statistics->min, data.statistics->mean,
+                    data.statistics->l2_norm};
+    known.nan_count = data.statistics->nan_count;
   } else if (!data.elements->opaque() && !is_complex(data.elements->dtype)) {
     const SideTally side = measure_side(*data.elements, threads);
+    known.nan_count = static_cast<double>(side.nans);
     if (side.count > 0) {
-      known = {side.max, side.min, side.mean(), std::sqrt(side.squares)};
-      if (other.info && side.nans > 0) known[0] = known[1] = std::nan("");
+      known.values = {side.max, side.min, side.mean(), std::sqrt(side.squares)};
+      if (other.info && side.nans > 0) known.values[0] = known.values[1] = std::nan("");
     } else if (side.nans > 0) {
-      known.fill(std::nan(""));
+      known.values.fill(std::nan(""));
     }
   }
   return known;
 }
 
-Statistics measure_statistics(const TensorData& device, const TensorData& bench, int threads) {
-  const auto of_device = statistics_of(device, bench, threads);
-  const auto of_bench = statistics_of(bench, device, threads);
-  Statistics statistics;
-  for (std::size_t i = 0; i < kStatistics; ++i) statistics[i] = {of_device[i], of_bench[i]};
-  return statistics;
+void measure_statistics(Row& row, const TensorData& device, const TensorData& bench, int threads) {
+  const KnownStatistics of_device = statistics_of(device, bench, threads);
+  const KnownStatistics of_bench = statistics_of(bench, device, threads);
+  Statistics& statistics = row.statistics.emplace();
+  for (std::size_t i = 0; i < kStatistics; ++i) {
+    statistics[i] = {of_device.values[i], of_bench.values[i]};
+  }
+  row.nan_counts = {of_device.nan_count, of_bench.nan_count};
 }
 
 // The type a checksum is taken in: the FX side has bfloat16 as float32 only.
@@ -196,14 +203,17 @@ ge::Elements elements_of_values(const InfoValues& values) {
   return elements;
 }
 
+bool counts_differ(Row& row, const ge::Elements& device, const ge::Elements& bench) {
+  if (device.count == bench.count) return false;
+  row.problem = "shapes differ";
+  row.message = fmt::format("shape {} against {} of the reference", shape_text(device.shape),
+                            shape_text(bench.shape));
+  return true;
+}
+
 void compare_elements(Row& row, const ge::Elements& device, const ge::Elements& bench,
                       const MeasureOptions& options) {
-  if (device.count != bench.count) {
-    row.problem = "shapes differ";
-    row.message = fmt::format("shape {} against {} of the reference", shape_text(device.shape),
-                              shape_text(bench.shape));
-    return;
-  }
+  if (counts_differ(row, device, bench)) return;
   if (device.shape != bench.shape) {
     row.message = fmt::format("shape {} against {} of the reference, as many elements",
                               shape_text(device.shape), shape_text(bench.shape));
@@ -230,8 +240,9 @@ void compare(Row& row, const TensorData& device, const TensorData& bench,
              const MeasureOptions& options) {
   note_form(row, device, bench);
   if (options.mode == Mode::kStatistics) {
-    row.statistics = measure_statistics(device, bench, options.threads);
-    return;
+    const bool both = device.elements && bench.elements;
+    if (both && counts_differ(row, *device.elements, *bench.elements)) return;
+    return measure_statistics(row, device, bench, options.threads);
   }
   if (device.elements && bench.elements) {
     return compare_elements(row, *device.elements, *bench.elements, options);

@@ -138,9 +138,12 @@ std::string cut_off(const DumpedOp& dumped, const DumpedSides& sides) {
       dumped.members.outputs.size());
 }
 
+// As the graph text spells it, where the file has only the name of a file.
 std::string shown_name(const GeFile& file, const Members& members, const GraphIndex& graph) {
-  const bool spelled_in_graph = members.is_named && file.name_is_escaped;
-  return spelled_in_graph ? graph.op(members.ops.front()).name : file.op_name;
+  if (!file.name_is_escaped) return file.op_name;
+  std::string joined;
+  for (const OpId member : members.ops) joined += graph.op(member).name;
+  return ge::escaped(joined) == file.op_name ? joined : file.op_name;
 }
 
 // The place of an operator in the graph: that of its last member. What is not in the graph stands
@@ -267,9 +270,9 @@ GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes) {
 }
 
 Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
-                  const StackInfo& stacks) {
+                  const StackInfo& stacks, int threads) {
   Pairing pairing;
-  const std::vector<GeFile> files = list_ge_files(unit.device, pairing.notes);
+  const std::vector<GeFile> files = list_ge_files(unit.device, threads, pairing.notes);
   std::vector<DumpedOp> ops = dumped_ops(unit, files, graph);
   std::set<std::string> used;
   std::vector<std::string> bench_names;
@@ -287,7 +290,7 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
                       unit.bench.string(), repeated.size(), repeated.front()));
     }
   } else {
-    const GeBench bench(list_ge_files(unit.bench, pairing.notes));
+    const GeBench bench(list_ge_files(unit.bench, threads, pairing.notes));
     for (DumpedOp& op : ops) {
       pair_with_ge(op, graph, bench);
       used.insert(op.file.op_name);

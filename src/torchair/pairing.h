@@ -23,7 +23,7 @@ struct Pairing {
 };
 
 Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
-                  const StackInfo& stacks);
+                  const StackInfo& stacks, int threads);
 
 // An empty graph where there is no text or it cannot be read; `notes` says so.
 GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes);

@@ -48,10 +48,11 @@ class Damage : public testing::Test {
     std::ofstream(root_ / "ge" / name, std::ios::binary) << content;
     ge::Graph graph;
     graph.ops = {{"x", "Data", {}, {""}},
-                 {"Add_2", "Add", {{"x", 0, ""}}, {"add-aten.add.Tensor.OUTPUT.0"}}};
+                 {"Add_2", "Add", {{"x", 0, ""}}, {"add-aten.add.Tensor.OUTPUT.0"}},
+                 {"a/b.1", "Add", {{"x", 0, ""}}, {"b-aten.add.Tensor.OUTPUT.0"}}};
     const UnitPair unit{0, 1, 0, std::nullopt, root_ / "ge", root_ / "fx"};
     std::vector<Row> all;
-    for (const OpRows& op : pair_unit(unit, true, GraphIndex(graph), {}).ops) {
+    for (const OpRows& op : pair_unit(unit, true, GraphIndex(graph), {}, 1).ops) {
       all.insert(all.end(), op.rows.begin(), op.rows.end());
     }
     return all;
@@ -105,6 +106,12 @@ TEST_F(Damage, WhatNamesAnOperatorThatIsThereItselfIsNotIt) {
   std::ofstream(root_ / "beside", std::ios::binary) << add_file();
   const auto both = rows("AddV2.Add_2_to_v2.44.6.17", "", root_ / "beside");
   EXPECT_THAT(both, SizeIs(2 + 1));
+}
+
+TEST_F(Damage, ALostNameIsThatOfTheGraph) {
+  EXPECT_THAT(rows("Add.a_b_1.44.6.17", ""), Each(Field(&Row::op, "a/b.1")));
+  EXPECT_THAT(rows("Add.a_b_1Add_2.44.6.17", ""), Each(Field(&Row::op, "a/b.1Add_2")));
+  EXPECT_THAT(rows("Add.a_b_2.44.6.17", ""), Each(Field(&Row::op, "a_b_2")));
 }
 
 TEST_F(Damage, ContentThatNeverWasADumpIsNoDamage) {

@@ -101,6 +101,7 @@ struct Row {
   // What the mode measured.
   std::optional<RealNumbers> real;
   std::optional<Statistics> statistics;
+  StatisticPair nan_counts;  // beside the statistics, which leave NaN out
   std::optional<Md5Numbers> md5;
   std::string problem;  // why a pair has no numbers: "empty", "shapes differ"
 

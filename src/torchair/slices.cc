@@ -28,18 +28,33 @@ std::uint64_t instances_of(const std::vector<GeFile>& files) {
   return 0;
 }
 
-// An operator may run several times in one token: a number that comes again is of the next time.
+// Whether every slice ran as often as the others: then it does not matter whether executions
+// overlapped in time.
+bool ran_alike(const std::vector<GeFile>& files, std::uint64_t instances) {
+  std::map<std::uint32_t, std::size_t> times;
+  for (const GeFile& file : files) ++times[*file.slice];
+  return (instances == 0 || times.size() == instances) &&
+         std::ranges::all_of(times,
+                             [&](const auto& of) { return of.second == times.begin()->second; });
+}
+
+// An operator may run several times in one token. Where a slice is missing, a number that comes
+// again is of the next time.
 std::vector<Slices> executions_of(std::vector<GeFile> files, std::uint64_t instances) {
   std::vector<Slices> executions;
-  std::set<std::uint32_t> numbers;
+  const bool alike = ran_alike(files, instances);
+  std::map<std::uint32_t, std::size_t> seen;
+  std::set<std::uint32_t> numbers;  // of the last execution
   for (GeFile& file : files) {
-    const bool is_full = instances > 0 && numbers.size() == instances;
-    if (executions.empty() || is_full || numbers.contains(*file.slice)) {
-      executions.emplace_back();
-      numbers.clear();
+    std::size_t which = seen[*file.slice]++;
+    if (!alike) {
+      const bool is_full = instances > 0 && numbers.size() == instances;
+      if (is_full || numbers.contains(*file.slice)) numbers.clear();
+      which = numbers.empty() ? executions.size() : executions.size() - 1;
+      numbers.insert(*file.slice);
     }
-    numbers.insert(*file.slice);
-    executions.back().push_back(std::move(file));
+    if (which == executions.size()) executions.emplace_back();
+    executions[which].push_back(std::move(file));
   }
   return executions;
 }

@@ -60,6 +60,7 @@ void join_statistics(std::vector<ge::TensorStatistics>& whole,
     take(whole[i].min, slice[i].min, true);
     whole[i].mean.reset();
     whole[i].l2_norm.reset();
+    whole[i].nan_count.reset();
     whole[i].shape.reset();
   }
 }

@@ -140,8 +140,12 @@ TEST(Verdict, StatisticsByRelativeDifferenceAndClass) {
   EXPECT_EQ(statistics_row(INFINITY, INFINITY).verdict, Verdict::kPass);
   EXPECT_EQ(statistics_row(INFINITY, -INFINITY).verdict, Verdict::kFail);
   EXPECT_EQ(statistics_row(1, 0).verdict, Verdict::kFail);
-  Row nothing = statistics_row(1, 1);
-  nothing = Row{};
+  Row other_nans = statistics_row(1, 1);
+  other_nans.nan_counts = {1, 0};
+  judge(other_nans, Mode::kStatistics, {});
+  EXPECT_EQ(other_nans.verdict, Verdict::kFail);
+  EXPECT_FALSE(other_nans.differs);
+  Row nothing;
   nothing.status = Status::kPaired;
   nothing.statistics.emplace();
   judge(nothing, Mode::kStatistics, {});

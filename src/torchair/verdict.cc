@@ -68,6 +68,12 @@ void judge_statistics(Row& row, double limit) {
                                    number_text(*pair.bench)));
     }
   }
+  const StatisticPair& nans = row.nan_counts;
+  if (nans.device && nans.bench && *nans.device != *nans.bench) {
+    any = true;
+    fails = true;
+    add_message(row, fmt::format("{} NaN elements against {}", *nans.device, *nans.bench));
+  }
   if (!any) {
     add_message(row, "no statistic that both sides have");
     return;
@@ -82,8 +88,9 @@ void judge_md5(Row& row) {
   row.reached = equal;
   row.differs = !equal && row.md5->same_type;
   if (!equal && row.md5->equal_values) {
-    add_message(
-        row, fmt::format("equal values, other types: {} against {}", row.dtype, row.bench_dtype));
+    add_message(row, row.md5->same_type ? "equal values, other bits (signs of zeros, NaN)"
+                                        : fmt::format("equal values, other types: {} against {}",
+                                                      row.dtype, row.bench_dtype));
   }
 }
 
