@@ -155,9 +155,19 @@ class CallJudge {
                               : gradient_type(pair.leaf.path);
     const at::ScalarType given = pair.device.scalar_type();
     if (!recorded || *recorded == given || outcome_.arguments.float8_input) return std::nullopt;
+    if (recorded_ && pair.direction == Direction::kBackward && arrived_in(given)) {
+      return std::nullopt;  // recorded at a node inside the call, behind what autocast converted
+    }
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
     if (native == nullptr || native->scalar_type() == given) return std::nullopt;
     return recorded;
+  }
+
+  bool arrived_in(at::ScalarType type) const {
+    return std::ranges::any_of(outcome_.arriving, [&](const auto& value) {
+      const auto* tensor = value.template as<at::Tensor>();
+      return tensor != nullptr && tensor->scalar_type() == type;
+    });
   }
 
   std::optional<at::ScalarType> gradient_type(const std::string& path) {
