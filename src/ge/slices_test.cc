@@ -138,7 +138,7 @@ TEST(JoinSlices, AlongEveryAxisInPartsOfAnySize) {
     ASSERT_TRUE(whole) << whole.error().message;
     EXPECT_THAT(whole->shape, ElementsAre(3, 3));
     EXPECT_THAT(whole->note, IsEmpty());
-    for (const std::uint64_t step : {1, 2, 5, 9}) EXPECT_EQ(read(*whole, step), wanted) << step;
+    for (const std::uint64_t step : {1U, 2U, 5U, 9U}) EXPECT_EQ(read(*whole, step), wanted) << step;
   }
 }
 
