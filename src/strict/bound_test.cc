@@ -112,7 +112,7 @@ at::Tensor order(std::int64_t length) { return at::randperm(length, at::kLong); 
 
 TEST(Bound, HoldsForMatmul) {
   Truth truth;
-  for (const DType dtype : libtorch::cpu_floats()) {
+  for (const DType dtype : libtorch::cpu_floats_with_wide_sums()) {
     for (const std::int64_t inner : {1, 7, 64, 300, 1024}) {
       for (const std::int64_t rows : {1, 16, 40}) {
         for (const double least : {-1.0, 0.0}) {  // with cancellation and without
@@ -155,8 +155,10 @@ TEST(Bound, HoldsForSums) {
 }
 
 TEST(Bound, HoldsForConvolutions) {
+  const std::vector<DType> types = libtorch::cpu_floats_with_wide_sums();
+  if (types.size() == 1) GTEST_SKIP() << "float32 alone on this PyTorch's CPU";
   Truth truth;
-  for (const DType dtype : libtorch::cpu_floats()) {
+  for (const DType dtype : types) {
     if (dtype == DType::kFloat32) continue;
     for (const std::int64_t channels : {1, 4, 32}) {
       for (const std::int64_t kernel : {1, 3, 5}) {
