@@ -233,6 +233,16 @@ Result<void> write_pieces(int fd, const std::string& path,
   return {};
 }
 
+// A file of an earlier run may be linked to by others: it is left, not overwritten. There is seldom
+// one, and removing what is not there would lock the directory once more.
+int create(const std::string& path) {
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const int fd = ::open(path.c_str(), kNew, 0640);
+  if (fd >= 0 || errno != EEXIST) return fd;
+  ::unlink(path.c_str());
+  return ::open(path.c_str(), kNew, 0640);
+}
+
 }  // namespace
 
 Result<std::uint64_t> write_pt(const std::string& path, DType dtype,
@@ -240,9 +250,7 @@ Result<std::uint64_t> write_pt(const std::string& path, DType dtype,
                                std::span<const std::byte> bytes, std::uint32_t crc) {
   const std::string pickle = Pickle().tensor(dtype, shape, bytes.size());
   const Archive archive = make_archive(pickle, bytes, crc);
-  // A file of an earlier run may be linked to by others: it is left, not overwritten.
-  ::unlink(path.c_str());
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  const int fd = create(path);
   if (fd < 0) return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
   const Result<void> written = write_pieces(fd, path, archive.pieces);
   if (::close(fd) != 0 && written) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
@@ -35,6 +36,8 @@ bool holds(const std::string& path, std::uint64_t offset, std::span<const std::b
 }
 
 bool link_to(const std::string& path, const std::string& earlier) {
+  if (::link(earlier.c_str(), path.c_str()) == 0) return true;
+  if (errno != EEXIST) return false;
   ::unlink(path.c_str());
   return ::link(earlier.c_str(), path.c_str()) == 0;
 }
