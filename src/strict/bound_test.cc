@@ -14,7 +14,7 @@
 #include "strict/calls_for_test.h"
 #include "strict/conditioning.h"
 #include "strict/native_error.h"
-#include "strict/op_traits.h"
+#include "strict/reduction_length.h"
 
 namespace msprobe::strict {
 namespace {

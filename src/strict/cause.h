@@ -28,6 +28,12 @@ struct Failure {
 // Empty where nothing fits.
 std::string likely_cause(const Failure& failure, execute::Rerun& rerun);
 
+// By the numbers alone, without running the call again.
+std::string visible_cause(const Failure& failure);
+// Whole numbers show the same patterns, without a bound.
+std::string whole_number_cause(const at::Tensor& device, const at::Tensor& bench,
+                               Direction direction);
+
 // The pieces, each by itself: what the error looks like ...
 std::string pattern_cause(const Failure& failure);
 // ... where it is ...

@@ -7,7 +7,6 @@
 
 #include "libtorch/dtypes.h"
 #include "strict/cause.h"
-#include "strict/flat.h"
 #include "strict/op_traits.h"
 #include "strict/product.h"
 

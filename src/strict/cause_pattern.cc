@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "strict/cause.h"
-#include "strict/flat.h"
 #include "strict/wording.h"
 
 namespace msprobe::strict {

@@ -45,4 +45,6 @@ at::Tensor real_parts(const at::Tensor& tensor) {
   return (plain.is_complex() ? at::view_as_real(plain) : plain).to(at::kDouble);
 }
 
+at::Tensor flat(const at::Tensor& tensor) { return real_parts(tensor).flatten(); }
+
 }  // namespace msprobe::strict

@@ -20,5 +20,7 @@ std::optional<FloatType> float_type(at::ScalarType type);
 
 // The elements in float64, on the CPU, in row-major order; a complex number as two of them.
 at::Tensor real_parts(const at::Tensor& tensor);
+// The same in one row.
+at::Tensor flat(const at::Tensor& tensor);
 
 }  // namespace msprobe::strict

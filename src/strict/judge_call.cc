@@ -17,6 +17,7 @@
 #include "strict/op_traits.h"
 #include "strict/own_benchmark.h"
 #include "strict/random.h"
+#include "strict/reduction_length.h"
 #include "strict/result_type.h"
 #include "strict/unique.h"
 #include "strict/value.h"
@@ -155,19 +156,12 @@ class CallJudge {
                               : gradient_type(pair.leaf.path);
     const at::ScalarType given = pair.device.scalar_type();
     if (!recorded || *recorded == given || outcome_.arguments.float8_input) return std::nullopt;
-    if (recorded_ && pair.direction == Direction::kBackward && arrived_in(given)) {
+    if (recorded_ && pair.direction == Direction::kBackward && has_type(outcome_.arriving, given)) {
       return std::nullopt;  // recorded at a node inside the call, behind what autocast converted
     }
     const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
     if (native == nullptr || native->scalar_type() == given) return std::nullopt;
     return recorded;
-  }
-
-  bool arrived_in(at::ScalarType type) const {
-    return std::ranges::any_of(outcome_.arriving, [&](const auto& value) {
-      const auto* tensor = value.template as<at::Tensor>();
-      return tensor != nullptr && tensor->scalar_type() == type;
-    });
   }
 
   std::optional<at::ScalarType> gradient_type(const std::string& path) {
@@ -181,7 +175,6 @@ class CallJudge {
     at::Tensor differ = pair.bench.ne(pair.device);
     if (!differ.any().item<bool>()) return pass("equal");
     if (auto finding = judge_otherwise(pair)) return *finding;
-    std::string how;
     for (const int runs : kRuns) {
       if (is_exact(name_.bare_name) && pair.device.scalar_type() != at::kLong) break;
       conditioning_->measure(runs);
@@ -197,19 +190,7 @@ class CallJudge {
     return error(
         fmt::format("{} of {} elements differ, first at {}", differ.sum().item<std::int64_t>(),
                     differ.numel(), place_text(pair.device.sizes(), first)),
-        integer_cause(pair));
-  }
-
-  // Whole numbers show the same patterns, without a bound.
-  std::string integer_cause(const Pair& pair) const {
-    Failure failure;
-    failure.device = pair.device.to(at::kDouble);
-    failure.bench = pair.bench.to(at::kDouble);
-    failure.type = *float_type(at::kDouble);
-    failure.direction = pair.direction;
-    std::string cause = pattern_cause(failure);
-    if (cause.empty()) cause = region_cause(failure);
-    return cause.empty() ? rest_cause(failure) : cause;
+        whole_number_cause(pair.device, pair.bench, pair.direction));
   }
 
   // Random and not unique results, which need not be the benchmark's element by element.

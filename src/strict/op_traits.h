@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "arguments/py_value.h"
-
 namespace msprobe::strict {
 
 // Moves, selects or compares numbers and makes no new ones: its results are exact.
@@ -24,10 +22,5 @@ Sums sums_of(std::string_view bare_name);
 
 // Made of products that matrix units compute, whose inputs a device may be allowed to round.
 bool is_product(std::string_view bare_name);
-
-// How many terms are summed for one element of a result with `result_numel` elements.
-// `forward_numel`: of the call's first output. At least 1.
-double reduction_length(std::string_view bare_name, const arguments::PyCall& call,
-                        std::int64_t forward_numel, std::int64_t result_numel, bool gradient);
 
 }  // namespace msprobe::strict

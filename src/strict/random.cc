@@ -9,7 +9,6 @@
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
-#include "strict/flat.h"
 #include "strict/float_type.h"
 #include "strict/wording.h"
 
@@ -238,10 +237,7 @@ std::string dropout_cause(const at::Tensor& device, const at::Tensor& draws,
   failure.limits = rounding_limits(type);
   failure.limits.relative *= 2;  // the draws are rounded too
   failure.type = type;
-  std::string cause = pattern_cause(failure);
-  if (cause.empty()) cause = region_cause(failure);
-  if (cause.empty()) cause = rest_cause(failure);
-  return cause;
+  return visible_cause(failure);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "strict/result_type.h"
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
@@ -41,6 +42,13 @@ std::optional<at::ScalarType> input_type(const arguments::PyCall& call, std::str
   for (const auto& [name, value] : call.kwargs) execute::for_each_tensor(value, look);
   const std::size_t place = number(path);
   return place < types.size() ? std::optional(types[place]) : std::nullopt;
+}
+
+bool has_type(const arguments::PyList& values, at::ScalarType type) {
+  return std::ranges::any_of(values, [&](const arguments::PyValue& value) {
+    const auto* tensor = value.as<at::Tensor>();
+    return tensor != nullptr && tensor->scalar_type() == type;
+  });
 }
 
 }  // namespace msprobe::strict

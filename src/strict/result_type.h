@@ -16,4 +16,7 @@ std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& recor
 // Of a gradient: that of its input. Gradients are numbered as the tensors among the arguments are.
 std::optional<at::ScalarType> input_type(const arguments::PyCall& call, std::string_view path);
 
+// Whether a tensor of this type is among them.
+bool has_type(const arguments::PyList& values, at::ScalarType type);
+
 }  // namespace msprobe::strict
