@@ -20,6 +20,11 @@ auto element_at(const List& list, std::uint32_t index, std::string_view what)
   return fail(ErrorKind::kFormat, fmt::format("the file has no {} {}", what, index));
 }
 
+// Whether `other` is the minimum (or maximum) of two; a NaN of either stays.
+bool replaces(double other, double value, bool lesser) {
+  return std::isnan(other) || (lesser ? other < value : other > value);
+}
+
 // Minimum and maximum of slices are those of the whole, however it was cut. Other values cannot be
 // put together: nothing is left of them.
 void join_info(InfoFile& whole, const InfoFile& slice) {
@@ -29,12 +34,8 @@ void join_info(InfoFile& whole, const InfoFile& slice) {
         values[i].clear();
         continue;
       }
-      // A NaN of either stays.
       const auto take = [&](std::size_t k, bool lesser) {
-        const double other = others[i][k];
-        if (std::isnan(other) || (lesser ? other < values[i][k] : other > values[i][k])) {
-          values[i][k] = other;
-        }
+        if (replaces(others[i][k], values[i][k], lesser)) values[i][k] = others[i][k];
       };
       take(0, true);
       take(1, false);
@@ -52,7 +53,7 @@ void join_statistics(std::vector<ge::TensorStatistics>& whole,
                          bool lesser) {
       if (!value || !other) {
         value.reset();
-      } else if (std::isnan(*other) || (lesser ? *other < *value : *other > *value)) {
+      } else if (replaces(*other, *value, lesser)) {
         value = other;
       }
     };
@@ -107,20 +108,20 @@ Result<GeData> GeData::open(const GeSource& source) {
     std::ranges::move(part->files_, std::back_inserter(whole->files_));
   }
   if (!whole->files_.empty()) {
-    if (const Result<bool> planned = whole->plan_slices(source.slices); !planned) {
+    if (const Result<void> planned = whole->plan_slices(source.slices); !planned) {
       return propagate(planned);
     }
   }
   return std::move(*whole);
 }
 
-Result<bool> GeData::plan_slices(const std::vector<GeSource::Slice>& slices) {
+Result<void> GeData::plan_slices(const std::vector<GeSource::Slice>& slices) {
   const Result<ge::SliceInfo> info = ge::read_slice_info(files_.front().dump);
   if (!info) return propagate(info);
   std::vector<std::uint32_t> numbers;
   for (const GeSource::Slice& slice : slices) numbers.push_back(slice.number);
   plan_ = ge::plan_join(*info, numbers, tensors(Side::kInput), tensors(Side::kOutput));
-  return true;
+  return {};
 }
 
 std::size_t GeData::tensors(Side side) const {

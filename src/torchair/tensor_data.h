@@ -39,7 +39,7 @@ class GeData {
     ge::DumpFile dump;
   };
   static Result<GeData> open_one(const std::filesystem::path& path, ge::FileKind kind);
-  Result<bool> plan_slices(const std::vector<GeSource::Slice>& slices);
+  Result<void> plan_slices(const std::vector<GeSource::Slice>& slices);
   Result<ge::Elements> elements(Side side, std::uint32_t index) const;
 
   std::vector<File> files_;
