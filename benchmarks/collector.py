@@ -81,7 +81,7 @@ def main():
     train = training_script()
     with tempfile.TemporaryDirectory(dir=arguments.dump_path) as path:
         for name in arguments.models:
-            measure(train, name, arguments.steps, path)
+            measure(train, name, arguments.steps, os.path.join(path, name))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev
-                libsimdjson-dev libhwy-dev libxlsxwriter-dev zlib1g-dev python3 python3-venv python3-dev)
+                libsimdjson-dev libhwy-dev libxlsxwriter-dev libxxhash-dev zlib1g-dev python3 python3-venv
+                python3-dev)
 dev_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace python3-numpy)
 torch_version=2.13.0
 

@@ -1,9 +1,7 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +11,10 @@
 #include "collect/float_sums.h"
 #include "collect/growing_json.h"
 #include "collect/json_text.h"
-#include "collect/pt_file.h"
 #include "collect/recorder.h"
+#include "collect/scratch_for_test.h"
 #include "collect/statistics.h"
-#include "collect/tensor_store.h"
 #include "core/float_formats.h"
-#include "dump/tensor_file.h"
 
 namespace msprobe::collect {
 namespace {
@@ -36,23 +32,6 @@ template <class T>
 StridedView row_of(const std::vector<T>& values, DType dtype) {
   return view_of(values, dtype, {static_cast<std::int64_t>(values.size())}, {1});
 }
-
-class Scratch : public testing::Test {
- protected:
-  Scratch() { fs::create_directories(path_); }
-  ~Scratch() override { fs::remove_all(path_); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  static std::string text(const std::string& path) {
-    std::ostringstream out;
-    out << std::ifstream(path).rdbuf();
-    return out.str();
-  }
-
- private:
-  fs::path path_ =
-      fs::temp_directory_path() / ("collect_test_" + std::to_string(::getpid()) + "_" +
-                                   testing::UnitTest::GetInstance()->current_test_info()->name());
-};
 
 std::vector<float> some_floats(std::size_t count) {
   std::vector<float> values(count);
@@ -206,9 +185,7 @@ TEST(JsonText, IsIndentedAndEscapedAsPythonDoes) {
             "{\n \"a\": [\n  1,\n  \"\\u00e9\\n\\\"\\ud83d\\ude00\"\n ],\n \"b\": []\n}");
 }
 
-using Files = Scratch;
-
-TEST_F(Files, AGrowingFileIsCompleteAfterEveryWrite) {
+TEST_F(Scratch, AGrowingFileIsCompleteAfterEveryWrite) {
   Result<GrowingJson> json = GrowingJson::create(file("a.json"), "{\"data\": {", "}}");
   ASSERT_TRUE(json);
   EXPECT_EQ(text(file("a.json")), "{\"data\": {}}");
@@ -220,35 +197,7 @@ TEST_F(Files, AGrowingFileIsCompleteAfterEveryWrite) {
   EXPECT_EQ(text(file("a.json")), "{\"data\": {\"a\": 1,\"b\": 2,\"c\": 3}}");
 }
 
-TEST_F(Files, TheReaderTakesWhatIsWritten) {
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64, DType::kBool,
-                            DType::kUInt16, DType::kFloat8E4M3, DType::kComplex128}) {
-    std::vector<std::byte> bytes(6 * size_bytes(dtype), std::byte{1});
-    const std::vector<std::int64_t> shape{2, 3};
-    ASSERT_TRUE(write_pt(file("t.pt"), dtype, shape, bytes, crc32(0, bytes)));
-    const Result<Tensor> read = dump::load_tensor_file(file("t.pt"));
-    ASSERT_TRUE(read) << name(dtype) << ": " << read.error().message;
-    EXPECT_EQ(read->dtype, dtype);
-    EXPECT_EQ(read->shape, shape);
-    EXPECT_TRUE(std::ranges::equal(read->bytes, bytes));
-  }
-}
-
-TEST_F(Files, AnEqualTensorIsLinkedAndAnotherIsNot) {
-  TensorStore store;
-  std::vector<std::byte> bytes(8192, std::byte{5});
-  const std::vector<std::int64_t> shape{2048};
-  ASSERT_TRUE(store.save(file("a.pt"), DType::kFloat32, shape, bytes));
-  ASSERT_TRUE(store.save(file("b.pt"), DType::kFloat32, shape, bytes));
-  bytes[8191] = std::byte{6};
-  ASSERT_TRUE(store.save(file("c.pt"), DType::kFloat32, shape, bytes));
-  ASSERT_TRUE(store.save(file("d.pt"), DType::kInt32, shape, bytes));
-  EXPECT_TRUE(fs::equivalent(file("a.pt"), file("b.pt")));
-  EXPECT_EQ(fs::hard_link_count(file("c.pt")), 1U);
-  EXPECT_EQ(fs::hard_link_count(file("d.pt")), 1U);
-}
-
-TEST_F(Files, EntriesKeepTheOrderInWhichTheyBegan) {
+TEST_F(Scratch, EntriesKeepTheOrderInWhichTheyBegan) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", file("s.json")}));
   const std::uint64_t first = recorder.begin(",\"a\": 0");
@@ -264,7 +213,7 @@ TEST_F(Files, EntriesKeepTheOrderInWhichTheyBegan) {
   EXPECT_THAT(text(file("s.json")), testing::HasSubstr("\"a\",\n   \"b\""));
 }
 
-TEST_F(Files, MemoryIsBoundedWhileManyTensorsWait) {
+TEST_F(Scratch, MemoryIsBoundedWhileManyTensorsWait) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));
   for (int i = 0; i < 40; ++i) {
@@ -279,7 +228,7 @@ TEST_F(Files, MemoryIsBoundedWhileManyTensorsWait) {
   EXPECT_TRUE(fs::exists(file("39.pt")));
 }
 
-TEST_F(Files, BuffersThatAreKeptBackDoNotWaitForEachOther) {
+TEST_F(Scratch, BuffersThatAreKeptBackDoNotWaitForEachOther) {
   Recorder recorder(1 << 20);
   std::vector<std::unique_ptr<Buffer>> kept;
   for (int i = 0; i < 3; ++i) {
@@ -290,7 +239,7 @@ TEST_F(Files, BuffersThatAreKeptBackDoNotWaitForEachOther) {
   for (std::unique_ptr<Buffer>& buffer : kept) recorder.give_back(std::move(buffer), 600 << 10);
 }
 
-TEST_F(Files, AnUnwritableFileIsReported) {
+TEST_F(Scratch, AnUnwritableFileIsReported) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));
   recorder.save({file("no/such/directory.pt"), DType::kUInt8, {1}, recorder.take_buffer(1), 1});

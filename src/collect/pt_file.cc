@@ -177,7 +177,6 @@ std::span<const std::byte> as_bytes(std::string_view text) {
 struct Archive {
   std::vector<std::string> texts;  // own what is not the tensor's
   std::vector<std::span<const std::byte>> pieces;
-  std::uint64_t data_offset = 0;
 };
 
 Archive make_archive(std::string_view pickle, std::span<const std::byte> bytes, std::uint32_t crc) {
@@ -202,7 +201,6 @@ Archive make_archive(std::string_view pickle, std::span<const std::byte> bytes, 
     archive.texts.push_back(local_header(member));
     directory += central_entry(member);
     offset += archive.texts.back().size();
-    if (content.bytes.data() == bytes.data()) archive.data_offset = offset;
     offset += content.bytes.size();
     archive.pieces.push_back(as_bytes(archive.texts.back()));
     archive.pieces.push_back(content.bytes);
@@ -233,31 +231,19 @@ Result<void> write_pieces(int fd, const std::string& path,
   return {};
 }
 
-// A file of an earlier run may be linked to by others: it is left, not overwritten. There is seldom
-// one, and removing what is not there would lock the directory once more.
-int create(const std::string& path) {
-  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const int fd = ::open(path.c_str(), kNew, 0640);
-  if (fd >= 0 || errno != EEXIST) return fd;
-  ::unlink(path.c_str());
-  return ::open(path.c_str(), kNew, 0640);
-}
-
 }  // namespace
 
-Result<std::uint64_t> write_pt(const std::string& path, DType dtype,
-                               std::span<const std::int64_t> shape,
-                               std::span<const std::byte> bytes, std::uint32_t crc) {
+Result<void> write_pt(const std::string& path, DType dtype, std::span<const std::int64_t> shape,
+                      std::span<const std::byte> bytes, std::uint32_t crc) {
   const std::string pickle = Pickle().tensor(dtype, shape, bytes.size());
   const Archive archive = make_archive(pickle, bytes, crc);
-  const int fd = create(path);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
   if (fd < 0) return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
   const Result<void> written = write_pieces(fd, path, archive.pieces);
   if (::close(fd) != 0 && written) {
     return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
   }
-  if (!written) return propagate(written);
-  return archive.data_offset;
+  return written;
 }
 
 }  // namespace msprobe::collect

@@ -12,10 +12,8 @@
 
 namespace msprobe::collect {
 
-// Bytes are contiguous and row-major, `crc` is their CRC-32. The file is replaced where it exists.
-// Returns where in the file the bytes begin.
-Result<std::uint64_t> write_pt(const std::string& path, DType dtype,
-                               std::span<const std::int64_t> shape,
-                               std::span<const std::byte> bytes, std::uint32_t crc);
+// Bytes are contiguous and row-major, `crc` is their CRC-32. The file must not exist.
+Result<void> write_pt(const std::string& path, DType dtype, std::span<const std::int64_t> shape,
+                      std::span<const std::byte> bytes, std::uint32_t crc);
 
 }  // namespace msprobe::collect

@@ -1,12 +1,8 @@
 #include "collect/tensor_store.h"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
-
-#include <fcntl.h>
+#define XXH_INLINE_ALL  // no library to be loaded into the user's Python
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "collect/crc32.h"
 #include "collect/pt_file.h"
@@ -17,56 +13,56 @@ namespace {
 // A small tensor costs a block on disk either way.
 constexpr std::size_t kLeastShared = 4096;
 
-// Equal checksums are not enough: the bytes themselves are compared, from the page cache.
-bool holds(const std::string& path, std::uint64_t offset, std::span<const std::byte> bytes) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  std::vector<std::byte> block(std::min<std::size_t>(bytes.size(), 256U << 10));
-  bool equal = true;
-  while (equal && !bytes.empty()) {
-    const ssize_t count =
-        ::pread(fd, block.data(), std::min(block.size(), bytes.size()), static_cast<off_t>(offset));
-    const auto got = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
-    equal = count > 0 && std::memcmp(block.data(), bytes.data(), got) == 0;
-    bytes = bytes.subspan(got);
-    offset += got;
-  }
-  ::close(fd);
-  return equal;
-}
-
-bool link_to(const std::string& path, const std::string& earlier) {
-  if (::link(earlier.c_str(), path.c_str()) == 0) return true;
-  if (errno != EEXIST) return false;
-  ::unlink(path.c_str());
-  return ::link(earlier.c_str(), path.c_str()) == 0;
-}
-
 }  // namespace
 
 Result<void> TensorStore::save(const std::string& path, DType dtype,
                                const std::vector<std::int64_t>& shape,
                                std::span<const std::byte> bytes) {
-  const std::uint32_t crc = crc32(0, bytes);
-  const bool shared = bytes.size() >= kLeastShared;
-  const Key key{crc, dtype, shape};
-  Saved earlier;
-  if (shared) {
+  remove_earlier(path);
+  if (bytes.size() < kLeastShared) return write(path, dtype, shape, bytes);
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  const Key key{hash.low64, hash.high64, dtype, shape};
+  const std::string earlier = earlier_file(key, path);
+  const bool has_earlier = earlier != path;
+  if (has_earlier && ::link(earlier.c_str(), path.c_str()) == 0) return {};
+  const Result<void> result = write(path, dtype, shape, bytes);
+  if (!has_earlier) {
     const std::lock_guard lock(mutex_);
-    const auto found = saved_.find(key);
-    if (found != saved_.end()) earlier = found->second;
+    if (result) {
+      saved_[key].is_written = true;
+    } else {
+      saved_.erase(key);
+    }
+    written_.notify_all();
   }
-  if (!earlier.path.empty() && earlier.path != path &&
-      holds(earlier.path, earlier.data_offset, bytes) && link_to(path, earlier.path)) {
-    return {};
+  return result;
+}
+
+// The file that holds the tensor already; `path`, if the caller has to write it.
+std::string TensorStore::earlier_file(const Key& key, const std::string& path) {
+  std::unique_lock lock(mutex_);
+  auto place = saved_.try_emplace(key, path, false).first;
+  while (place->second.path != path && !place->second.is_written) {
+    written_.wait(lock);
+    place = saved_.try_emplace(key, path, false).first;
   }
-  const Result<std::uint64_t> written = write_pt(path, dtype, shape, bytes, crc);
-  if (!written) return propagate(written);
-  if (shared) {
-    const std::lock_guard lock(mutex_);
-    saved_[key] = {path, *written};
-  }
-  return {};
+  return place->second.path;
+}
+
+// A file of that name may be linked to by others: it is left to them, not overwritten.
+void TensorStore::remove_earlier(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0) return;
+  ::unlink(path.c_str());
+  const std::lock_guard lock(mutex_);
+  std::erase_if(saved_, [&](const auto& entry) { return entry.second.path == path; });
+}
+
+Result<void> TensorStore::write(const std::string& path, DType dtype,
+                                const std::vector<std::int64_t>& shape,
+                                std::span<const std::byte> bytes) {
+  const Result<void> result = write_pt(path, dtype, shape, bytes, crc32(0, bytes));
+  if (result) behind_.add(path, bytes.size());
+  return result;
 }
 
 void TensorStore::forget() {

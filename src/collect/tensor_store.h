@@ -3,6 +3,7 @@
 // a dump.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "collect/write_behind.h"
 #include "core/dtype.h"
 #include "core/result.h"
 
@@ -20,6 +22,7 @@ namespace msprobe::collect {
 // Any number of threads may save.
 class TensorStore {
  public:
+  // The file is replaced where it exists.
   Result<void> save(const std::string& path, DType dtype, const std::vector<std::int64_t>& shape,
                     std::span<const std::byte> bytes);
 
@@ -27,13 +30,22 @@ class TensorStore {
   void forget();
 
  private:
-  using Key = std::tuple<std::uint32_t, DType, std::vector<std::int64_t>>;  // CRC-32 of the bytes
+  // Two halves of a 128-bit hash of the bytes: chance does not make two of them equal.
+  using Key = std::tuple<std::uint64_t, std::uint64_t, DType, std::vector<std::int64_t>>;
   struct Saved {
     std::string path;
-    std::uint64_t data_offset = 0;
+    bool is_written = false;  // else a thread is at it
   };
+
+  Result<void> write(const std::string& path, DType dtype, const std::vector<std::int64_t>& shape,
+                     std::span<const std::byte> bytes);
+  std::string earlier_file(const Key& key, const std::string& path);
+  void remove_earlier(const std::string& path);
+
   std::mutex mutex_;
+  std::condition_variable written_;
   std::map<Key, Saved> saved_;
+  WriteBehind behind_;
 };
 
 }  // namespace msprobe::collect
