@@ -3,7 +3,7 @@
 
 usage: collector.py [gpt] [gpt_mid] [--steps N] [--dump-path DIR]
 Needs `msprobe` importable (PYTHONPATH=build/release/python, or installed). Every kind of step is run N times after one that warms up, in
-turns, so that a busy machine disturbs all alike; the median is shown.
+turns; a ratio is the median of those of every turn, so that a machine that gets slower or faster disturbs all alike.
 """
 import argparse
 import importlib.util
@@ -64,16 +64,20 @@ def measure(train, name, steps, path):
     for debugger in kinds.values():
         if debugger:
             debugger._session.close()
-    plain = [statistics.median(times) for times in zip(*found["plain"])]
     for kind, times in found.items():
-        wall, cpu = (statistics.median(column) for column in zip(*times))
-        print(f"{name:8} {kind:10} {1e3 * wall:9.1f} ms ({wall / plain[0]:5.2f}x)   CPU {1e3 * cpu:9.1f} ms ({cpu / plain[1]:5.2f}x)", flush=True)
+        print(f"{name:8} {kind:10} {against(found['plain'], times, 0)}   CPU {against(found['plain'], times, 1)}", flush=True)
+
+
+def against(plain, times, column):
+    seconds = statistics.median(turn[column] for turn in times)
+    ratio = statistics.median(turn[column] / bare[column] for turn, bare in zip(times, plain))
+    return f"{1e3 * seconds:9.1f} ms ({ratio:5.2f}x)"
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="*", default=["gpt", "gpt_mid"])
-    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--dump-path")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

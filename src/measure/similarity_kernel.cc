@@ -1,7 +1,8 @@
 // The vector kernel of similarity.h: what the plain loop does for one element, done for vectors of
-// doubles. Pairs of float16 are summed in floats first: their products are exact there, and each
-// float sums kFloatVectors of them at most, which costs no sum more than kFloatVectors * 2^-24 of
-// the sum of magnitudes.
+// doubles. Pairs with a half type are summed in floats first: a product is rounded once there, and
+// each float sums kFloatVectors of them at most, which costs no sum more than
+// (kFloatVectors + 1) * 2^-24 of the sum of magnitudes. Counts and maxima stay exact: what floats
+// cannot tell is looked at in doubles.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -96,6 +97,8 @@ struct SideFloats {
     squares = hn::MulAdd(value, value, squares);
   }
 
+  HWY_INLINE Float largest() const { return hn::Max(max, hn::Neg(min)); }
+
   HWY_INLINE void add_to(SideVectors& side) const {
     side.max = hn::Max(side.max, hn::Max(lower_doubles(max), upper_doubles(max)));
     side.min = hn::Min(side.min, hn::Min(lower_doubles(min), upper_doubles(min)));
@@ -105,6 +108,82 @@ struct SideFloats {
 };
 
 constexpr std::size_t kFloatVectors = 32;  // of a group
+
+template <class Device, class Bench>
+constexpr bool kAreFloat16 =
+    std::is_same_v<Device, hwy::float16_t> && std::is_same_v<Bench, hwy::float16_t>;
+
+// Pairs that are summed in floats.
+template <class Device, class Bench>
+constexpr bool kAreGrouped =
+    (sizeof(Device) == 2 || sizeof(Bench) == 2) && sizeof(Device) <= 4 && sizeof(Bench) <= 4;
+
+// Whether squares that were summed in floats are neither beyond their range nor lost below it, in
+// every lane. `largest` is the largest number that was squared.
+HWY_INLINE hn::Mask<Floats> keeps_squares(Float squares, Float largest) {
+  const auto is_in_range = hn::And(hn::Ge(squares, hn::Set(Floats(), 0x1p-110F)),
+                                   hn::Lt(squares, hn::Set(Floats(), 0x1p110F)));
+  return hn::Or(is_in_range, hn::Eq(largest, hn::Zero(Floats())));
+}
+
+// Counts the elements of a group whose relative error is not below a threshold.
+class BeyondThresholds {
+ public:
+  BeyondThresholds()
+      : counts_1000_(hn::Zero(Counts())),
+        counts_200_(hn::Zero(Counts())),
+        doubtful_(hn::Gt(hn::Zero(Floats()), hn::Zero(Floats()))) {}
+
+  HWY_INLINE void add(Float error, Float magnitude) {
+    const Float doubt = hn::Mul(magnitude, hn::Set(Floats(), 0x1p-20F));
+    count(counts_1000_, hn::MulSub(error, hn::Set(Floats(), 1000), magnitude), doubt);
+    count(counts_200_, hn::MulSub(error, hn::Set(Floats(), 200), magnitude), doubt);
+  }
+
+  // Whether an element is so near a threshold that floats do not tell.
+  bool is_doubtful() const { return !hn::AllFalse(Floats(), doubtful_); }
+  std::uint64_t count_1000() const { return sum(counts_1000_); }
+  std::uint64_t count_200() const { return sum(counts_200_); }
+
+ private:
+  using Counts = hn::RebindToSigned<Floats>;
+
+  HWY_INLINE void count(hn::Vec<Counts>& counts, Float excess, Float doubt) {
+    const auto is_beyond = hn::Gt(excess, hn::Zero(Floats()));
+    counts = hn::Sub(counts, hn::BitCast(Counts(), hn::VecFromMask(Floats(), is_beyond)));
+    doubtful_ = hn::Or(doubtful_, hn::Lt(hn::Abs(excess), doubt));
+  }
+
+  static std::uint64_t sum(hn::Vec<Counts> counts) {
+    return static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(Counts(), counts)));
+  }
+
+  hn::Vec<Counts> counts_1000_;
+  hn::Vec<Counts> counts_200_;
+  hn::Mask<Floats> doubtful_;
+};
+
+// The number of a group that is nearest to 0, but not 0: where it is too small, products of it that
+// are compared are not precise in floats.
+class Nearest {
+ public:
+  Nearest() : smallest_(hn::Set(Bits(), ~std::uint32_t{0})) {}
+
+  // Bits of positive floats are in their order; 0 becomes the largest.
+  HWY_INLINE void add(Float magnitude) {
+    const auto below = hn::Sub(hn::BitCast(Bits(), magnitude), hn::Set(Bits(), 1));
+    smallest_ = hn::Min(smallest_, below);
+  }
+
+  bool is_tiny() const {
+    const auto tiny = hn::Set(Bits(), std::bit_cast<std::uint32_t>(0x1p-100F));
+    return !hn::AllFalse(Bits(), hn::Lt(smallest_, tiny));
+  }
+
+ private:
+  using Bits = hn::RebindToUnsigned<Floats>;
+  hn::Vec<Bits> smallest_;
+};
 
 class PairVectors {
  public:
@@ -135,8 +214,9 @@ class PairVectors {
     return true;
   }
 
-  // kFloatVectors vectors of floats. False, with nothing added, where an element is not finite.
-  HWY_INLINE bool add_group(const hwy::float16_t* device, const hwy::float16_t* bench) {
+  // kFloatVectors vectors of floats. False, with nothing added, where floats do not do.
+  template <class Device, class Bench>
+  HWY_INLINE bool add_group(const Device* device, const Bench* bench) {
     const std::size_t lanes = hn::Lanes(Floats());
     SideFloats of_device;
     SideFloats of_bench;
@@ -144,14 +224,17 @@ class PairVectors {
     Float error_squares = hn::Zero(Floats());
     Float error_sum = hn::Zero(Floats());
     Float max_error = hn::Zero(Floats());
-    const Float bound = hn::Set(Floats(), float_bound_);
-    std::uint32_t open = 0;  // vectors that have to be looked at in doubles
+    Nearest nearest;
+    const Float near = hn::Set(Floats(), float_near_);
+    std::uint32_t open = 0;  // vectors whose relative errors have to be looked at
     for (std::size_t i = 0; i < kFloatVectors; ++i) {
       const Float d = load_as(Floats(), device + i * lanes);
       const Float b = load_as(Floats(), bench + i * lanes);
       const Float error = hn::Abs(hn::Sub(d, b));
-      const auto beyond = hn::Gt(error, hn::Mul(hn::Abs(b), bound));
-      if (!hn::AllFalse(Floats(), beyond)) open |= std::uint32_t{1} << i;
+      const Float magnitude = hn::Abs(b);
+      const auto is_open = hn::Gt(error, hn::Mul(magnitude, near));
+      if (!hn::AllFalse(Floats(), is_open)) open |= std::uint32_t{1} << i;
+      if constexpr (!kAreFloat16<Device, Bench>) nearest.add(hn::Max(error, magnitude));
       dot = hn::MulAdd(d, b, dot);
       error_squares = hn::MulAdd(error, error, error_squares);
       error_sum = hn::Add(error_sum, error);
@@ -159,21 +242,12 @@ class PairVectors {
       of_device.add(d);
       of_bench.add(b);
     }
-    // An error that is not finite leaves no finite sum.
-    const auto finite = hn::Lt(error_sum, hn::Inf(Floats()));
-    if (HWY_UNLIKELY(!hn::AllTrue(Floats(), finite))) return false;
-    const double largest = hn::GetLane(hn::MaxOfLanes(Floats(), max_error));
-    for (; open != 0; open &= open - 1) {
-      const std::size_t at = static_cast<std::size_t>(std::countr_zero(open)) * lanes;
-      add_open_floats(device + at, bench + at);
-    }
-    // Errors were rounded to floats; where the largest may be here, it is found in doubles.
-    if (largest > 0 && largest >= static_cast<float>(maximum(max_error_))) {
-      for (std::size_t i = 0; i < kFloatVectors * lanes; i += hn::Lanes(Doubles())) {
-        const Vector error = hn::Abs(hn::Sub(load(device + i), load(bench + i)));
-        max_error_ = hn::Max(max_error_, error);
-      }
-    }
+    const auto kept = hn::And(keeps_squares(error_squares, max_error),
+                              hn::And(keeps_squares(of_device.squares, of_device.largest()),
+                                      keeps_squares(of_bench.squares, of_bench.largest())));
+    if (HWY_UNLIKELY(nearest.is_tiny() || !hn::AllTrue(Floats(), kept))) return false;
+    if (open != 0 && !add_open_vectors(device, bench, open)) return false;
+    raise_max_error(device, bench, hn::GetLane(hn::MaxOfLanes(Floats(), max_error)));
     count_ += kFloatVectors * lanes;
     add_floats(dot_, dot);
     add_floats(error_squares_, error_squares);
@@ -202,23 +276,78 @@ class PairVectors {
 
  private:
   HWY_INLINE void add_open(Vector error, Vector magnitude) {
-    const Mask equal = hn::Eq(error, set(0));
-    const Vector relative = hn::IfThenZeroElse(equal, hn::Div(error, magnitude));
+    const Vector relative = relative_error(error, magnitude);
     beyond_1000_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(0.001)));
     beyond_200_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(0.005)));
     relative_ = hn::Max(relative_, relative);
-    if (highest_ < kBelowThresholds) {
-      highest_ = std::min(maximum(relative_), kBelowThresholds);
-      bound_ = set(highest_ * (1 - 0x1p-50));
-      float_bound_ = static_cast<float>(highest_ * (1 - 0x1p-20));
+    if (highest_ < kBelowThresholds) raise_bounds();
+  }
+
+  // `largest` is the largest error of a group, rounded to a float. Where that may hide one larger
+  // than those before, it is found in doubles.
+  template <class Device, class Bench>
+  HWY_INLINE void raise_max_error(const Device* device, const Bench* bench, float largest) {
+    if (largest == 0 || largest < static_cast<float>(maximum(max_error_))) return;
+    // Multiples of 2^-24, as all differences of float16 are, are floats below 1.
+    if (kAreFloat16<Device, Bench> && largest < 1) {
+      max_error_ = hn::Max(max_error_, set(largest));
+      return;
+    }
+    const std::size_t count = kFloatVectors * hn::Lanes(Floats());
+    for (std::size_t i = 0; i < count; i += hn::Lanes(Doubles())) {
+      const Vector error = hn::Abs(hn::Sub(load(device + i), load(bench + i)));
+      max_error_ = hn::Max(max_error_, error);
     }
   }
 
-  HWY_INLINE void add_open_floats(const hwy::float16_t* device, const hwy::float16_t* bench) {
+  // The relative errors of vectors of a group. False, with nothing added, where floats do not tell.
+  template <class Device, class Bench>
+  HWY_INLINE bool add_open_vectors(const Device* device, const Bench* bench, std::uint32_t open) {
+    const Float bound = hn::Set(Floats(), float_bound_);
+    BeyondThresholds beyond;
+    std::uint32_t largest = 0;  // vectors that may have the largest
+    for (; open != 0; open &= open - 1) {
+      const int i = std::countr_zero(open);
+      const std::size_t at = static_cast<std::size_t>(i) * hn::Lanes(Floats());
+      const Float b = load_as(Floats(), bench + at);
+      const Float error = hn::Abs(hn::Sub(load_as(Floats(), device + at), b));
+      const Float magnitude = hn::Abs(b);
+      beyond.add(error, magnitude);
+      const auto may_be_largest = hn::Gt(error, hn::Mul(magnitude, bound));
+      if (!hn::AllFalse(Floats(), may_be_largest)) largest |= std::uint32_t{1} << i;
+    }
+    if (HWY_UNLIKELY(beyond.is_doubtful())) return false;
+    beyond_1000_ += beyond.count_1000();
+    beyond_200_ += beyond.count_200();
+    for (; largest != 0; largest &= largest - 1) {
+      const std::size_t at =
+          static_cast<std::size_t>(std::countr_zero(largest)) * hn::Lanes(Floats());
+      add_largest(device + at, bench + at);
+    }
+    return true;
+  }
+
+  // The relative errors of a vector of floats, of which only the largest is not known.
+  template <class Device, class Bench>
+  HWY_INLINE void add_largest(const Device* device, const Bench* bench) {
     for (std::size_t i = 0; i < hn::Lanes(Floats()); i += hn::Lanes(Doubles())) {
       const Vector b = load(bench + i);
-      add_open(hn::Abs(hn::Sub(load(device + i), b)), hn::Abs(b));
+      relative_ =
+          hn::Max(relative_, relative_error(hn::Abs(hn::Sub(load(device + i), b)), hn::Abs(b)));
     }
+    raise_bounds();
+  }
+
+  HWY_INLINE static Vector relative_error(Vector error, Vector magnitude) {
+    return hn::IfThenZeroElse(hn::Eq(error, set(0)), hn::Div(error, magnitude));
+  }
+
+  HWY_INLINE void raise_bounds() {
+    highest_ = maximum(relative_);
+    const double near = std::min(highest_, kBelowThresholds);
+    bound_ = set(near * (1 - 0x1p-50));
+    float_near_ = static_cast<float>(near * (1 - 0x1p-20));
+    float_bound_ = static_cast<float>(std::min(highest_, 0x1p100) * (1 - 0x1p-20));
   }
 
   // Rounding of the product does not reach a threshold from here.
@@ -231,7 +360,9 @@ class PairVectors {
   Vector relative_;
   Vector bound_;
   double highest_ = 0;
-  float float_bound_ = 0;  // so much below `highest_` that rounding in floats does not matter
+  // So much below `bound_` and `highest_` that rounding in floats does not matter.
+  float float_near_ = 0;
+  float float_bound_ = 0;
   SideVectors device_;
   SideVectors bench_;
   std::uint64_t count_ = 0;
@@ -260,12 +391,12 @@ HWY_INLINE void add_elements(PairVectors& vectors, SimilarityTally& rest, const 
   }
 }
 
-// Of pairs of float16, whole groups first. Returns how many elements it took.
+// Of pairs with a half type, whole groups first. Returns how many elements it took.
 template <class Device, class Bench>
 HWY_INLINE std::size_t add_groups(PairVectors& vectors, SimilarityTally& rest, const Device* device,
                                   const Bench* bench, std::size_t count, std::uint64_t first) {
   std::size_t done = 0;
-  if constexpr (std::is_same_v<Device, hwy::float16_t> && std::is_same_v<Bench, hwy::float16_t>) {
+  if constexpr (kAreGrouped<Device, Bench>) {
     const std::size_t group = kFloatVectors * hn::Lanes(Floats());
     for (; done + group <= count; done += group) {
       if (HWY_LIKELY(vectors.add_group(device + done, bench + done))) continue;

@@ -9,6 +9,8 @@ namespace {
 // Where the kernel maps large pages, a window should not cut through one.
 constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
 
+constexpr std::size_t kSmallFile = std::size_t{8} << 20;
+
 // The pages that `part` touches, whole large ones within the file.
 std::span<const std::byte> whole_pages(std::span<const std::byte> part,
                                        std::span<const std::byte> file) {
@@ -48,7 +50,11 @@ Window::Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t 
 
 void Window::bring(const ge::Elements& elements, std::uint64_t first, std::uint64_t count) {
   if (!elements.file.mapped) return;
+  // A small file goes as a whole when it is closed: giving its pages back before would interrupt the
+  // other threads twice.
+  const bool is_small = elements.file.bytes.size() <= kSmallFile;
   if (!elements.direct()) {
+    if (is_small) return;
     // The elements may come from anywhere in the tensor.
     mapped_.push_back(whole_pages(elements.file.bytes, elements.file.bytes));
     return;
@@ -56,12 +62,12 @@ void Window::bring(const ge::Elements& elements, std::uint64_t first, std::uint6
   const std::size_t size = size_bytes(elements.dtype);
   const std::span<const std::byte> pages =
       whole_pages(elements.bytes.subspan(first * size, count * size), elements.file.bytes);
-  mapped_.push_back(pages);
+  if (!is_small) mapped_.push_back(pages);
 #ifdef MADV_POPULATE_READ
-  // The last large page is brought in by the window that has more of it. It is given back here too:
-  // that window may be done with it already, and would else leave it behind.
-  const bool has_more = pages.size() > kLargePage;
-  advise(has_more ? pages.first(pages.size() - kLargePage) : pages, MADV_POPULATE_READ);
+  // The last large page is brought in by the next window, which has more of it. It is given back
+  // here too: that window may be done with it already, and would else leave it behind.
+  const bool has_next = first + count < elements.count && pages.size() > kLargePage;
+  advise(has_next ? pages.first(pages.size() - kLargePage) : pages, MADV_POPULATE_READ);
 #endif
 }
 
