@@ -64,8 +64,9 @@ struct Similarity {
 };
 
 // Places count from `first`, that of the first element of the views. REQUIRES: equal element
-// counts. The vector kernel; sums differ from the plain loop's by the order of the terms only,
-// counts and maxima not at all.
+// counts. The vector kernel. Counts and maxima are the plain loop's; sums differ by no more than
+// 2^-18 of the sum of magnitudes, which is seldom more than 1e-8, and of float64 by the order of
+// the terms only.
 SimilarityTally tally_similarity(const TensorView& device, const TensorView& bench,
                                  std::uint64_t first);
 // The plain loop that defines it.

@@ -1,6 +1,6 @@
 // The vector kernel of similarity.h: what the plain loop does for one element, done for vectors of
-// doubles. Pairs with a half type are summed in floats first: a product is rounded once there, and
-// each float sums kFloatVectors of them at most, which costs no sum more than
+// doubles. Pairs of half types and float32 are summed in floats first: a product is rounded once
+// there, and each float sums kFloatVectors of them at most, which costs no sum more than
 // (kFloatVectors + 1) * 2^-24 of the sum of magnitudes. Counts and maxima stay exact: what floats
 // cannot tell is looked at in doubles.
 #include <algorithm>
@@ -113,10 +113,9 @@ template <class Device, class Bench>
 constexpr bool kAreFloat16 =
     std::is_same_v<Device, hwy::float16_t> && std::is_same_v<Bench, hwy::float16_t>;
 
-// Pairs that are summed in floats.
+// Pairs that are summed in floats: all but those with float64.
 template <class Device, class Bench>
-constexpr bool kAreGrouped =
-    (sizeof(Device) == 2 || sizeof(Bench) == 2) && sizeof(Device) <= 4 && sizeof(Bench) <= 4;
+constexpr bool kAreGrouped = sizeof(Device) <= 4 && sizeof(Bench) <= 4;
 
 // Whether squares that were summed in floats are neither beyond their range nor lost below it, in
 // every lane. `largest` is the largest number that was squared.
@@ -391,7 +390,7 @@ HWY_INLINE void add_elements(PairVectors& vectors, SimilarityTally& rest, const 
   }
 }
 
-// Of pairs with a half type, whole groups first. Returns how many elements it took.
+// Of pairs that floats can hold, whole groups first. Returns how many elements it took.
 template <class Device, class Bench>
 HWY_INLINE std::size_t add_groups(PairVectors& vectors, SimilarityTally& rest, const Device* device,
                                   const Bench* bench, std::size_t count, std::uint64_t first) {

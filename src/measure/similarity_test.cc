@@ -1,8 +1,8 @@
 // The similarity kernel against the plain loop, and its definitions.
 #include "measure/similarity.h"
 
-#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -48,15 +48,72 @@ TEST(Similarity, TheKernelAgreesWithThePlainLoop) {
              {0U, 1U, 3U, 4U, 5U, 7U, 8U, 9U, 31U, 33U, 515U, 2048U, 2311U}) {
           const TestPair pair = make_pair_of({device, bench}, data, length, ++seed);
           SCOPED_TRACE(testing::Message() << name(device) << " " << name(bench) << " " << seed);
-          // Pairs with a half type: 32 in floats first.
-          const std::size_t sizes[] = {size_bytes(device), size_bytes(bench)};
-          const bool in_floats = std::ranges::min(sizes) == 2 && std::ranges::max(sizes) <= 4;
+          // 32 in floats first.
+          const bool in_floats = size_bytes(device) <= 4 && size_bytes(bench) <= 4;
           expect_equal(tally_similarity(pair.device.view(), pair.bench.view(), 7),
                        tally_similarity_plainly(pair.device.view(), pair.bench.view(), 7),
                        in_floats ? 0x1p-19 : static_cast<double>(length + 16) * 0x1p-50);
         }
       }
     }
+  }
+}
+
+// Groups of floats with something in them that floats do not tell.
+TEST(Similarity, CountsAndMaximaAreExactAtTheEdgesOfFloats) {
+  struct Edge {
+    const char* name;
+    std::function<std::pair<float, float>(int)> pair_at;  // device and bench
+  };
+  const auto sine = [](int i) { return 1.5F + std::sin(static_cast<float>(i)); };
+  const Edge edges[] = {
+      {"relative errors about 0.001",
+       [&](int i) {
+         return std::pair{sine(i) * (1.001F + static_cast<float>(i % 9 - 4) * 0x1p-23F), sine(i)};
+       }},
+      {"relative errors about 0.005",
+       [&](int i) {
+         return std::pair{sine(i) * (1.005F + static_cast<float>(i % 9 - 4) * 0x1p-23F), sine(i)};
+       }},
+      {"exactly 0.001",
+       [](int i) { return std::pair{1001.0F + static_cast<float>(i % 2), 1000.0F}; }},
+      {"exactly 0.005",
+       [](int i) { return std::pair{201.0F - static_cast<float>(i % 2), 200.0F}; }},
+      {"largest errors that differ by less than floats tell",
+       [](int i) { return std::pair{0x1p24F + 4, i == 600 ? 0.5F : 1.0F}; }},
+      {"squares beyond floats",
+       [&](int i) { return std::pair{sine(i) * 1e25F, sine(i + 1) * 1e25F}; }},
+      {"squares below floats",
+       [&](int i) { return std::pair{sine(i) * 1e-25F, sine(i) * 1.00001e-25F}; }},
+      {"errors whose squares are below floats",
+       [&](int i) { return std::pair{sine(i) * 1e-16F, sine(i) * 1.000001e-16F}; }},
+      {"subnormals",
+       [](int i) {
+         return std::pair{static_cast<float>(2000 + i % 3) * 0x1p-149F, 2000 * 0x1p-149F};
+       }},
+      {"exactly 0.001 of subnormals, beside large errors",
+       [](int i) {
+         return i % 3 == 0 ? std::pair{1.5F, 1.0F} : std::pair{2002 * 0x1p-149F, 2000 * 0x1p-149F};
+       }},
+      {"zeros beside subnormals",
+       [](int i) {
+         return std::pair{i % 4 == 0 ? 0x1p-149F : 0.0F, i % 8 == 0 ? 0x1p-149F : 0.0F};
+       }},
+      {"a reference of zeros", [&](int i) { return std::pair{sine(i), 0.0F}; }},
+      {"one infinity", [&](int i) { return std::pair{i == 700 ? INFINITY : sine(i), sine(i)}; }},
+      {"one NaN", [&](int i) { return std::pair{sine(i), i == 300 ? NAN : sine(i)}; }},
+  };
+  for (const Edge& edge : edges) {
+    SCOPED_TRACE(edge.name);
+    std::vector<float> device(1031), bench(1031);
+    for (int i = 0; i < 1031; ++i) {
+      std::tie(device[static_cast<std::size_t>(i)], bench[static_cast<std::size_t>(i)]) =
+          edge.pair_at(i);
+    }
+    const auto d = tensor_of(DType::kFloat32, device);
+    const auto b = tensor_of(DType::kFloat32, bench);
+    expect_equal(tally_similarity(d.view(), b.view(), 0),
+                 tally_similarity_plainly(d.view(), b.view(), 0), 0x1p-18);
   }
 }
 
