@@ -19,7 +19,6 @@ namespace msprobe::measure::HWY_NAMESPACE {
 
 using Words = hn::RebindToSigned<Floats>;
 using UnsignedWords = hn::RebindToUnsigned<Floats>;
-using Float = hn::Vec<Floats>;
 using Word = hn::Vec<Words>;
 using UnsignedWord = hn::Vec<UnsignedWords>;
 using FloatMask = hn::Mask<Floats>;

@@ -25,6 +25,7 @@ using Floats = hn::ScalableTag<float>;
 using Singles = hn::Half<Floats>;  // as many as Doubles
 using Signed = hn::RebindToSigned<Doubles>;
 using Vector = hn::Vec<Doubles>;
+using Float = hn::Vec<Floats>;
 using Integers = hn::Vec<Signed>;
 using Mask = hn::Mask<Doubles>;
 
