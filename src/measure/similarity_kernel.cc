@@ -117,12 +117,15 @@ constexpr bool kAreFloat16 =
 template <class Device, class Bench>
 constexpr bool kAreGrouped = sizeof(Device) <= 4 && sizeof(Bench) <= 4;
 
-// Whether squares that were summed in floats are neither beyond their range nor lost below it, in
-// every lane. `largest` is the largest number that was squared.
+// Whether squares that were summed in floats are numbers, neither beyond their range nor lost below
+// it, in every lane. `largest` is the largest number that was squared; it does not tell of a NaN,
+// which a maximum may pass over.
 HWY_INLINE hn::Mask<Floats> keeps_squares(Float squares, Float largest) {
   const auto is_in_range = hn::And(hn::Ge(squares, hn::Set(Floats(), 0x1p-110F)),
                                    hn::Lt(squares, hn::Set(Floats(), 0x1p110F)));
-  return hn::Or(is_in_range, hn::Eq(largest, hn::Zero(Floats())));
+  const auto is_zero =
+      hn::And(hn::Eq(squares, hn::Zero(Floats())), hn::Eq(largest, hn::Zero(Floats())));
+  return hn::Or(is_in_range, is_zero);
 }
 
 // Counts the elements of a group whose relative error is not below a threshold.
