@@ -114,7 +114,7 @@ struct KnownStatistics {
 KnownStatistics statistics_of(const TensorData& data, const TensorData& other, int threads) {
   KnownStatistics known;
   if (data.info) {
-    if (is_range(*data.info)) {
+    if (is_range(*data.info) && !is_empty_range(*data.info)) {
       known.values[0] = (*data.info)[1];
       known.values[1] = (*data.info)[0];
     }
