@@ -149,6 +149,12 @@ TEST(Verdict, StatisticsByRelativeDifferenceAndClass) {
   judge(other_nans, Mode::kStatistics, {});
   EXPECT_EQ(other_nans.verdict, Verdict::kFail);
   EXPECT_FALSE(other_nans.differs);
+  Row shared = statistics_row(NAN, 1);
+  shared.differs = false;
+  (*shared.statistics)[0].shared_nan = true;
+  judge(shared, Mode::kStatistics, {});
+  EXPECT_EQ(shared.verdict, Verdict::kPass);
+  EXPECT_FALSE(shared.differs);
   Row nothing;
   nothing.status = Status::kPaired;
   nothing.statistics.emplace();
