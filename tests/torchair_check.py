@@ -293,6 +293,29 @@ def check_repeated(checks: Checks) -> None:
                      and (row["verdict"] == "FAIL") == want["differs"], row)
 
 
+def check_places(checks: Checks) -> None:
+    """Links count as what they lead to, circles end; a dump that was moved out of its directory of the dump time is one."""
+    out = checks.make("linked", ["--ranks", "0,1", *FAULT])
+    for number, directory in enumerate(sorted((out / "msprobe_ge_dump").glob("worldsize*"))):
+        (directory / "up").symlink_to(out)
+        directory.rename(out / f"moved_{number}")
+        directory.symlink_to(out / f"moved_{number}")
+    for number, file in enumerate(sorted((out / "msprobe_fx_dump").rglob("*.npy"))):
+        file.rename(out / f"array_{number}")
+        file.symlink_to(out / f"array_{number}")
+    check_rows(checks, "links", out, "msprobe_fx_dump")
+    token = next((out / "moved_0").glob("*/*/*/*/*"))
+    (token / "Gone.Gone.1.2.1755558790000000").symlink_to(out / "nowhere")
+    result, got = checks.compare(out, "msprobe_fx_dump")
+    lost = [row for row in got["rows"] if row["op"] == "Gone"]
+    checks.check("a link to nothing", result.returncode == 1 and [row["status"] for row in lost] == ["unreadable"], lost)
+
+    out = checks.make("moved", ["--ranks", "0,1", "--tokens", "0,3", *FAULT])
+    for device in (out / "msprobe_ge_dump").glob("worldsize*/*/*"):
+        device.rename(device.parent.parent / device.name)
+    check_rows(checks, "moved", out, "msprobe_fx_dump")
+
+
 def check_refusals(checks: Checks, out: pathlib.Path) -> None:
     ge, fx = out / "msprobe_ge_dump", out / "msprobe_fx_dump"
     for name, arguments, text in (
@@ -319,6 +342,7 @@ def main() -> int:
         check_kills(checks)
         check_kept(checks)
         check_repeated(checks)
+        check_places(checks)
         check_refusals(checks, pathlib.Path(scratch) / "new")
     for text in checks.wrong[:40]:
         print(text)

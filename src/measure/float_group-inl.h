@@ -96,7 +96,8 @@ template <class Device, class Bench>
 constexpr bool kAreGrouped = sizeof(Device) <= 4 && sizeof(Bench) <= 4;
 
 // Whether squares that were summed in floats are neither beyond their range nor lost below it, in
-// every lane. `largest` is the largest number that was squared.
+// every lane. `largest` is the largest number that was squared; it does not tell of a NaN, which a
+// maximum may pass over.
 HWY_INLINE hn::Mask<Floats> keeps_squares(Float squares, Float largest) {
   const auto is_large =
       hn::Or(hn::Ge(squares, hn::Set(Floats(), 0x1p-110F)), hn::Eq(largest, hn::Zero(Floats())));

@@ -101,8 +101,10 @@ TEST(Similarity, CountsAndMaximaAreExactAtTheEdgesOfFloats) {
        }},
       {"a reference of zeros", [&](int i) { return std::pair{sine(i), 0.0F}; }},
       {"one infinity", [&](int i) { return std::pair{i == 700 ? INFINITY : sine(i), sine(i)}; }},
-      {"one NaN among zeros", [](int i) { return std::pair{i == 300 ? NAN : 0.0F, 0.0F}; }},
       {"one NaN", [&](int i) { return std::pair{sine(i), i == 300 ? NAN : sine(i)}; }},
+      {"one NaN among zeros", [](int i) { return std::pair{i == 300 ? NAN : 0.0F, 0.0F}; }},
+      {"the same NaN among zeros",
+       [](int i) { return i == 300 ? std::pair{NAN, NAN} : std::pair{0.0F, 0.0F}; }},
   };
   for (const Edge& edge : edges) {
     SCOPED_TRACE(edge.name);

@@ -24,6 +24,7 @@
 #include "measure/similarity.h"
 #include "measure/widen.h"
 #include "torchair/fx_files.h"
+#include "torchair/info_file.h"
 #include "torchair/info_writer.h"
 #include "torchair/windows.h"
 
@@ -32,11 +33,12 @@ namespace {
 
 constexpr std::string_view kSuffix = "_min_max";
 
-// Minimum and maximum as numpy has them: NaN once an element is NaN.
+// Minimum and maximum as numpy has them: NaN once an element is NaN. Nothing is found of tensors
+// that have none, which numpy refuses.
 struct Range {
   DType dtype = DType::kFloat64;
-  double low = std::numeric_limits<double>::quiet_NaN();
-  double high = std::numeric_limits<double>::quiet_NaN();
+  double low = kNoMinimum;
+  double high = kNoMaximum;
   std::int64_t low_integer = 0;  // of integers, exact
   std::int64_t high_integer = 0;
 };
@@ -75,10 +77,8 @@ Range range_of(const ge::Elements& elements) {
     return range;
   }
   for_each_part(elements, [&](const TensorView& view) { merge(side, measure::tally_side(view)); });
-  if (side.nans == 0) {
-    range.low = side.min;
-    range.high = side.max;
-  }
+  range.low = side.nans == 0 ? side.min : std::nan("");
+  range.high = side.nans == 0 ? side.max : std::nan("");
   return range;
 }
 

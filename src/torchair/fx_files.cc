@@ -12,6 +12,7 @@
 
 #include "core/descriptor.h"
 #include "dump/npy.h"
+#include "torchair/info_file.h"
 #include "torchair/real_names.h"
 
 namespace msprobe::torchair {

@@ -1,6 +1,8 @@
 // Converted dumps: a few values that stand for each tensor, minimum and maximum as a rule.
 #pragma once
 
+#include <filesystem>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +19,8 @@ struct InfoFile {
   std::vector<InfoValues> outputs;
 };
 
-// An npz of `inputs` and `outputs`, each of shape (tensors, k), or empty.
+// An npz of `inputs` and `outputs`, each of shape (tensors, k), or empty. Complex values have no
+// order: nothing is left of those of a tensor that has them.
 Result<InfoFile> read_info_file(const FileBytes& file, std::string_view name);
 
 // An npy of k values.
@@ -25,5 +28,16 @@ Result<InfoValues> read_info_array(const FileBytes& file, std::string_view name)
 
 // Whether the values are minimum and maximum.
 inline bool is_range(const InfoValues& values) { return values.size() == 2; }
+
+// Minimum and maximum of a tensor that has none: empty, without order, or without bytes.
+inline constexpr double kNoMinimum = std::numeric_limits<double>::infinity();
+inline constexpr double kNoMaximum = -kNoMinimum;
+inline bool is_empty_range(const InfoValues& values) {
+  return is_range(values) && values[0] == kNoMinimum && values[1] == kNoMaximum;
+}
+
+// Whether the dump file that a converted one was made of is still there, "x.17" of
+// "x.17_min_max.npz" or "y.5.npy" of "y.5_min_max.npy": then it is the original that counts.
+bool has_original(const std::filesystem::path& info);
 
 }  // namespace msprobe::torchair

@@ -110,11 +110,20 @@ SideTally measure_side(const ge::Elements& elements, int threads) {
 struct KnownStatistics {
   std::array<std::optional<double>, kStatistics> values;
   std::optional<double> nan_count;
+  bool is_written = false;  // in a statistics file
+  bool begins_with_nan = false;
 };
+
+bool begins_with_nan(const ge::Elements& elements) {
+  double first = 0;
+  measure::widen(view_of(elements, 0, 1, device_buffer()), 0, std::span(&first, 1));
+  return std::isnan(first);
+}
+
 KnownStatistics statistics_of(const TensorData& data, const TensorData& other, int threads) {
   KnownStatistics known;
   if (data.info) {
-    if (is_range(*data.info)) {
+    if (is_range(*data.info) && !is_empty_range(*data.info)) {
       known.values[0] = (*data.info)[1];
       known.values[1] = (*data.info)[0];
     }
@@ -122,9 +131,11 @@ KnownStatistics statistics_of(const TensorData& data, const TensorData& other, i
     known.values = {data.statistics->max, data.statistics->min, data.statistics->mean,
                     data.statistics->l2_norm};
     known.nan_count = data.statistics->nan_count;
+    known.is_written = true;
   } else if (!data.elements->opaque() && !is_complex(data.elements->dtype)) {
     const SideTally side = measure_side(*data.elements, threads);
     known.nan_count = static_cast<double>(side.nans);
+    known.begins_with_nan = side.nans > 0 && begins_with_nan(*data.elements);
     if (side.count > 0) {
       known.values = {side.max, side.min, side.mean(), std::sqrt(side.squares)};
       if (other.info && side.nans > 0) known.values[0] = known.values[1] = std::nan("");
@@ -135,12 +146,21 @@ KnownStatistics statistics_of(const TensorData& data, const TensorData& other, i
   return known;
 }
 
+// Writers of statistics begin with the first element: where it is NaN, maximum and minimum are. A
+// mean or a norm may be NaN where any element is.
+bool shares_nan(const KnownStatistics& written, const KnownStatistics& counted, std::size_t i) {
+  if (!written.is_written || !written.values[i] || !std::isnan(*written.values[i])) return false;
+  const bool is_extreme = i <= static_cast<std::size_t>(Statistic::kMin);
+  return is_extreme ? counted.begins_with_nan : !counted.is_written && counted.nan_count > 0.0;
+}
+
 void measure_statistics(Row& row, const TensorData& device, const TensorData& bench, int threads) {
   const KnownStatistics of_device = statistics_of(device, bench, threads);
   const KnownStatistics of_bench = statistics_of(bench, device, threads);
   Statistics& statistics = row.statistics.emplace();
   for (std::size_t i = 0; i < kStatistics; ++i) {
-    statistics[i] = {of_device.values[i], of_bench.values[i]};
+    statistics[i] = {of_device.values[i], of_bench.values[i],
+                     shares_nan(of_device, of_bench, i) || shares_nan(of_bench, of_device, i)};
   }
   row.nan_counts = {of_device.nan_count, of_bench.nan_count};
 }

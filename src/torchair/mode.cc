@@ -16,12 +16,14 @@ std::optional<bool> info_is_range(const fs::path& path, bool is_array) {
   const std::string name = path.filename().string();
   if (is_array) {
     const Result<InfoValues> values = read_info_array(*file, name);
-    return values ? std::optional(is_range(*values)) : std::nullopt;
+    return values && !values->empty() ? std::optional(is_range(*values)) : std::nullopt;
   }
   const Result<InfoFile> info = read_info_file(*file, name);
   if (!info) return std::nullopt;
   for (const auto* side : {&info->outputs, &info->inputs}) {
-    if (!side->empty()) return is_range(side->front());
+    for (const InfoValues& values : *side) {
+      if (!values.empty()) return is_range(values);
+    }
   }
   return std::nullopt;
 }

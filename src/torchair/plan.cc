@@ -14,12 +14,6 @@ namespace {
 
 using RankGraph = std::pair<std::int64_t, std::int64_t>;
 
-bool is_inside(const fs::path& path, const fs::path& directory) {
-  const auto [end, rest] =
-      std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
-  return end == directory.end();
-}
-
 // The golden side of an FX comparison may be given one level too high, beside the GE dump.
 fs::path bench_part(const PlanOptions& options) {
   return is_inside(options.device_root, options.bench_root) ? fx_part(options.bench_root)

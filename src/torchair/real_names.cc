@@ -9,16 +9,6 @@
 
 namespace msprobe::torchair {
 
-bool has_original(const std::filesystem::path& info) {
-  const bool is_array = info.extension() == ".npy";
-  std::string name = info.stem().string();
-  const std::size_t field = name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1;
-  name.resize(std::min(name.find_first_not_of("0123456789", field), name.size()));
-  if (is_array) name += ".npy";
-  std::error_code ignored;
-  return name != info.filename() && std::filesystem::exists(info.parent_path() / name, ignored);
-}
-
 RealNames::RealNames(const std::filesystem::path& directory) {
   std::ifstream mapping(directory / "mapping.csv", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(mapping), {}};

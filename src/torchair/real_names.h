@@ -8,10 +8,6 @@
 
 namespace msprobe::torchair {
 
-// Whether the dump file that a converted one was made of is still there, "x.17" of
-// "x.17_min_max.npz" or "y.5.npy" of "y.5_min_max.npy": then it is the original that counts.
-bool has_original(const std::filesystem::path& info);
-
 class RealNames {
  public:
   explicit RealNames(const std::filesystem::path& directory);

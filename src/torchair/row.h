@@ -59,6 +59,7 @@ struct BenchTensor {
 struct StatisticPair {
   std::optional<double> device;
   std::optional<double> bench;
+  bool shared_nan = false;  // NaN in a file of statistics, for NaN elements of both sides
 };
 enum class Statistic : std::uint8_t { kMax, kMin, kMean, kL2 };
 inline constexpr std::size_t kStatistics = 4;

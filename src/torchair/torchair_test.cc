@@ -2,12 +2,16 @@
 // tests/torchair_check.py.
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "dump/npy.h"
+#include "torchair/convert_info.h"
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
 #include "torchair/info_writer.h"
@@ -145,6 +149,12 @@ TEST(Verdict, StatisticsByRelativeDifferenceAndClass) {
   judge(other_nans, Mode::kStatistics, {});
   EXPECT_EQ(other_nans.verdict, Verdict::kFail);
   EXPECT_FALSE(other_nans.differs);
+  Row shared = statistics_row(NAN, 1);
+  shared.differs = false;
+  (*shared.statistics)[0].shared_nan = true;
+  judge(shared, Mode::kStatistics, {});
+  EXPECT_EQ(shared.verdict, Verdict::kPass);
+  EXPECT_FALSE(shared.differs);
   Row nothing;
   nothing.status = Status::kPaired;
   nothing.statistics.emplace();
@@ -173,6 +183,44 @@ TEST(InfoWriter, WhatIsWrittenIsRead) {
   EXPECT_TRUE(info->inputs.empty());
   ASSERT_EQ(info->outputs.size(), 1U);
   EXPECT_THAT(info->outputs[0], ElementsAre(-1.5, 2.0));
+}
+
+TEST(InfoFile, NothingIsLeftOfComplexValues) {
+  const std::int64_t shape[] = {2, 2};
+  std::string array = npy_header(DType::kComplex64, shape);
+  for (const float part : {1.0F, 0.5F, 2.0F, 0.0F, -1.5F, 0.0F, 2.0F, 0.0F}) {
+    array.append(reinterpret_cast<const char*>(&part), sizeof(part));
+  }
+  const auto info =
+      read_info_file(file_of(make_npz({{"inputs", array}, {"outputs", array}})), "x.npz");
+  ASSERT_TRUE(info) << info.error().message;
+  ASSERT_EQ(info->inputs.size(), 2U);
+  EXPECT_TRUE(info->inputs[0].empty());
+  EXPECT_THAT(info->inputs[1], ElementsAre(-1.5, 2.0));
+}
+
+// Equal NaNs would pass for equal tensors.
+TEST(Converter, ATensorWithoutOrderHasNoRange) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("torchair_test_" + std::to_string(::getpid()));
+  fs::create_directories(root);
+  const std::int64_t one = 1;
+  const std::int64_t none = 0;
+  const std::string complex_array =
+      npy_header(DType::kComplex64, std::span(&one, 1)) + std::string(8, 'x');
+  std::ofstream(root / "a-x.OUTPUT.0.17.npy", std::ios::binary) << complex_array;
+  std::ofstream(root / "a-x.OUTPUT.1.17.npy", std::ios::binary)
+      << npy_header(DType::kFloat32, std::span(&none, 1));
+  EXPECT_EQ(Converter(root, {}, {}).convert_all().converted, 2U);
+  for (const auto* name : {"a-x.OUTPUT.0.17_min_max.npy", "a-x.OUTPUT.1.17_min_max.npy"}) {
+    const auto file = load_file(root / name);
+    ASSERT_TRUE(file) << name;
+    const auto values = read_info_array(*file, name);
+    ASSERT_TRUE(values) << values.error().message;
+    EXPECT_TRUE(is_empty_range(*values)) << name;
+    EXPECT_FALSE(has_original(root / name));
+  }
+  fs::remove_all(root);
 }
 
 TEST(StackInfo, StandsAboveItsNode) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -64,25 +65,47 @@ std::optional<GraphFile> parse_graph_name(const fs::path& path) {
 }
 
 // Calls visit(directory, names of its files) for every directory under `root`, itself included.
-// Links are not followed: a dump has none, and they could lead in circles.
+// What links lead to comes last, and no directory twice: they could lead in circles, or up.
 template <class Visit>
-void walk(const fs::path& directory, const Visit& visit, int depth = 0) {
-  std::error_code error;
-  std::vector<fs::path> directories;
-  std::vector<std::string> files;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->is_symlink(ignored)) continue;
-    if (entry->is_directory(ignored)) directories.push_back(entry->path());
-    if (entry->is_regular_file(ignored)) files.push_back(entry->path().filename().string());
+class Walk {
+ public:
+  Walk(const fs::path& root, const Visit& visit) : visit_(visit) {
+    into(root, 0);
+    for (std::size_t i = 0; i < links_.size(); ++i) into(fs::path(links_[i]), 0);
   }
-  std::ranges::sort(directories);
-  std::ranges::sort(files);
-  visit(directory, files);
-  if (depth == kDeepest) return;
-  for (const fs::path& child : directories) walk(child, visit, depth + 1);
-}
+
+ private:
+  void into(const fs::path& directory, int depth) {
+    std::error_code error;
+    const fs::path real = fs::canonical(directory, error);
+    if (error || !visited_.insert(real).second) return;
+    std::vector<fs::path> directories;
+    std::vector<fs::path> links;
+    std::vector<std::string> files;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+      std::error_code ignored;
+      if (entry->is_regular_file(ignored)) files.push_back(entry->path().filename().string());
+      if (!entry->is_directory(ignored)) continue;
+      if (!entry->is_symlink(ignored)) {
+        directories.push_back(entry->path());
+      } else if (!is_inside(real, fs::canonical(entry->path(), ignored))) {
+        links.push_back(entry->path());
+      }
+    }
+    std::ranges::sort(directories);
+    std::ranges::sort(links);
+    std::ranges::sort(files);
+    std::ranges::move(links, std::back_inserter(links_));
+    visit_(directory, files);
+    if (depth == kDeepest) return;
+    for (const fs::path& child : directories) into(child, depth + 1);
+  }
+
+  const Visit& visit_;
+  std::set<fs::path> visited_;
+  std::vector<fs::path> links_;
+};
 
 bool is_ge_file(const std::string& name) {
   return ge::is_hashed_name(name) || ge::parse_file_name(name).has_value();
@@ -96,7 +119,23 @@ std::vector<std::string> components(const fs::path& path) {
   return parts;
 }
 
-// .../[worldsize<W>_global_rank<N>/]<time>/<device>/[<model>/][<model id>/][<token>]
+void take_rank(GeUnit& unit, const std::string& name) {
+  const auto rank = parse_rank(name);
+  if (!rank) return;
+  unit.world_size = rank->world_size;
+  unit.rank = rank->rank;
+  unit.rank_named = true;
+}
+
+// <device>/[<model>/][<model id>/][<token>], from the component `at` on.
+void take_levels(GeUnit& unit, const std::vector<std::string>& parts, std::size_t at) {
+  if (at < parts.size()) unit.device = number(parts[at++]).value_or(0);
+  if (at < parts.size() && !all_digits(parts[at])) unit.model = parts[at++];
+  if (at + 1 < parts.size()) unit.model_id = number(parts[at++]).value_or(0);
+  if (at < parts.size()) unit.token = number(parts[at]).value_or(0);
+}
+
+// .../[worldsize<W>_global_rank<N>/]<time>/<device>/...
 std::optional<GeUnit> parse_ge_directory(const fs::path& directory) {
   const std::vector<std::string> parts = components(directory);
   const auto is_time = [](const std::string& part) {
@@ -108,18 +147,24 @@ std::optional<GeUnit> parse_ge_directory(const fs::path& directory) {
   GeUnit unit{};
   unit.directory = directory;
   unit.dump_time = parts[place];
-  if (place > 0) {
-    if (const auto rank = parse_rank(parts[place - 1])) {
-      unit.world_size = rank->world_size;
-      unit.rank = rank->rank;
-      unit.rank_named = true;
-    }
+  if (place > 0) take_rank(unit, parts[place - 1]);
+  take_levels(unit, parts, place + 1);
+  return unit;
+}
+
+// What was moved out of its directory of the dump time: .../<root or rank>/<device>/...
+GeUnit parse_moved_directory(const fs::path& directory, const fs::path& root) {
+  const std::vector<std::string> parts = components(directory);
+  GeUnit unit{};
+  unit.directory = directory;
+  std::size_t at = components(root).size();
+  const auto rank = std::ranges::find_if(
+      parts, [](const std::string& part) { return parse_rank(part).has_value(); });
+  if (rank != parts.end()) {
+    take_rank(unit, *rank);
+    at = static_cast<std::size_t>(rank - parts.begin()) + 1;
   }
-  std::size_t at = place + 1;
-  if (at < parts.size()) unit.device = number(parts[at++]).value_or(0);
-  if (at < parts.size() && !all_digits(parts[at])) unit.model = parts[at++];
-  if (at + 1 < parts.size()) unit.model_id = number(parts[at++]).value_or(0);
-  if (at < parts.size()) unit.token = number(parts[at]).value_or(0);
+  take_levels(unit, parts, at);
   return unit;
 }
 
@@ -285,11 +330,15 @@ fs::path part_named(const fs::path& root, std::string_view name) {
 
 }  // namespace
 
+bool is_inside(const fs::path& path, const fs::path& directory) {
+  return std::ranges::mismatch(directory, path).in1 == directory.end();
+}
+
 TreeKind kind_of(const fs::path& root) {
   bool arrays = false;
   bool graphs = false;
   bool dumps = false;
-  walk(root, [&](const fs::path& directory, const std::vector<std::string>& files) {
+  const Walk walk(root, [&](const fs::path& directory, const std::vector<std::string>& files) {
     for (const std::string& name : files) {
       arrays = arrays || is_array(name);
       graphs = graphs || parse_graph_name(name).has_value();
@@ -303,13 +352,21 @@ TreeKind kind_of(const fs::path& root) {
 
 Result<GeTree> find_ge(const fs::path& root) {
   GeTree tree;
-  walk(root, [&](const fs::path& directory, const std::vector<std::string>& files) {
+  std::vector<fs::path> directories;  // with files of operators
+  const Walk walk(root, [&](const fs::path& directory, const std::vector<std::string>& files) {
     for (const std::string& name : files) {
       if (const auto graph = parse_graph_name(directory / name)) tree.graphs.push_back(*graph);
     }
-    if (!std::ranges::any_of(files, is_ge_file)) return;
-    if (const auto unit = parse_ge_directory(directory)) tree.units.push_back(*unit);
+    if (std::ranges::any_of(files, is_ge_file)) directories.push_back(directory);
   });
+  for (const fs::path& directory : directories) {
+    if (const auto unit = parse_ge_directory(directory)) tree.units.push_back(*unit);
+  }
+  if (tree.units.empty()) {
+    for (const fs::path& directory : directories) {
+      tree.units.push_back(parse_moved_directory(directory, root));
+    }
+  }
   if (tree.units.empty()) {
     return fail(
         ErrorKind::kUsage,
@@ -331,7 +388,7 @@ Result<GeTree> find_ge(const fs::path& root) {
 
 Result<FxTree> find_fx(const fs::path& root) {
   FxTree tree;
-  walk(root, [&](const fs::path& directory, const std::vector<std::string>& files) {
+  const Walk walk(root, [&](const fs::path& directory, const std::vector<std::string>& files) {
     if (!std::ranges::any_of(files, is_array)) return;
     FxUnit unit = parse_fx_directory(directory);
     // A number above the root is a directory of the user, not a token.

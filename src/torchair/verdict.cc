@@ -58,6 +58,7 @@ void judge_statistics(Row& row, double limit) {
     const std::optional<double> relative = relative_difference(pair);
     if (!relative) continue;
     any = true;
+    if (pair.shared_nan) continue;
     const bool other_class = !same_class(*pair.device, *pair.bench);
     const bool beyond = other_class || *relative > limit;
     fails = fails || beyond;
