@@ -11,6 +11,7 @@ namespace {
 
 // How long an entry may wait before it is in its file; what a killed training may lose.
 constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::seconds kStackPause{1};
 // An entry that stays open, as that of an asynchronous call does, has all that follow it written
 // again in every round: the more there is of it, the rarer the rounds.
 constexpr std::size_t kRewrittenBytesPerPause = 4U << 20;
@@ -52,6 +53,7 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   tensors_.forget();
   stack_path_ = files.stack_path;
   stacks_changed_ = true;
+  next_stacks_ = {};
   return {};
 }
 
@@ -188,7 +190,7 @@ bool Recorder::files_are_saved_before(std::uint64_t number) const {
 }
 
 // An entry is written after its tensor files: those were handed over before it was finished.
-std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks) {
+std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool flushing) {
   std::vector<std::string> finished(1);
   std::string unfinished;
   changed_ = false;
@@ -199,8 +201,7 @@ std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_
     ++first_entry_;
   }
   for (const Entry& entry : entries_) unfinished += entry.text;
-  const bool write_stacks = with_stacks && std::exchange(stacks_changed_, false);
-  const std::string stacks = write_stacks && !stack_path_.empty() ? stack_text() : "";
+  const std::string stacks = stacks_to_write(flushing);
   const std::uint64_t files_so_far = first_file_ + files_.size();
   progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
   if (!dump_) return 0;
@@ -219,6 +220,17 @@ std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_
   note(appended);
   note(stacked);
   return unfinished.size();
+}
+
+// Nothing where stack.json is as it should be, or was written a short while ago: it is written as a
+// whole.
+std::string Recorder::stacks_to_write(bool flushing) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!stacks_changed_ || stack_path_.empty() || (!flushing && now < next_stacks_)) return "";
+  stacks_changed_ = false;
+  std::string text = stack_text();
+  next_stacks_ = now + kStackPause * (1 + text.size() / kRewrittenBytesPerPause);
+  return text;
 }
 
 std::string Recorder::stack_text() const {

@@ -2,6 +2,7 @@
 // order in which their calls began, stack.json, and the tensor files.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -87,7 +88,8 @@ class Recorder {
   void save_files();
   bool files_are_saved_before(std::uint64_t number) const;
   // Returns the bytes that will be written again: those after the first open entry.
-  std::size_t write_round(std::unique_lock<std::mutex>& lock, bool with_stacks);
+  std::size_t write_round(std::unique_lock<std::mutex>& lock, bool flushing);
+  std::string stacks_to_write(bool flushing);
   std::string stack_text() const;
   std::unique_lock<std::mutex> lock_files();
   void note(const Result<void>& result);
@@ -103,6 +105,7 @@ class Recorder {
   std::unordered_map<std::string, std::size_t> stack_of_frames_;
   std::vector<Stack> stacks_;
   bool stacks_changed_ = false;
+  std::chrono::steady_clock::time_point next_stacks_;  // not before, unless flushed
   TensorStore tensors_;
   std::deque<TensorFile> files_;
   std::uint64_t first_file_ = 0;           // the number of files_.front()

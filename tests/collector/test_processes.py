@@ -171,6 +171,8 @@ class Killed(InDirectory):
             with open(path, encoding="utf-8") as file:
                 dump = json.load(file)
             self.assertGreater(len(dump["data"]), 20)
+            with open(os.path.join(os.path.dirname(path), "stack.json"), encoding="utf-8") as file:
+                self.assertIn("Torch.relu.0.forward", [name for names, _frames in json.load(file).values() for name in names])
             whole = [entry for entry in dump["data"].values() if "output" in entry]
             if task == "tensor":
                 for entry in whole:
