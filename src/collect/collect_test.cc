@@ -1,16 +1,19 @@
 #include <bit>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include "collect/crc32.h"
 #include "collect/float_sums.h"
 #include "collect/growing_json.h"
 #include "collect/json_text.h"
+#include "collect/pt_file.h"
 #include "collect/recorder.h"
 #include "collect/scratch_for_test.h"
 #include "collect/statistics.h"
@@ -88,6 +91,18 @@ TEST(Statistics, OfFloats) {
   EXPECT_EQ(found.mean.real, 1.25);
   EXPECT_EQ(found.norm.real, 5);
   EXPECT_EQ(found.max_finite.kind, Statistic::Kind::kNull);
+}
+
+TEST(Statistics, OfAnExpandedTensorTakeNoLongerThanOfItsElements) {
+  const std::vector<float> values{3, 4};
+  const StridedView view =
+      view_of(values, DType::kFloat32, {2, std::int64_t{1} << 40, 2}, {0, 0, 1});
+  const Statistics found = statistics_of(view);
+  EXPECT_EQ(found.max.real, 4);
+  EXPECT_EQ(found.mean.real, 3.5);
+  EXPECT_EQ(found.norm.real, static_cast<float>(5 * std::sqrt(std::ldexp(1.0, 41))));
+  EXPECT_EQ(statistics_of(view_of(values, DType::kFloat32, {0, 2}, {0, 1})).max.kind,
+            Statistic::Kind::kNull);
 }
 
 TEST(Statistics, OfIntegersAndBoolsHaveNeitherMeanNorNorm) {
@@ -195,6 +210,65 @@ TEST_F(Scratch, AGrowingFileIsCompleteAfterEveryWrite) {
   EXPECT_EQ(text(file("a.json")), "{\"data\": {\"a\": 1}}");
   ASSERT_TRUE(json->append(",\"b\": 2", ",\"c\": 3"));
   EXPECT_EQ(text(file("a.json")), "{\"data\": {\"a\": 1,\"b\": 2,\"c\": 3}}");
+}
+
+TEST_F(Scratch, AGrowingFileThatIsMovedGetsAnotherHead) {
+  Result<GrowingJson> json =
+      GrowingJson::create(file("a.json"), "{\"in\": \"a\", \"data\": {", "}}");
+  ASSERT_TRUE(json);
+  ASSERT_TRUE(json->append(",\"a\": 1", ",\"b\": 0"));
+  fs::rename(file("a.json"), file("b.json"));
+  ASSERT_TRUE(json->move_to(file("b.json"), "{\"in\": \"elsewhere\", \"data\": {"));
+  EXPECT_EQ(text(file("b.json")), "{\"in\": \"elsewhere\", \"data\": {\"a\": 1}}");
+  ASSERT_TRUE(json->append(",\"b\": 2", ""));
+  EXPECT_EQ(text(file("b.json")), "{\"in\": \"elsewhere\", \"data\": {\"a\": 1,\"b\": 2}}");
+}
+
+// While one lives, no file grows beyond `bytes`: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &limit_);
+    const rlimit small{bytes, limit_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit limit_{};
+  void (*handler_)(int);
+};
+
+TEST_F(Scratch, AFullDiskLeavesWhatWasWrittenBefore) {
+  Result<GrowingJson> json = GrowingJson::create(file("a.json"), "{", "}");
+  ASSERT_TRUE(json);
+  ASSERT_TRUE(json->append(",\"a\": 1", ",\"b\": 0"));
+  const std::string large = ",\"b\": \"" + std::string(5000, 'x') + "\"";
+  {
+    const FullDisk full(4096);
+    EXPECT_FALSE(json->append(large, ""));
+    EXPECT_EQ(text(file("a.json")), "{\"a\": 1}");
+  }
+  ASSERT_TRUE(json->append(",\"c\": 3", ""));
+  EXPECT_EQ(text(file("a.json")), "{\"a\": 1,\"c\": 3}");
+}
+
+TEST_F(Scratch, AFullDiskLeavesNoPartsOfTensorFiles) {
+  const std::vector<std::byte> bytes(8192, std::byte{1});
+  const FullDisk full(4096);
+  EXPECT_FALSE(write_pt(file("a.pt"), DType::kUInt8, std::vector<std::int64_t>{8192}, bytes, 0));
+  EXPECT_FALSE(fs::exists(file("a.pt")));
+}
+
+TEST_F(Scratch, MoreMemoryThanThereIsIsNotGiven) {
+  Recorder recorder(1 << 20);
+  EXPECT_FALSE(recorder.take_buffer(std::size_t{1} << 60));
+  EXPECT_TRUE(recorder.take_buffer(1 << 20));  // nothing is waited for
 }
 
 TEST_F(Scratch, EntriesKeepTheOrderInWhichTheyBegan) {

@@ -1,20 +1,16 @@
 #include "collect/growing_json.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <span>
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
+
+#include "collect/io_failure.h"
 
 namespace msprobe::collect {
 namespace {
-
-Failure io_failure(const std::string& path) {
-  return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-}
 
 bool write_all(int fd, std::string_view text, std::uint64_t offset) {
   while (!text.empty()) {
@@ -27,6 +23,17 @@ bool write_all(int fd, std::string_view text, std::uint64_t offset) {
   return true;
 }
 
+bool read_all(int fd, std::span<char> text, std::uint64_t offset) {
+  while (!text.empty()) {
+    const ssize_t read = ::pread(fd, text.data(), text.size(), static_cast<off_t>(offset));
+    if (read < 0 && errno == EINTR) continue;
+    if (read <= 0) return false;
+    text = text.subspan(static_cast<std::size_t>(read));
+    offset += static_cast<std::uint64_t>(read);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<GrowingJson> GrowingJson::create(const std::string& path, std::string head,
@@ -34,34 +41,9 @@ Result<GrowingJson> GrowingJson::create(const std::string& path, std::string hea
   // Not O_TRUNC: a file of an earlier run is replaced by a complete one.
   const Result<void> replaced = replace_file(path, head + tail);
   if (!replaced) return propagate(replaced);
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return io_failure(path);
-  GrowingJson file(path, fd, std::move(tail));
-  file.offset_ = head.size();
-  file.length_ = head.size() + file.tail_.size();
-  return file;
-}
-
-GrowingJson::GrowingJson(GrowingJson&& other) noexcept
-    : path_(std::move(other.path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      tail_(std::move(other.tail_)),
-      offset_(other.offset_),
-      length_(other.length_),
-      empty_(other.empty_) {}
-
-GrowingJson& GrowingJson::operator=(GrowingJson&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  std::swap(tail_, other.tail_);
-  std::swap(offset_, other.offset_);
-  std::swap(length_, other.length_);
-  std::swap(empty_, other.empty_);
-  return *this;
-}
-
-GrowingJson::~GrowingJson() {
-  if (fd_ >= 0) ::close(fd_);
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file) return io_failure(path);
+  return GrowingJson(path, std::move(file), head.size(), std::move(tail));
 }
 
 Result<void> GrowingJson::append(std::string_view finished, std::string_view unfinished) {
@@ -73,7 +55,10 @@ Result<void> GrowingJson::append(std::string_view finished, std::string_view unf
   const std::size_t comma = empty_ && !text.empty() ? 1 : 0;
   const std::size_t kept = finished.empty() ? 0 : finished.size() - comma;
   const Result<void> written = write(text.substr(comma) + tail_);
-  if (!written) return written;
+  if (!written) {
+    static_cast<void>(write(tail_));  // over bytes that the file has already
+    return written;
+  }
   offset_ += kept;
   if (!finished.empty()) empty_ = false;
   return {};
@@ -81,11 +66,25 @@ Result<void> GrowingJson::append(std::string_view finished, std::string_view unf
 
 Result<void> GrowingJson::write(std::string_view text) {
   const std::uint64_t length = offset_ + text.size();
-  if (!write_all(fd_, text, offset_)) return io_failure(path_);
-  if (length < length_ && ::ftruncate(fd_, static_cast<off_t>(length)) != 0) {
+  const std::uint64_t earlier = std::exchange(length_, length);
+  if (!write_all(file_.get(), text, offset_)) {
+    length_ = UINT64_MAX;  // a part of it may be there
     return io_failure(path_);
   }
-  length_ = length;
+  if (length < earlier && ::ftruncate(file_.get(), static_cast<off_t>(length)) != 0) {
+    return io_failure(path_);
+  }
+  return {};
+}
+
+Result<void> GrowingJson::move_to(const std::string& path, const std::string& head) {
+  std::string entries(offset_ - head_, '\0');
+  if (!read_all(file_.get(), entries, head_)) return io_failure(path_);
+  Result<GrowingJson> moved = create(path, head + entries, tail_);
+  if (!moved) return propagate(moved);
+  moved->head_ = head.size();
+  moved->empty_ = empty_;
+  *this = std::move(*moved);
   return {};
 }
 

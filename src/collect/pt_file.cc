@@ -1,17 +1,15 @@
 #include "collect/pt_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "collect/crc32.h"
+#include "collect/io_failure.h"
 
 namespace msprobe::collect {
 namespace {
@@ -221,9 +219,7 @@ Result<void> write_pieces(int fd, const std::string& path,
     }
     const ssize_t written = ::writev(fd, vectors.data(), static_cast<int>(vectors.size()));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-    }
+    if (written < 0) return io_failure(path);
     auto rest = static_cast<std::size_t>(written);
     while (first < pieces.size() && rest >= pieces[first].size()) rest -= pieces[first++].size();
     if (first < pieces.size()) pieces[first] = pieces[first].subspan(rest);
@@ -238,11 +234,10 @@ Result<void> write_pt(const std::string& path, DType dtype, std::span<const std:
   const std::string pickle = Pickle().tensor(dtype, shape, bytes.size());
   const Archive archive = make_archive(pickle, bytes, crc);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-  if (fd < 0) return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-  const Result<void> written = write_pieces(fd, path, archive.pieces);
-  if (::close(fd) != 0 && written) {
-    return fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-  }
+  if (fd < 0) return io_failure(path);
+  Result<void> written = write_pieces(fd, path, archive.pieces);
+  if (::close(fd) != 0 && written) written = io_failure(path);
+  if (!written) ::unlink(path.c_str());  // a part of a file helps nobody, and the disk may be full
   return written;
 }
 

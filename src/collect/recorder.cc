@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "collect/json_text.h"
 
@@ -10,9 +11,12 @@ namespace {
 
 // How long an entry may wait before it is in its file; what a killed training may lose.
 constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::seconds kStackPause{1};
 // An entry that stays open, as that of an asynchronous call does, has all that follow it written
 // again in every round: the more there is of it, the rarer the rounds.
 constexpr std::size_t kRewrittenBytesPerPause = 4U << 20;
+// A write that fails, because the disk is full, costs the entries that were written with it.
+constexpr std::size_t kWrittenTogether = 64U << 10;
 // Writing is mostly the kernel copying; one thread does not keep up with a training that records
 // tensors.
 constexpr int kSavers = 2;
@@ -40,7 +44,7 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   flush();
   Result<GrowingJson> dump = GrowingJson::create(files.dump_path, files.dump_head, files.dump_tail);
   if (!dump) return propagate(dump);
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = lock_files();
   first_entry_ += entries_.size();
   entries_.clear();
   stacks_.clear();
@@ -49,12 +53,22 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   tensors_.forget();
   stack_path_ = files.stack_path;
   stacks_changed_ = true;
+  next_stacks_ = {};
   return {};
 }
 
-void Recorder::move_step(const std::string& directory) {
-  const std::lock_guard lock(mutex_);
-  if (!stack_path_.empty()) stack_path_ = directory + "/stack.json";
+Result<void> Recorder::move_step(const StepFiles& files) {
+  const std::unique_lock lock = lock_files();
+  stack_path_ = files.stack_path;
+  changed_ = true;
+  return dump_ ? dump_->move_to(files.dump_path, files.dump_head) : Result<void>{};
+}
+
+// The lock, at a moment when no file of JSON is being written.
+std::unique_lock<std::mutex> Recorder::lock_files() {
+  std::unique_lock lock(mutex_);
+  progress_.wait(lock, [&] { return !writing_; });
+  return lock;
 }
 
 std::uint64_t Recorder::begin(std::string text) {
@@ -82,6 +96,7 @@ void Recorder::add_stack(const std::string& name, const std::string& frames) {
 }
 
 std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size, Bound bound) {
+  if (size > Buffer().max_size()) return nullptr;
   std::unique_lock lock(mutex_);
   progress_.wait(lock, [&] {
     return bound == Bound::kIgnored || pending_bytes_ == 0 ||
@@ -99,7 +114,13 @@ std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size, Bound bound) {
     return found;
   }
   lock.unlock();
-  return std::make_unique<Buffer>(size);
+  try {
+    return std::make_unique<Buffer>(size);
+  } catch (const std::bad_alloc&) {
+    lock.lock();
+    pending_bytes_ -= size;
+    return nullptr;
+  }
 }
 
 void Recorder::give_back(std::unique_ptr<Buffer> buffer, std::size_t size) {
@@ -169,28 +190,47 @@ bool Recorder::files_are_saved_before(std::uint64_t number) const {
 }
 
 // An entry is written after its tensor files: those were handed over before it was finished.
-std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool with_stacks) {
-  std::string finished, unfinished;
+std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool flushing) {
+  std::vector<std::string> finished(1);
+  std::string unfinished;
   changed_ = false;
   while (!entries_.empty() && entries_.front().finished) {
-    finished += entries_.front().text;
+    if (finished.back().size() > kWrittenTogether) finished.emplace_back();
+    finished.back() += entries_.front().text;
     entries_.pop_front();
     ++first_entry_;
   }
   for (const Entry& entry : entries_) unfinished += entry.text;
-  const bool write_stacks = with_stacks && std::exchange(stacks_changed_, false);
-  const std::string stacks = write_stacks && !stack_path_.empty() ? stack_text() : "";
+  const std::string stacks = stacks_to_write(flushing);
   const std::uint64_t files_so_far = first_file_ + files_.size();
   progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
   if (!dump_) return 0;
+  writing_ = true;
+  const std::string stack_path = stack_path_;
   lock.unlock();
-  const Result<void> appended = dump_->append(finished, unfinished);
+  Result<void> appended;
+  for (const std::string& part : finished) {
+    appended = dump_->append(part, &part == &finished.back() ? unfinished : "");
+    if (!appended) break;
+  }
   Result<void> stacked;
-  if (!stacks.empty()) stacked = replace_file(stack_path_, stacks);
+  if (!stacks.empty()) stacked = replace_file(stack_path, stacks);
   lock.lock();
+  writing_ = false;
   note(appended);
   note(stacked);
   return unfinished.size();
+}
+
+// Nothing where stack.json is as it should be, or was written a short while ago: it is written as a
+// whole.
+std::string Recorder::stacks_to_write(bool flushing) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!stacks_changed_ || stack_path_.empty() || (!flushing && now < next_stacks_)) return "";
+  stacks_changed_ = false;
+  std::string text = stack_text();
+  next_stacks_ = now + kStackPause * (1 + text.size() / kRewrittenBytesPerPause);
+  return text;
 }
 
 std::string Recorder::stack_text() const {

@@ -2,6 +2,7 @@
 // order in which their calls began, stack.json, and the tensor files.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +51,8 @@ class Recorder {
   // Ends the files of the step before.
   Result<void> open_step(const StepFiles& files);
 
-  // The directory of the step's files has another name now.
-  void move_step(const std::string& directory);
+  // The step's files lie elsewhere now: `files` as open_step had them, with the other names.
+  Result<void> move_step(const StepFiles& files);
 
   // The number of a new entry; `text` is `"name": value` as far as it is known. `finish` replaces
   // the text; an empty one takes the entry back. Entries of an ended step are ignored.
@@ -61,8 +62,9 @@ class Recorder {
   // `frames` is a JSON array; calls with equal frames share one entry of stack.json.
   void add_stack(const std::string& name, const std::string& frames);
 
-  // Memory for `size` bytes; waits until the bound allows it. Whoever keeps buffers back, not
-  // knowing yet whether they are to be saved, would wait for itself, and ignores the bound.
+  // Memory for `size` bytes; waits until the bound allows it. Null where there is none. Whoever
+  // keeps buffers back, not knowing yet whether they are to be saved, would wait for itself, and
+  // ignores the bound.
   enum class Bound : std::uint8_t { kKept, kIgnored };
   std::unique_ptr<Buffer> take_buffer(std::size_t size, Bound bound = Bound::kKept);
   void give_back(std::unique_ptr<Buffer> buffer, std::size_t size);
@@ -86,20 +88,24 @@ class Recorder {
   void save_files();
   bool files_are_saved_before(std::uint64_t number) const;
   // Returns the bytes that will be written again: those after the first open entry.
-  std::size_t write_round(std::unique_lock<std::mutex>& lock, bool with_stacks);
+  std::size_t write_round(std::unique_lock<std::mutex>& lock, bool flushing);
+  std::string stacks_to_write(bool flushing);
   std::string stack_text() const;
+  std::unique_lock<std::mutex> lock_files();
   void note(const Result<void>& result);
 
   const std::size_t max_pending_bytes_;
   std::mutex mutex_;
   std::condition_variable work_, new_files_, progress_;
-  std::optional<GrowingJson> dump_;  // used by the thread, and by open_step while it rests
+  std::optional<GrowingJson> dump_;  // used by the thread, without the lock, while `writing_`
+  bool writing_ = false;
   std::string stack_path_;
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;  // the number of entries_.front()
   std::unordered_map<std::string, std::size_t> stack_of_frames_;
   std::vector<Stack> stacks_;
   bool stacks_changed_ = false;
+  std::chrono::steady_clock::time_point next_stacks_;  // not before, unless flushed
   TensorStore tensors_;
   std::deque<TensorFile> files_;
   std::uint64_t first_file_ = 0;           // the number of files_.front()

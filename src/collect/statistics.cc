@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <utility>
 
 #include "collect/float_sums.h"
 #include "core/float_formats.h"
@@ -60,6 +61,16 @@ void for_each_float_block(const StridedView& view, const Visit& visit) {
   });
 }
 
+// An expanded tensor has every element many times, and maybe more of them than can be read: the
+// elements once, and how often each is there.
+std::pair<StridedView, double> without_repeats(StridedView view) {
+  double repeats = 1;
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    if (view.strides[d] == 0) repeats *= static_cast<double>(std::exchange(view.shape[d], 1));
+  }
+  return {std::move(view), repeats};
+}
+
 // The extremes that are left when infinities and NaN are put aside.
 class FiniteExtremes {
  public:
@@ -85,7 +96,7 @@ class FiniteExtremes {
   Range finite_, infinite_;
 };
 
-Statistics of_floats(const StridedView& view) {
+Statistics of_floats(const StridedView& view, double repeats) {
   FloatSums sums;
   for_each_float_block(
       view, [&](const float* values, std::size_t count) { sums.merge(float_sums(values, count)); });
@@ -94,7 +105,7 @@ Statistics of_floats(const StridedView& view) {
   out.max = real(sums.has_nan ? nan : sums.max);
   out.min = real(sums.has_nan ? nan : sums.min);
   out.mean = real(rounded(sums.sum / static_cast<double>(view.numel()), view.dtype));
-  out.norm = real(rounded(std::sqrt(sums.sum_of_squares), view.dtype));
+  out.norm = real(rounded(std::sqrt(sums.sum_of_squares * repeats), view.dtype));
   if (!std::isfinite(out.max.real) || !std::isfinite(out.min.real)) {
     FiniteExtremes extremes;
     for_each_float_block(view, [&](const float* values, std::size_t count) {
@@ -177,7 +188,7 @@ Statistics of_bools(const StridedView& view) {
   return out;
 }
 
-Statistics of_elements(const StridedView& view) {
+Statistics of_elements(const StridedView& view, double repeats) {
   switch (view.dtype) {
     case DType::kBool:
       return of_bools(view);
@@ -206,7 +217,7 @@ Statistics of_elements(const StridedView& view) {
     case DType::kFloat16:
     case DType::kBFloat16:
     case DType::kFloat32:
-      return of_floats(view);
+      return of_floats(view, repeats);
     default:
       return {};
   }
@@ -216,7 +227,8 @@ Statistics of_elements(const StridedView& view) {
 
 Statistics statistics_of(const StridedView& view) {
   if (view.numel() == 0) return {};
-  Statistics out = of_elements(view);
+  const auto [distinct, repeats] = without_repeats(view);
+  Statistics out = of_elements(distinct, repeats);
   const bool scalar = view.shape.empty() && out.max.kind != Statistic::Kind::kBool &&
                       out.max.kind != Statistic::Kind::kNull && !is_complex(view.dtype);
   if (scalar) out.mean = out.norm = out.max;

@@ -35,6 +35,11 @@ std::size_t StridedView::numel() const {
   return count;
 }
 
+std::size_t StridedView::nbytes() const {
+  std::size_t bytes = 0;
+  return __builtin_mul_overflow(numel(), size_bytes(dtype), &bytes) ? SIZE_MAX : bytes;
+}
+
 StridedView simplified(const StridedView& view, bool any_order) {
   std::vector<std::size_t> order;
   for (std::size_t d = 0; d < view.shape.size(); ++d) {

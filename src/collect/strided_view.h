@@ -19,7 +19,8 @@ struct StridedView {
   std::vector<std::int64_t> strides;  // in elements, as many as extents
 
   std::size_t numel() const;
-  std::size_t nbytes() const { return numel() * size_bytes(dtype); }
+  // The largest number where an expanded tensor has more.
+  std::size_t nbytes() const;
 };
 
 // The same elements with as few dimensions as they can be told in: extents of 1 dropped, neighbours

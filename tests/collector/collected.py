@@ -1,6 +1,7 @@
 """Runs something under a debugger of its own and hands back what was written."""
 import contextlib
 import glob
+import io
 import json
 import os
 import shutil
@@ -20,7 +21,8 @@ def debugger(config=None, **given):
     try:
         yield made
     finally:
-        made._session.close()
+        with contextlib.redirect_stderr(io.StringIO()):
+            made._end()
         if made._watch is not None:
             made._watch.close()
         PrecisionDebugger._instance = None

@@ -306,6 +306,21 @@ class Surroundings(unittest.TestCase):
         entry = data["Torch.exp.0.forward"]
         self.assertEqual((entry["input_args"][0]["type"], entry["input_args"][0]["shape"]), ("BatchedTensor", [2, 3]))
 
+    def test_overrides_of_a_subclass_see_only_the_user_s_calls(self):
+        class Listening(torch.Tensor):
+            heard = []
+
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                cls.heard.append(func.__name__)
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        x = torch.ones(3, requires_grad=True).as_subclass(Listening)
+        Listening.heard.clear()
+        data = record(lambda: torch.exp(x).sum().backward())
+        self.assertEqual(Listening.heard, ["exp", "sum", "backward"])
+        self.assertEqual(data["Torch.exp.0.forward"]["output"][0]["type"], "torch.Tensor")
+
     def test_unusual_tensors_never_disturb_the_training(self):
         def work():
             torch.mul(torch.ones(2, 2).to_sparse(), 2)

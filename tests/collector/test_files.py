@@ -1,4 +1,6 @@
 """config.json and what it changes in the files: filters, tensors, checksums, steps, overflow."""
+import contextlib
+import io
 import json
 import math
 import os
@@ -31,9 +33,30 @@ class Configuration(unittest.TestCase):
         for key, value in (("task", "no"), ("level", "L7"), ("level", "L2"), ("dump_path", "")):
             with self.assertRaises(ConfigError):
                 load(None, {key: value})
+        for path in (3, None, "config.yaml", "no_such.json"):
+            with self.assertRaises(ConfigError):
+                load(path or 0, {})
+        with self.assertRaisesRegex(ConfigError, "summary_mode"):
+            load(None, {"task": "md5"})
         for body in ({"data_mode": ["all", "input"]}, {"data_mode": ["forward"] * 5}, {"summary_mode": "sha"}, {"scope": ["a"]}):
             with self.assertRaises(ConfigError):
                 record(two_calls, {"statistics": body})
+
+    def test_keys_that_are_not_known_are_told(self):
+        with self.assertLogsOfUser() as told:
+            record(two_calls, {"setp": [0], "statistics": {"lsit": []}, "custom_op_namespaces": []})
+        self.assertIn("[WARNING] setp: no key of this collector", told.getvalue())
+        self.assertIn("[WARNING] statistics.lsit: no key of this collector", told.getvalue())
+        self.assertNotIn("custom_op_namespaces", told.getvalue())
+
+    def test_a_level_of_the_device_ends_the_program(self):
+        with self.assertLogsOfUser() as told, self.assertRaises(SystemExit) as ended:
+            PrecisionDebugger(level="L2")
+        self.assertEqual(ended.exception.code, 2)
+        self.assertIn("needs torch_npu", told.getvalue())
+
+    def assertLogsOfUser(self):
+        return contextlib.redirect_stderr(io.StringIO())
 
     def test_async_dump_combinations(self):
         for config in ({"task": "tensor", "async_dump": True}, {"async_dump": True, "statistics": {"summary_mode": "md5"}}):
@@ -68,6 +91,17 @@ class Filters(unittest.TestCase):
     def test_scope(self):
         self.assertEqual(self.names(scope=["Torch.exp.0.forward", "Torch.mul.0.forward"]), ["Torch.exp.0.forward", "Torch.mul.0.forward"])
         self.assertEqual(self.names(scope=["Torch.sin.0.forward", "Torch.mul.0.forward"]), [])
+
+    def test_a_scope_begins_anew_with_every_step(self):
+        with debugger({"statistics": {"scope": ["Torch.exp.0.forward", "Torch.no.0.forward"]}}) as made:
+            for _ in range(2):
+                made.start()
+                torch.sin(torch.ones(1))
+                torch.exp(torch.ones(1))
+                made.stop()
+                made.step()
+            self.assertEqual(list(read(made, 0)["data"]), ["Torch.exp.0.forward"])
+            self.assertEqual(list(read(made, 1)["data"]), ["Torch.exp.0.forward"])
 
     def test_data_mode(self):
         data = record(two_calls, {"statistics": {"data_mode": ["forward", "input"]}})
@@ -136,6 +170,36 @@ class Files(unittest.TestCase):
                 self.assertEqual(saved.dtype, tensor.dtype)
                 self.assertTrue(torch.equal(saved, tensor), tensor.dtype)
 
+    def test_names_of_files(self):
+        """Keys of a dictionary are parts of them; a name that is too long is not one."""
+        x = torch.ones(2)
+        with debugger({"task": "tensor"}) as made:
+            made.start()
+            for key in ("a/../b", "k" * 300):
+                with self.assertRaises(TypeError):
+                    torch.nn.functional.softmax(x, dim={key: x})
+            torch.sin(x)
+            made.stop()
+            made.step()
+            dump = read(made)
+            argument = dump["data"]["Functional.softmax.0.forward"]["input_kwargs"]["dim"]["a/../b"]
+            self.assertEqual(argument["data_name"], "Functional.softmax.0.forward.kwargs.dim.a_.._b.pt")
+            self.assertIn(argument["data_name"], os.listdir(dump["dump_data_dir"]))
+            self.assertNotIn("data_name", dump["data"]["Functional.softmax.1.forward"]["input_kwargs"]["dim"]["k" * 300])
+            with open(os.path.join(step_directory(made), "dump_error_info.log"), encoding="utf-8") as file:
+                self.assertIn("too long", file.read())
+
+    def test_a_tensor_that_no_memory_can_hold(self):
+        with debugger({"task": "tensor"}) as made:
+            made.start()
+            for extent in (1 << 45, 1 << 62):
+                torch.Tensor.stride(torch.ones(1).expand(extent))
+            made.stop()
+            made.step()
+            argument = read(made)["data"]["Tensor.stride.1.forward"]["input_args"][0]
+        self.assertEqual((argument["shape"], argument["Max"]), ([1 << 62], 1.0))
+        self.assertNotIn("data_name", argument)
+
     def test_checksums(self):
         x = torch.tensor([1.0, 2.0, 3.0, 4.0])
         for mode, wanted in (("md5", "8ba71454"), ("xor", "0x008000007fc00000")):
@@ -194,7 +258,6 @@ class Files(unittest.TestCase):
                 torch.exp(torch.tensor([1.0]))
                 torch.add(big, 1)
                 made.stop()
-                made.step()
                 dump = read(made)
                 self.assertEqual(list(dump["data"]), ["Torch.exp.0.forward"])
                 self.assertEqual(len(os.listdir(dump["dump_data_dir"])), 2)

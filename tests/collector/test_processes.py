@@ -171,10 +171,65 @@ class Killed(InDirectory):
             with open(path, encoding="utf-8") as file:
                 dump = json.load(file)
             self.assertGreater(len(dump["data"]), 20)
+            with open(os.path.join(os.path.dirname(path), "stack.json"), encoding="utf-8") as file:
+                self.assertIn("Torch.relu.0.forward", [name for names, _frames in json.load(file).values() for name in names])
             whole = [entry for entry in dump["data"].values() if "output" in entry]
             if task == "tensor":
                 for entry in whole:
                     self.assertTrue(os.path.exists(os.path.join(dump["dump_data_dir"], entry["output"][0]["data_name"])))
+
+
+class Forked(InDirectory):
+    def test_a_child_records_nothing_and_disturbs_nothing(self):
+        script = """
+            import os
+            import torch
+            from msprobe.pytorch import PrecisionDebugger
+            debugger = PrecisionDebugger(dump_path="dump", task="tensor")
+
+            def child():
+                process = os.fork()
+                if process:
+                    assert os.waitpid(process, 0)[1] == 0
+                    return
+                for _ in range(2):
+                    debugger.start()
+                    torch.cos(torch.ones(2000))
+                    debugger.stop()
+                    debugger.step()
+                os._exit(0)
+
+            child()
+            debugger.start()
+            torch.exp(torch.ones(2000))
+            child()
+            torch.sin(torch.ones(2000))
+            debugger.stop()
+            debugger.step()
+        """
+        process = start(script, self.directory)
+        status, _out, error = self.finish(process)
+        self.assertEqual(status, 0, error)
+        self.assertEqual(error.count("records nothing"), 2)
+        self.assertEqual(os.listdir(os.path.join(self.directory, "dump", "step0")), [f"proc{process.pid}"])
+        with open(glob.glob(os.path.join(self.directory, "dump", "step0", "*", "dump.json"))[0], encoding="utf-8") as file:
+            names = [name for name in json.load(file)["data"] if "ones" not in name]
+        self.assertEqual(names, ["Torch.exp.0.forward", "Torch.sin.0.forward"])
+
+
+class Ended(InDirectory):
+    def test_an_exception_before_stop_loses_nothing(self):
+        script = """
+            import torch
+            from msprobe.pytorch import PrecisionDebugger
+            debugger = PrecisionDebugger(dump_path="dump", task="overflow_check")
+            debugger.start()
+            torch.exp(torch.tensor([100.0]))
+            raise ValueError("no")
+        """
+        status, _out, error = self.finish(start(script, self.directory))
+        self.assertEqual((status, error.strip().splitlines()[-1]), (1, "ValueError: no"))
+        self.assertEqual(list(self.info("forward")), ["Torch_exp_0_forward"])
 
 
 class Ranks(InDirectory):
@@ -184,7 +239,7 @@ class Ranks(InDirectory):
             import torch
             import torch.distributed as dist
             from msprobe.pytorch import PrecisionDebugger
-            debugger = PrecisionDebugger(dump_path="dump")
+            debugger = PrecisionDebugger(dump_path="dump", task="tensor")
             rank = int(sys.argv[1])
             debugger.start()
             torch.exp(torch.ones(2))
@@ -204,7 +259,10 @@ class Ranks(InDirectory):
         self.assertEqual(sorted(os.listdir(os.path.join(self.directory, "dump", "step0"))), ["rank0", "rank1"])
         for rank in (0, 1):
             with open(os.path.join(self.directory, "dump", "step0", f"rank{rank}", "dump.json"), encoding="utf-8") as file:
-                data = json.load(file)["data"]
+                dump = json.load(file)
+            data = dump["data"]
+            for argument in (data["Torch.exp.0.forward"]["output"][0], data["Functional.linear.0.forward"]["output"][0]):
+                self.assertTrue(os.path.exists(os.path.join(dump["dump_data_dir"], argument["data_name"])))
             for name in ("Torch.exp.0.forward", "Functional.linear.0.forward", "Functional.linear.0.backward"):
                 self.assertIn(name, data)
 

@@ -3,7 +3,9 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from typing import List, Optional
+from typing import AbstractSet, List, Optional
+
+from msprobe.pytorch import log
 
 TASKS = ("statistics", "tensor", "overflow_check")
 LEVELS = ("L1", "mix")
@@ -14,8 +16,19 @@ _MAX_NUMBER = 1000000
 _ENTRY_NAME = re.compile(r"\w+\..+\.\d+\.(forward|backward)")
 
 
+# Keys that mean nothing here, but stand in files that were written for the public tool.
+_OTHER_KEYS = frozenset("task dump_path level async_dump dump_enable custom_op_namespaces".split())
+_OTHER_TASKS = frozenset("statistics tensor overflow_check acc_check run_ut structure debug nan_check exception_dump diff_check "
+                         "free_benchmark grad_probe".split())
+_OTHER_BODY_KEYS = frozenset("slice request_id bench_path diff_nums file_format device".split())
+
+
 class ConfigError(ValueError):
     """The message names the key, what was found and what was wanted."""
+
+
+class LevelError(ConfigError):
+    """A level that only the device's own library can record."""
 
 
 @dataclass
@@ -60,7 +73,7 @@ def numbers(key: str, given: object) -> List[int]:
 
 
 def _choice(key: str, given: object, allowed: tuple) -> str:
-    if given not in allowed:
+    if not isinstance(given, str) or given not in allowed:
         raise ConfigError(f"{key}: found {given!r}, wanted one of {', '.join(allowed)}")
     return given
 
@@ -102,6 +115,9 @@ def _read_body(config: Config, body: dict) -> None:
     for key in ("slice", "request_id", "bench_path"):
         if body.get(key):
             raise ConfigError(f"{config.task}.{key}: not supported by this collector")
+    if body.get("file_format") not in (None, "", "npy", "bin"):
+        raise ConfigError(f"{config.task}.file_format: found {body['file_format']!r}, wanted npy or bin, which are for MindSpore")
+    _warn_of_others(f"{config.task}.", body, readers.keys() | _OTHER_BODY_KEYS)
 
 
 def _read_top(config: Config, content: dict) -> None:
@@ -111,6 +127,17 @@ def _read_top(config: Config, content: dict) -> None:
     for key, read in readers.items():
         if content.get(key) is not None:
             setattr(config, key, read(key, content[key]))
+    _warn_of_others("", content, readers.keys() | _OTHER_KEYS | _OTHER_TASKS)
+    if content.get("dump_enable") is not None:
+        if not _flag("dump_enable", content["dump_enable"]):
+            raise ConfigError("dump_enable: found false, wanted true or no such key: this collector does not read the file again")
+
+
+def _warn_of_others(place: str, content: dict, known: AbstractSet[str]) -> None:
+    """A misspelt key would go unnoticed."""
+    for key in content:
+        if key not in known:
+            log.warning(f"{place}{key}: no key of this collector, ignored")
 
 
 def load(config_path: Optional[str], given: dict) -> Config:
@@ -120,12 +147,16 @@ def load(config_path: Optional[str], given: dict) -> Config:
         content = _read_json(config_path)
     content = {**content, **{key: value for key, value in given.items() if value is not None}}
     config = Config()
+    if content.get("task") == "md5":
+        raise ConfigError("task: found 'md5', which is a summary_mode of the tasks statistics and tensor")
     config.task = _choice("task", content.get("task", config.task), TASKS)
     level = content.get("level", config.level)
     if level == "L2":
-        raise ConfigError("level: L2 needs torch_npu, which records kernels; this collector records APIs (L1)")
+        raise LevelError("level: L2 needs torch_npu, which records kernels; this collector records APIs (L1)")
     config.level = _choice("level", level, LEVELS)
     config.dump_path = content.get("dump_path", config.dump_path)
+    if isinstance(config.dump_path, os.PathLike):
+        config.dump_path = os.fspath(config.dump_path)
     if not isinstance(config.dump_path, str) or not config.dump_path:
         raise ConfigError("The dump_path not found.")
     _read_top(config, content)
@@ -133,6 +164,7 @@ def load(config_path: Optional[str], given: dict) -> Config:
     if not isinstance(body, dict):
         raise ConfigError(f"{config.task}: found {body!r}, wanted an object")
     _read_body(config, body)
+    _flag("async_dump", content.get("async_dump") or False)
     if content.get("async_dump") and config.task == "tensor" and not config.names:
         raise ConfigError("The parameters async_dump is true in tensor task, the parameters list cannot be empty.")
     if content.get("async_dump") and config.summary_mode == "md5":
@@ -141,10 +173,12 @@ def load(config_path: Optional[str], given: dict) -> Config:
 
 
 def _read_json(path: str) -> dict:
+    if isinstance(path, os.PathLike):
+        path = os.fspath(path)
     if not isinstance(path, str) or not path.endswith(".json"):
         raise ConfigError(f"config_path: found {path!r}, wanted the name of a .json file")
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             content = json.load(file)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error

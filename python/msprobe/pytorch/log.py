@@ -13,5 +13,9 @@ def warning(text: str) -> None:
     line("WARNING", text)
 
 
+def error(text: str) -> None:
+    line("ERROR", text)
+
+
 def info(text: str) -> None:
     line("INFO", text)

@@ -20,14 +20,16 @@ def _element(value: Any, directory: str) -> Any:
 
 
 class OverflowInfo:
-    """Gathers the steps of a run; the first overflow of a name is kept."""
+    """Gathers the steps of a run; of a name that overflows in several steps the first is kept."""
 
     def __init__(self, directory: str) -> None:
         self._paths = {direction: os.path.join(directory, f"{direction}_info_{os.getpid()}.json")
                        for direction in ("forward", "backward")}
-        self._entries: Dict[str, Dict[str, Any]] = {"forward": {}, "backward": {}}
+        self._steps: Dict[str, Dict[str, Dict[str, Any]]] = {}
 
     def add(self, step_directory: str) -> None:
+        """What the dump of a step holds by now."""
+        found: Dict[str, Dict[str, Any]] = {"forward": {}, "backward": {}}
         with open(os.path.join(step_directory, "dump.json"), encoding="utf-8") as file:
             dump = json.load(file)
         for name, entry in dump["data"].items():
@@ -38,8 +40,12 @@ class OverflowInfo:
                         "kwargs": _element(entry.get("input_kwargs", {}), dump["dump_data_dir"])}
             else:
                 told = _element(entry.get("input", []), dump["dump_data_dir"])
-            self._entries[direction].setdefault(f"{prefix}_{api}_{call}_{direction}", told)
-        for direction, entries in self._entries.items():
+            found[direction][f"{prefix}_{api}_{call}_{direction}"] = told
+        self._steps[os.path.basename(os.path.dirname(step_directory))] = found
+        for direction, path in self._paths.items():
+            entries: Dict[str, Any] = {}
+            for step in self._steps.values():
+                entries.update((name, told) for name, told in step[direction].items() if name not in entries)
             if entries:
-                with open(self._paths[direction], "w", encoding="utf-8") as file:
+                with open(path, "w", encoding="utf-8") as file:
                     json.dump(entries, file)

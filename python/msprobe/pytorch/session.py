@@ -80,8 +80,13 @@ class Session:
         }
         self.native.lend(lent, _DTYPES)
 
+    @property
+    def is_in_child(self) -> bool:
+        """Whether this process was forked from the one that made the session: there it records nothing."""
+        return os.getpid() != self._pid
+
     def start(self) -> None:
-        if self._recording:
+        if self._recording or self.is_in_child:
             return
         self._recording = True
         for method in self._methods:
@@ -204,12 +209,12 @@ class Session:
                 file.write(f"{doing}: {type(error).__name__}: {error}\n")
 
     def _forget(self) -> None:
-        """In a child process: data loader workers record nothing."""
+        """In a forked child: the threads that write are not there, and what is recorded belongs to the parent."""
         self._recording = False
         self.native.forget()
 
     def _at_exit(self) -> None:
-        if os.getpid() == self._pid:
+        if not self.is_in_child:
             self.stop()
             self.flush()
 

@@ -132,8 +132,8 @@ def _plain(tensor: torch.Tensor, name: str) -> Optional[torch.Tensor]:
 
 def read_special(tensor: torch.Tensor) -> tuple:
     """(type, dtype, shape, requires_grad, plain tensor or None, may be saved, further keys)"""
-    requires_grad = tensor.requires_grad
     with torch._C.DisableTorchFunction():
+        requires_grad = tensor.requires_grad
         name, extra = _type_name(tensor), {}
         if name.endswith(".DTensor"):
             extra = _placements(tensor)

@@ -1,6 +1,7 @@
 // Gradients: a hook on the autograd node that a recorded call made.
 #include <optional>
 
+#include "collect/python/call_name.h"
 #include "collect/python/describe.h"
 
 namespace msprobe::collect {
@@ -10,7 +11,7 @@ struct BackwardHook {
   PyObject_HEAD;
   Collector* collector;
   std::uint64_t step;
-  std::string* name;  // without the direction
+  CallName* name;
 };
 
 void destroy(PyObject* self) {
@@ -22,16 +23,8 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
-std::string legacy_key(std::string name) {
-  const std::size_t call = name.rfind('.');
-  const std::size_t api = name.find('.');
-  name[call] = '*';
-  name[api] = '*';
-  return name;
-}
-
-void record_legacy(Collector& collector, const std::string& name, PyObject* arriving) {
-  const std::string key = legacy_key(name);
+void record_legacy(Collector& collector, const CallName& name, PyObject* arriving) {
+  const std::string key = entry_key(Style::kLegacy, name);
   JsonText json(JsonText::Layout::kOneLine);
   Describer describer(collector, key, json);
   describer.save_into(collector.settings.backward_directory);
@@ -40,8 +33,8 @@ void record_legacy(Collector& collector, const std::string& name, PyObject* arri
   collector.backward_recorder->finish(entry, ",\n\"" + key + "\": " + json.take());
 }
 
-void record(Collector& collector, const std::string& name, PyObject* leaving, PyObject* arriving) {
-  const std::string entry_name = name + ".backward";
+void record(Collector& collector, const CallName& name, PyObject* leaving, PyObject* arriving) {
+  const std::string entry_name = name.backward();
   if (!wants(collector.filter, entry_name)) return;
   if (!collector.backward_names.insert(entry_name).second) return;  // a second pass over the graph
   if (collector.settings.style == Style::kLegacy) return record_legacy(collector, name, arriving);
@@ -85,14 +78,14 @@ PyObject* call_hook(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 PyTypeObject* hook_type = nullptr;
 
-PyRef new_hook(Collector& collector, const std::string& name) {
+PyRef new_hook(Collector& collector, const CallName& name) {
   PyObject* self = hook_type->tp_alloc(hook_type, 0);
   if (self == nullptr) return {};
   auto* hook = reinterpret_cast<BackwardHook*>(self);
   Py_INCREF(reinterpret_cast<PyObject*>(&collector));
   hook->collector = &collector;
   hook->step = collector.step;
-  hook->name = new std::string(name);
+  hook->name = new CallName(name);
   return PyRef::take(self);
 }
 
@@ -129,9 +122,10 @@ bool ready_backward_hook(PyObject* /*module*/) {
   return hook_type != nullptr;
 }
 
-void hook_backward(Collector& collector, PyObject* result, const std::string& name) {
+void hook_backward(Collector& collector, PyObject* result, const CallName& name) {
   PyObject* tensor = first_tensor(collector.lent, result, 0);
   if (tensor == nullptr) return;
+  const std::optional<Undisturbed> undisturbed = undisturbed_by(collector.lent, tensor);
   const PyRef requires_grad = PyRef::take(PyObject_GetAttrString(tensor, "requires_grad"));
   if (requires_grad.get() != Py_True) return;
   const PyRef enabled = PyRef::take(PyObject_CallNoArgs(collector.lent.is_grad_enabled.get()));

@@ -125,18 +125,21 @@ void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* a
 
 const CallSite& CallFrames::site(const Lent& lent, PyObject* frame) {
   const PyRef code = code_of(frame);
-  const auto [place, is_new] = sites_.try_emplace(Place{code.get(), offset_of(frame)});
-  if (!is_new) return place->second;
+  const Place place{code.get(), offset_of(frame)};
+  const auto found = sites_.find(place);
+  if (found != sites_.end()) return found->second;
   keep(code.get());
-  const PyRef told = PyRef::take(
-      PyObject_CallFunction(lent.call_site.get(), "Oi", code.get(), place->first.offset));
+  // Another thread may come by while Python runs: nothing is stored before it is known.
+  const PyRef told =
+      PyRef::take(PyObject_CallFunction(lent.call_site.get(), "Oi", code.get(), place.offset));
+  CallSite site;
   if (told && PyTuple_Check(told.get()) && PyTuple_GET_SIZE(told.get()) == 2) {
-    place->second.positional = PyLong_AsSsize_t(PyTuple_GET_ITEM(told.get(), 0));
-    place->second.keywords = PyRef::share(PyTuple_GET_ITEM(told.get(), 1));
-    place->second.known = PyTuple_Check(place->second.keywords.get()) != 0;
+    site.positional = PyLong_AsSsize_t(PyTuple_GET_ITEM(told.get(), 0));
+    site.keywords = PyRef::share(PyTuple_GET_ITEM(told.get(), 1));
+    site.known = PyTuple_Check(site.keywords.get()) != 0;
   }
   PyErr_Clear();
-  return place->second;
+  return sites_.try_emplace(place, std::move(site)).first->second;
 }
 
 std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& place,

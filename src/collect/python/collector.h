@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -109,8 +110,12 @@ class Undisturbed {
   PyRef guard_;
 };
 
-// Records the gradients of `name` when its autograd node runs.
-void hook_backward(Collector& collector, PyObject* result, const std::string& name);
+// For what is read of one tensor: only a subclass has overrides, and the user's would be called.
+std::optional<Undisturbed> undisturbed_by(const Lent& lent, PyObject* tensor);
+
+// Records the gradients of a call when its autograd node runs.
+struct CallName;
+void hook_backward(Collector& collector, PyObject* result, const CallName& name);
 bool ready_backward_hook(PyObject* module);
 
 // begin_call(function, args, kwargs): an entry for a call of `function` with what is written of its

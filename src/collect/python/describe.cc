@@ -1,5 +1,6 @@
 #include "collect/python/describe.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace msprobe::collect {
@@ -21,6 +22,12 @@ bool as_index(PyObject* object, std::int64_t& out) {
   out = index ? PyLong_AsLongLongAndOverflow(index.get(), &overflow) : 0;
   PyErr_Clear();
   return index && overflow == 0;
+}
+
+// A key as a part of a file's name.
+std::string file_part(std::string key) {
+  std::ranges::replace(key, '/', '_');
+  return key;
 }
 
 }  // namespace
@@ -87,7 +94,7 @@ void Describer::members(PyObject* values, const std::string& path, int depth) {
       continue;
     }
     json_.key(name);
-    value(item, path + "." + name, text.get(), depth + 1);
+    value(item, path + "." + file_part(name), text.get(), depth + 1);
   }
   json_.end_object();
 }

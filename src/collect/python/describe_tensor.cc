@@ -13,6 +13,7 @@ namespace {
 
 // Below this size, letting other threads run costs more than the work.
 constexpr std::size_t kLongWorkBytes = 64U << 10;
+constexpr std::size_t kMaxFileName = 255;
 
 template <class Work>
 auto work_on(const StridedView& view, const Work& work) {
@@ -139,6 +140,7 @@ bool Describer::read_special(PyObject* object, Read& read) {
 }
 
 void Describer::tensor(PyObject* object, const std::string& path) {
+  const std::optional<Undisturbed> undisturbed = undisturbed_by(collector_.lent, object);
   Read read;
   if (!read_plain(object, read) && !read_special(object, read)) {
     report_and_clear(collector_, name_.c_str());
@@ -240,13 +242,23 @@ void Describer::write_legacy_tensor(const Read& read) {
 
 bool Describer::save(const Read& read, const std::string& file) {
   if (!read.has_data || read.view.numel() == 0) return false;
+  if (file.size() - file.rfind('/') > kMaxFileName + 1) {
+    PyErr_SetString(PyExc_ValueError, "a tensor is not saved, its name would be too long");
+    report_and_clear(collector_, name_.c_str());
+    return false;
+  }
   TensorFile saved{file, read.view.dtype, read.view.shape, nullptr, read.view.nbytes()};
   const bool kept_back = collector_.settings.only_overflow;
   {
     const WithoutGil unlocked;  // it may have to wait for memory
     saved.buffer = collector_.recorder->take_buffer(
         saved.size, kept_back ? Recorder::Bound::kIgnored : Recorder::Bound::kKept);
-    copy_contiguous(read.view, saved.buffer->data());
+    if (saved.buffer) copy_contiguous(read.view, saved.buffer->data());
+  }
+  if (!saved.buffer) {
+    PyErr_SetString(PyExc_MemoryError, "a tensor is not saved, there is no memory for a copy");
+    report_and_clear(collector_, name_.c_str());
+    return false;
   }
   if (kept_back) {
     files_.push_back(std::move(saved));

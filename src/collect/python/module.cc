@@ -127,7 +127,7 @@ PyObject* configure(PyObject* self, PyObject* given) {
   const std::vector<std::string> scope = texts_of(given, "scope");
   filter.scope_begin = scope.size() == 2 ? scope[0] : "";
   filter.scope_end = scope.size() == 2 ? scope[1] : "";
-  filter.in_scope = scope.size() != 2;
+  filter.in_scope = filter.scope_begin.empty();
   filter.forward = truth_of(given, "forward");
   filter.backward = truth_of(given, "backward");
   filter.input = truth_of(given, "input");
@@ -178,30 +178,32 @@ PyObject* set_apis(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory): a new step; counters
-// start again at 0.
-PyObject* open_step(PyObject* self, PyObject* args) {
-  StepFiles files;
+PyObject* with_files(PyObject* self, PyObject* args,
+                     Result<void> (Recorder::*use)(const StepFiles&)) {
   const char *path = nullptr, *head = nullptr, *tail = nullptr, *stack = nullptr, *data = nullptr;
   if (!PyArg_ParseTuple(args, "sssss", &path, &head, &tail, &stack, &data)) return nullptr;
   Collector& collector = collector_of(self);
+  if (!collector.recorder)
+    return PyErr_Format(PyExc_RuntimeError, "a forked child records nothing");
   collector.settings.data_directory = data;
-  Result<void> opened;
+  Result<void> used;
   {
     const WithoutGil unlocked;
-    opened = collector.recorder->open_step({path, head, tail, stack});
+    used = (collector.recorder.get()->*use)({path, head, tail, stack});
   }
-  if (!opened) return PyErr_Format(PyExc_OSError, "%s", opened.error().message.c_str());
+  if (!used) return PyErr_Format(PyExc_OSError, "%s", used.error().message.c_str());
   Py_RETURN_NONE;
 }
 
-// move_step(directory, data_directory): the files of this step were moved there.
+// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory): a new step; counters
+// start again at 0.
+PyObject* open_step(PyObject* self, PyObject* args) {
+  return with_files(self, args, &Recorder::open_step);
+}
+
+// move_step(as open_step): the files of this step were moved there.
 PyObject* move_step(PyObject* self, PyObject* args) {
-  const char *directory = nullptr, *data = nullptr;
-  if (!PyArg_ParseTuple(args, "ss", &directory, &data)) return nullptr;
-  collector_of(self).settings.data_directory = data;
-  collector_of(self).recorder->move_step(directory);
-  Py_RETURN_NONE;
+  return with_files(self, args, &Recorder::move_step);
 }
 
 // open_legacy(forward_path, backward_path, stack_path, forward_directory, backward_directory)
@@ -222,10 +224,11 @@ PyObject* open_legacy(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// end_step(): gradients of calls made so far are no longer recorded.
+// end_step(): gradients of calls made so far are no longer recorded; a scope begins anew.
 PyObject* end_step(PyObject* self, PyObject* /*unused*/) {
   Collector& collector = collector_of(self);
   ++collector.step;
+  collector.filter.in_scope = collector.filter.scope_begin.empty();
   collector.backward_names.clear();
   for (const auto& api : collector.apis) api->calls = 0;
   Py_RETURN_NONE;

@@ -69,14 +69,13 @@ PyType_Spec spec = {"msprobe._collect.OpenCall", sizeof(OpenCall), 0, Py_TPFLAGS
 
 std::unique_ptr<RunningCall> begin(Collector& collector, Api& api, PyObject* args,
                                    PyObject* kwargs) {
-  const std::string call = std::to_string(api.calls++);
-  const std::string name = api.prefix + "." + api.name + "." + call + ".forward";
-  if (!wants(collector.filter, name) || !collector.filter.forward) return nullptr;
+  const CallName call = next_call(api);
+  if (!wants(collector.filter, call.forward()) || !collector.filter.forward) return nullptr;
   Origin origin;
   origin.caller = PyRef::share(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   origin.args = PyRef::share(args);
   origin.kwargs = PyRef::share(kwargs);
-  auto running = std::make_unique<RunningCall>(collector, name, entry_key(collector, api, call));
+  auto running = std::make_unique<RunningCall>(collector, call);
   const OwnWork inside;
   const Undisturbed undisturbed(collector.lent);
   running->begin(origin);

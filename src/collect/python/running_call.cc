@@ -2,16 +2,10 @@
 
 namespace msprobe::collect {
 
-std::string entry_key(const Collector& collector, const Api& api, const std::string& call) {
-  if (collector.settings.style == Style::kDump)
-    return api.prefix + "." + api.name + "." + call + ".forward";
-  return api.prefix + "*" + api.name + "*" + call;
-}
-
-RunningCall::RunningCall(Collector& collector, std::string name, std::string key)
+RunningCall::RunningCall(Collector& collector, const CallName& call)
     : collector_(collector),
-      name_(std::move(name)),
-      key_(std::move(key)),
+      name_(call.forward()),
+      key_(entry_key(collector.settings.style, call)),
       legacy_(collector.settings.style == Style::kLegacy),
       json_(legacy_ ? JsonText::Layout::kOneLine : JsonText::Layout::kIndented, 2),
       describer_(collector, key_, json_) {}

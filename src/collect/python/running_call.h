@@ -5,17 +5,14 @@
 #include <string>
 
 #include "collect/json_text.h"
+#include "collect/python/call_name.h"
 #include "collect/python/describe.h"
 
 namespace msprobe::collect {
 
-// The name of an entry in the file: Torch.add.0.forward, or Torch*add*0 as the older entry has it.
-std::string entry_key(const Collector& collector, const Api& api, const std::string& call);
-
-// The number of a call, and its text so far.
 class RunningCall {
  public:
-  RunningCall(Collector& collector, std::string name, std::string key);
+  RunningCall(Collector& collector, const CallName& call);
 
   void begin(const Origin& origin);
   // `result` is null where the call raised, or is not known to have ended.

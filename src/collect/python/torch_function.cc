@@ -55,6 +55,7 @@ long version_of_first(const Lent& lent, PyObject* args) {
   if (PyTuple_GET_SIZE(args) == 0) return -1;
   PyObject* first = PyTuple_GET_ITEM(args, 0);
   if (PyObject_IsInstance(first, lent.tensor_type.get()) != 1) return -1;
+  const std::optional<Undisturbed> undisturbed = undisturbed_by(lent, first);
   const PyRef version = PyRef::take(PyObject_GetAttrString(first, "_version"));
   const long number = version ? PyLong_AsLong(version.get()) : -1;
   PyErr_Clear();  // tensors of inference mode have no version
@@ -68,14 +69,13 @@ bool handed_on(const Lent& lent, PyObject* args, long version, PyObject* result)
 }
 
 PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args, PyObject* kwargs) {
-  const std::string call_number = std::to_string(api.calls++);
-  const std::string base = api.prefix + "." + api.name + "." + call_number;
-  const bool wanted = wants(collector.filter, base + ".forward") && collector.filter.forward;
+  const CallName name = next_call(api);
+  const bool wanted = wants(collector.filter, name.forward()) && collector.filter.forward;
   Origin origin;
   std::optional<RunningCall> running;
   if (wanted) {
     origin = collector.frames.origin(collector.lent, func, args, kwargs);
-    running.emplace(collector, base + ".forward", entry_key(collector, api, call_number));
+    running.emplace(collector, name);
     running->begin(origin);
     report_and_clear(collector, "describing arguments");
   } else {
@@ -90,10 +90,10 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
   }
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   if (!result) PyErr_Fetch(&type, &value, &traceback);
-  if (running) running->end(result.get());
+  if (running && collector.recorder) running->end(result.get());  // none in a child that was forked
   if (result && collector.filter.backward && !drops_nothing(api, origin) &&
       !handed_on(collector.lent, args, version, result.get())) {
-    hook_backward(collector, result.get(), base);
+    hook_backward(collector, result.get(), name);
   }
   report_and_clear(collector, "describing results");
   if (type != nullptr) PyErr_Restore(type, value, traceback);
@@ -120,6 +120,12 @@ Undisturbed::~Undisturbed() {
         PyObject_CallMethod(guard_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
   }
   PyErr_Clear();
+}
+
+std::optional<Undisturbed> undisturbed_by(const Lent& lent, PyObject* tensor) {
+  const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
+  if (type == lent.tensor_type.get() || type == lent.parameter_type.get()) return std::nullopt;
+  return std::optional<Undisturbed>(std::in_place, lent);
 }
 
 bool wants(Filter& filter, const std::string& name) {
