@@ -321,6 +321,14 @@ class Surroundings(unittest.TestCase):
         self.assertEqual(Listening.heard, ["exp", "sum", "backward"])
         self.assertEqual(data["Torch.exp.0.forward"]["output"][0]["type"], "torch.Tensor")
 
+    def test_a_tensor_whose_storage_was_freed(self):
+        whole = torch.ones(4096)
+        part = whole[1024:]
+        (whole.untyped_storage() if MODERN else whole.storage()).resize_(0)
+        data = record(lambda: torch.Tensor.stride(part), {"task": "tensor"})
+        argument = data["Tensor.stride.0.forward"]["input_args"][0]
+        self.assertEqual((argument["shape"], argument["Max"]), ([3072], None))
+
     def test_unusual_tensors_never_disturb_the_training(self):
         def work():
             torch.mul(torch.ones(2, 2).to_sparse(), 2)

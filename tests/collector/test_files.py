@@ -72,6 +72,12 @@ class Configuration(unittest.TestCase):
         with self.assertRaisesRegex(ConfigError, "contains special characters"):
             PrecisionDebugger(dump_path="/tmp/a+b")
 
+    def test_a_path_where_nothing_can_be_made(self):
+        with self.assertRaisesRegex(ConfigError, "is no directory"):
+            PrecisionDebugger(dump_path=os.path.abspath(__file__) + "/dump")
+        with mock.patch("os.access", return_value=False), self.assertRaisesRegex(ConfigError, "no permission"):
+            PrecisionDebugger(dump_path="dump")
+
     def test_the_list_of_apis(self):
         groups = api_names.read_ops()
         self.assertIn("linear", groups["functional"])

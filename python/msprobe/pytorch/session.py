@@ -129,6 +129,7 @@ class Session:
         self.stop()
         self._communication.end_step()
         self.flush()
+        self.native.free_memory()
         threading.setprofile(self._earlier_profile)
         atexit.unregister(self._at_exit)
 

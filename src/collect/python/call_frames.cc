@@ -88,18 +88,18 @@ void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* a
       origin.args = given;
       origin.kwargs = PyRef::take(PyDict_Copy(named.get()));
     }
-    PyErr_Clear();
+    drop_exception();
     origin.caller = back(origin.caller.get());
     return;
   }
   const PyRef names = parameter_names(code_of(origin.api_frame.get()).get());
-  if (!names || PyTuple_GET_SIZE(names.get()) == 0) return PyErr_Clear();
+  if (!names || PyTuple_GET_SIZE(names.get()) == 0) return drop_exception();
   const CallSite& written = site(lent, origin.caller.get());
   if (!written.known) {
     PyRef trimmed = PyRef::take(PyObject_CallFunctionObjArgs(lent.trim_arguments.get(), func, args,
                                                              kwargs ? kwargs : Py_None, nullptr));
     if (trimmed && PyDict_Check(trimmed.get())) origin.kwargs = std::move(trimmed);
-    return PyErr_Clear();
+    return drop_exception();
   }
   Py_ssize_t count = written.positional;
   if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), 0), "self") == 0) ++count;
@@ -116,7 +116,7 @@ void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* a
     PyObject* name = PyTuple_GET_ITEM(written.keywords.get(), k);
     const Py_ssize_t index = PySequence_Index(names.get(), name);
     PyObject* value = index < 0 ? nullptr : value_of(names.get(), index, args, kwargs);
-    if (value == nullptr) return PyErr_Clear();
+    if (value == nullptr) return drop_exception();
     PyDict_SetItem(named.get(), name, value);
   }
   origin.args = std::move(positional);
@@ -138,7 +138,7 @@ const CallSite& CallFrames::site(const Lent& lent, PyObject* frame) {
     site.keywords = PyRef::share(PyTuple_GET_ITEM(told.get(), 1));
     site.known = PyTuple_Check(site.keywords.get()) != 0;
   }
-  PyErr_Clear();
+  drop_exception();
   return sites_.try_emplace(place, std::move(site)).first->second;
 }
 
@@ -157,7 +157,7 @@ std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& p
     const char* utf8 = PyUnicode_AsUTF8(text.get());
     if (utf8 != nullptr) inner.text = utf8;
   }
-  PyErr_Clear();
+  drop_exception();
   nodes_.push_back(std::move(inner));
   nodes_[node].inner.emplace(place, nodes_.size() - 1);
   return nodes_.size() - 1;

@@ -139,12 +139,13 @@ bool wants(Filter& filter, const std::string& name) {
 
 void report_and_clear(Collector& collector, const char* doing) {
   if (PyErr_Occurred() == nullptr) return;
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) return drop_exception();
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   const PyRef told = PyRef::take(
       PyObject_CallFunction(collector.lent.report.get(), "sO", doing, value ? value : Py_None));
-  PyErr_Clear();
+  drop_exception();
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(traceback);
