@@ -64,6 +64,11 @@ class Names(unittest.TestCase):
         self.assertEqual(names, ["Tensor.add.0", "Torch.add.0", "Tensor.eq.0", "Torch.relu.0", "Functional.relu.0", "Tensor.relu.0",
                                  "Tensor.__radd__.0", "Tensor.__add__.0", "Functional.conv2d.0"])
 
+    def test_functions_of_an_inner_module_are_not_taken_for_others(self):
+        x = torch.eye(2)
+        self.assertEqual(self.names(lambda: (torch.linalg.vector_norm(x), torch.linalg.norm(x), torch.norm(x))),
+                         ["Torch.linalg.vector_norm.0", "Torch.linalg.norm.0", "Torch.norm.0"])
+
     def test_only_the_outermost_call_is_recorded(self):
         x = torch.ones(2, 4, requires_grad=True)
         self.assertEqual(self.names(lambda: F.cross_entropy(x, torch.tensor([0, 1]))), ["Functional.cross_entropy.0"])
