@@ -1,4 +1,6 @@
 """What is seen of a training: names, numbers, arguments, gradients, threads, checkpoints, exceptions."""
+import functools
+import operator
 import threading
 import unittest
 
@@ -112,7 +114,11 @@ class Arguments(unittest.TestCase):
                 (lambda: F.layer_norm(x, [4], eps=1e-3), 2, ["eps"]),
                 (lambda: F.max_pool2d(x[None], 2, stride=1), 2, ["stride"]),
                 (lambda: x.norm(2, dim=0), 2, ["dim"]),
-                (lambda: F.dropout(*(x,), **{"p": 0.25}), 1, ["p"])):
+                (lambda: F.dropout(*(x,), **{"p": 0.25}), 1, ["p"]),
+                (lambda: functools.partial(F.softmax, dim=0)(x), 1, ["dim"]),
+                (lambda: functools.partial(F.dropout, x, 0.75)(), 1, ["p"]),
+                (lambda: list(map(functools.partial(F.dropout, p=0.25), [x])), 1, ["p"]),
+                (lambda: operator.methodcaller("norm", 2, dim=1)(x), 1, ["p", "dim"])):
             data = record(work)
             entry = data[[name for name in data if "getitem" not in name][0]]
             self.assertEqual(len(entry["input_args"]), positional, entry)

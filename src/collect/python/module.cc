@@ -48,6 +48,7 @@ constexpr LentRow kLent[] = {
     {"describe_special", &Lent::describe_special},
     {"read_special", &Lent::read_special},
     {"call_site", &Lent::call_site},
+    {"defaults", &Lent::defaults},
     {"trim_arguments", &Lent::trim_arguments},
     {"frame_text", &Lent::frame_text},
     {"is_grad_enabled", &Lent::is_grad_enabled},
