@@ -311,6 +311,31 @@ class Surroundings(unittest.TestCase):
             made.step()
             self.assertEqual(forwards(read(made)["data"]), ["Torch.exp.0"])
 
+    @unittest.skipUnless(hasattr(getattr(torch, "compiler", None), "set_stance"), "older compilers cannot be switched off")
+    def test_compiled_functions_run_as_they_are_written(self):
+        compilations = []
+
+        def count(graph, _inputs):
+            compilations.append(graph)
+            return graph.forward
+
+        def twice_sine(x):
+            return torch.sin(x) * 2
+
+        x = torch.ones(3)
+        compiled = []
+
+        def work():
+            if not compiled:
+                compiled.append(torch.compile(twice_sine, backend=count, fullgraph=True))
+            compiled[0](x)
+
+        for _ in range(2):
+            self.assertEqual(forwards(record(work)), ["Torch.sin.0", "Tensor.__mul__.0"])
+        self.assertEqual(compilations, [])
+        compiled[0](x)
+        self.assertEqual(len(compilations), 1)
+
     @unittest.skipUnless(MODERN, "torch.vmap came later")
     def test_vmap(self):
         data = record(lambda: torch.vmap(torch.exp)(torch.ones(2, 3)))

@@ -19,6 +19,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from msprobe import _collect
 from msprobe.pytorch import api_names, call_site, log, values
 from msprobe.pytorch.communication import Communication
+from msprobe.pytorch.compilation import Compilation
 from msprobe.pytorch.function_body import FunctionBody
 
 MAX_PENDING_BYTES = 512 << 20
@@ -58,6 +59,7 @@ class Session:
         self.native.configure({"max_pending_bytes": MAX_PENDING_BYTES, **settings})
         self._communication = Communication(self.native, {function: name for function, prefix, name in functions
                                                           if prefix == api_names.COMMUNICATION})
+        self._compilation = Compilation()
         self._engine = self._hooked_engine()
         self._replaced = {}
         self._module_hooks = []
@@ -99,6 +101,7 @@ class Session:
         for body in self._engine:
             body.exchange()
         self._communication.start()
+        self._compilation.start()
         self.native.start()
 
     def stop(self) -> None:
@@ -107,6 +110,7 @@ class Session:
         self._recording = False
         self.native.stop()
         self._leave()
+        self._compilation.stop()
         self._communication.stop()
         for body in self._engine:
             body.restore()
