@@ -75,7 +75,11 @@ class Pickle {
     global("torch._utils", storage.empty() ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
     out_.text("((");
     string("storage");
-    global("torch", storage.empty() ? "UntypedStorage" : storage);
+    if (storage.empty()) {
+      global("torch.storage", "UntypedStorage");
+    } else {
+      global("torch", storage);
+    }
     string("0");
     string("cpu");
     integer(static_cast<std::int64_t>(storage.empty() ? size : size / size_bytes(dtype)));

@@ -143,6 +143,12 @@ void Recorder::save(TensorFile file) {
   new_files_.notify_one();
 }
 
+void Recorder::free_memory() {
+  const std::lock_guard lock(mutex_);
+  spare_.clear();
+  spare_bytes_ = 0;
+}
+
 std::optional<Error> Recorder::flush() {
   std::unique_lock lock(mutex_);
   const std::uint64_t wanted = ++flushes_asked_;

@@ -70,6 +70,9 @@ class Recorder {
   void give_back(std::unique_ptr<Buffer> buffer, std::size_t size);
   void save(TensorFile file);
 
+  // No more tensors are expected soon: memory that was kept for them is given to the system.
+  void free_memory();
+
   // Returns when everything recorded so far is in its files. The first thing that went wrong since
   // the last call, if anything.
   std::optional<Error> flush();

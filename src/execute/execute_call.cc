@@ -24,6 +24,9 @@ constexpr std::string_view kOutText =
 constexpr std::string_view kRecordedDropout =
     "keep_prob is below 1: the recorded outputs hold a dropout that cannot be drawn again";
 
+// A call that raised, or that a recomputed checkpoint broke off; or data_mode left them out.
+constexpr std::string_view kNoOutput = "the dump holds no outputs of this call";
+
 bool has_out(const dump::CallRecord& record) {
   return std::ranges::any_of(record.forward.input_kwargs,
                              [](const auto& item) { return item.first == "out"; });
@@ -181,7 +184,11 @@ class Execution {
   OrSkip<PyValue> recorded_output() {
     OrSkip<PyList> values = arguments::stored_values(record_.forward.output, options_.arguments);
     if (!values) return std::unexpected(values.error());
-    if (bench_output_.as<PyList>() == nullptr && values->size() == 1) return values->front();
+    const auto* several = bench_output_.as<PyList>();
+    if (values->empty() && (several == nullptr || !several->empty())) {
+      return skip(SkipReason::kNothingRecorded, std::string(kNoOutput));
+    }
+    if (several == nullptr && values->size() == 1) return values->front();
     return PyValue{*std::move(values)};
   }
 

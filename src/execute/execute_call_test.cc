@@ -236,6 +236,15 @@ TEST(RecordedGradients, OneStepBackIsThatOfTheNode) {
   EXPECT_TRUE(at::allclose(last[0], -at::one_hot(target, 5).to(at::kFloat) / 2));
 }
 
+TEST(ExecuteCall, ACallWithoutRecordedOutputsIsSkipped) {
+  ExecuteOptions recorded;
+  recorded.recorded = true;
+  const auto found = execute_call(call("Torch.exp.0", {{tensor({2})}}), recorded);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().reason, SkipReason::kNothingRecorded);
+  EXPECT_THAT(found.error().text, HasSubstr("no outputs of this call"));
+}
+
 TEST(RecordedGradients, SkipsOnlyWhereNoShapeFits) {
   const auto found = match_gradients(watched(1), {at::rand({2, 3})}, {{at::rand({5})}}, no_node);
   ASSERT_FALSE(found);

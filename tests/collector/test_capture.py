@@ -1,4 +1,6 @@
 """What is seen of a training: names, numbers, arguments, gradients, threads, checkpoints, exceptions."""
+import functools
+import operator
 import threading
 import unittest
 
@@ -64,6 +66,11 @@ class Names(unittest.TestCase):
         self.assertEqual(names, ["Tensor.add.0", "Torch.add.0", "Tensor.eq.0", "Torch.relu.0", "Functional.relu.0", "Tensor.relu.0",
                                  "Tensor.__radd__.0", "Tensor.__add__.0", "Functional.conv2d.0"])
 
+    def test_functions_of_an_inner_module_are_not_taken_for_others(self):
+        x = torch.eye(2)
+        self.assertEqual(self.names(lambda: (torch.linalg.vector_norm(x), torch.linalg.norm(x), torch.norm(x))),
+                         ["Torch.linalg.vector_norm.0", "Torch.linalg.norm.0", "Torch.norm.0"])
+
     def test_only_the_outermost_call_is_recorded(self):
         x = torch.ones(2, 4, requires_grad=True)
         self.assertEqual(self.names(lambda: F.cross_entropy(x, torch.tensor([0, 1]))), ["Functional.cross_entropy.0"])
@@ -107,7 +114,11 @@ class Arguments(unittest.TestCase):
                 (lambda: F.layer_norm(x, [4], eps=1e-3), 2, ["eps"]),
                 (lambda: F.max_pool2d(x[None], 2, stride=1), 2, ["stride"]),
                 (lambda: x.norm(2, dim=0), 2, ["dim"]),
-                (lambda: F.dropout(*(x,), **{"p": 0.25}), 1, ["p"])):
+                (lambda: F.dropout(*(x,), **{"p": 0.25}), 1, ["p"]),
+                (lambda: functools.partial(F.softmax, dim=0)(x), 1, ["dim"]),
+                (lambda: functools.partial(F.dropout, x, 0.75)(), 1, ["p"]),
+                (lambda: list(map(functools.partial(F.dropout, p=0.25), [x])), 1, ["p"]),
+                (lambda: operator.methodcaller("norm", 2, dim=1)(x), 1, ["p", "dim"])):
             data = record(work)
             entry = data[[name for name in data if "getitem" not in name][0]]
             self.assertEqual(len(entry["input_args"]), positional, entry)
@@ -300,6 +311,31 @@ class Surroundings(unittest.TestCase):
             made.step()
             self.assertEqual(forwards(read(made)["data"]), ["Torch.exp.0"])
 
+    @unittest.skipUnless(hasattr(getattr(torch, "compiler", None), "set_stance"), "older compilers cannot be switched off")
+    def test_compiled_functions_run_as_they_are_written(self):
+        compilations = []
+
+        def count(graph, _inputs):
+            compilations.append(graph)
+            return graph.forward
+
+        def twice_sine(x):
+            return torch.sin(x) * 2
+
+        x = torch.ones(3)
+        compiled = []
+
+        def work():
+            if not compiled:
+                compiled.append(torch.compile(twice_sine, backend=count, fullgraph=True))
+            compiled[0](x)
+
+        for _ in range(2):
+            self.assertEqual(forwards(record(work)), ["Torch.sin.0", "Tensor.__mul__.0"])
+        self.assertEqual(compilations, [])
+        compiled[0](x)
+        self.assertEqual(len(compilations), 1)
+
     @unittest.skipUnless(MODERN, "torch.vmap came later")
     def test_vmap(self):
         data = record(lambda: torch.vmap(torch.exp)(torch.ones(2, 3)))
@@ -320,6 +356,14 @@ class Surroundings(unittest.TestCase):
         data = record(lambda: torch.exp(x).sum().backward())
         self.assertEqual(Listening.heard, ["exp", "sum", "backward"])
         self.assertEqual(data["Torch.exp.0.forward"]["output"][0]["type"], "torch.Tensor")
+
+    def test_a_tensor_whose_storage_was_freed(self):
+        whole = torch.ones(4096)
+        part = whole[1024:]
+        (whole.untyped_storage() if MODERN else whole.storage()).resize_(0)
+        data = record(lambda: torch.Tensor.stride(part), {"task": "tensor"})
+        argument = data["Tensor.stride.0.forward"]["input_args"][0]
+        self.assertEqual((argument["shape"], argument["Max"]), ([3072], None))
 
     def test_unusual_tensors_never_disturb_the_training(self):
         def work():

@@ -61,6 +61,20 @@ SCRIPT = """
     debugger.step()
     never.wait()
     assert held.__code__ is code and work_type.wait is wait
+
+    try:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+    except ImportError:
+        pass
+    else:
+        model = fully_shard(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2)), mesh=init_device_mesh("cpu", (2,)))
+        optimizer = torch.optim.AdamW(model.parameters())
+        debugger.start()
+        model(torch.ones(4, 8)).sum().backward()
+        optimizer.step()
+        debugger.stop()
+        debugger.step()
     dist.destroy_process_group()
 """
 
@@ -139,6 +153,15 @@ class Communication(unittest.TestCase):
                          ("torch.distributed.P2POp", "irecv", 1, 0, "77849d8c"))
         self.assertEqual((received["tensor"]["Max"], received["tensor"]["data_name"]),
                          (3.0, "Distributed.batch_isend_irecv.0.forward.output.0.1.tensor.pt"))
+
+    def test_tensors_that_are_spread_over_the_processes(self):
+        if not os.path.exists(os.path.join(self.directory, "dump", "step2")):
+            self.skipTest("this PyTorch has no fully_shard")
+        data = self.read(2, 1)
+        averages, gradient = data["Tensor.lerp_.0.forward"]["input_args"][:2]
+        self.assertEqual(averages["type"], "torch.distributed.tensor.DTensor")
+        self.assertEqual((gradient["shape"], gradient["placements"]), ([4, 8], [{"Shard": {"dim": 0}}]))
+        self.assertTrue(all("output" in entry for entry in data.values()))
 
     def test_the_stack_is_the_caller_s(self):
         with open(os.path.join(self.directory, "dump", "step0", "rank0", "stack.json"), encoding="utf-8") as file:

@@ -69,7 +69,8 @@ def _aliases(group: str, name: str) -> Iterator[str]:
 def resolve(groups: Dict[str, List[str]], hidden: Callable[[str, str], bool] = lambda group, name: False
             ) -> Tuple[List[tuple], List[tuple], Set[str]]:
     """(functions, operators, methods): functions and operators as the native collector takes them, methods that have to be replaced
-    for an operator's name to be known. `hidden` tells which names a filter leaves out."""
+    for an operator's name to be known. `hidden` tells which names a filter leaves out. torch.linalg.norm keeps its whole name: the
+    check would take Torch.norm for another function."""
     functions, operators, methods = [], [], set()
     for group, prefix in PREFIXES.items():
         module = _module(group)
@@ -81,7 +82,7 @@ def resolve(groups: Dict[str, List[str]], hidden: Callable[[str, str], bool] = l
                 # An operator's function without the operator is the plain method: x.eq(y).
                 plain = name.strip("_") if group == "tensor" and name in ("__eq__",) else name
                 if callable(function):
-                    functions.append((function, prefix, plain.rsplit(".", 1)[-1]))
+                    functions.append((function, prefix, plain))
             if group == "tensor" and name in OPERATORS.values():
                 operators.append((name, prefix, name))
     for method, name in OPERATORS.items():

@@ -36,18 +36,23 @@ def call_site(code, offset: int) -> Optional[Tuple[int, Tuple[str, ...]]]:
     return None
 
 
-def trim_arguments(function, args: tuple, kwargs: Optional[dict]) -> dict:
-    """`kwargs` without what is only a default: an override gets every parameter, the caller wrote few."""
+def defaults(function) -> dict:
+    """The default values of a function's parameters; none where it is not written in Python."""
     code = getattr(function, "__code__", None)
-    if not kwargs or code is None:
-        return kwargs or {}
+    if code is None:
+        return {}
     names = code.co_varnames[:code.co_argcount]
     values = getattr(function, "__defaults__", None) or ()
-    defaults = dict(zip(names[len(names) - len(values):], values), **(getattr(function, "__kwdefaults__", None) or {}))
+    return dict(zip(names[len(names) - len(values):], values), **(getattr(function, "__kwdefaults__", None) or {}))
+
+
+def trim_arguments(function, args: tuple, kwargs: Optional[dict]) -> dict:
+    """`kwargs` without what is only a default: an override gets every parameter, the caller wrote few."""
+    usual = defaults(function)
 
     def is_default(name: str, value: object) -> bool:
-        default = defaults.get(name, defaults)
+        default = usual.get(name, usual)
         plain = isinstance(value, (bool, int, float, str)) and type(value) is type(default)
         return value is default or (plain and value == default)
 
-    return {name: value for name, value in kwargs.items() if not is_default(name, value)}
+    return {name: value for name, value in (kwargs or {}).items() if not is_default(name, value)}

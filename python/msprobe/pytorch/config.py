@@ -14,8 +14,6 @@ SUMMARY_MODES = ("statistics", "md5", "xor")
 RISK_LEVELS = ("ALL", "CORE", "FOCUS")
 _MAX_NUMBER = 1000000
 _ENTRY_NAME = re.compile(r"\w+\..+\.\d+\.(forward|backward)")
-
-
 # Keys that mean nothing here, but stand in files that were written for the public tool.
 _OTHER_KEYS = frozenset("task dump_path level async_dump dump_enable custom_op_namespaces".split())
 _OTHER_TASKS = frozenset("statistics tensor overflow_check acc_check run_ut structure debug nan_check exception_dump diff_check "
@@ -190,11 +188,18 @@ def _read_json(path: str) -> dict:
 
 
 def check_path(path: str) -> str:
-    """The absolute path, refused where it has characters that the documents forbid."""
+    """The absolute path, refused where it has characters that the documents forbid, or nothing can be made there."""
     absolute = os.path.realpath(path)
     odd = re.search(r"[^A-Za-z0-9_/.\-]", absolute)
     if odd:
         raise ConfigError(f"The file path {absolute} contains special characters: {odd.group()!r}")
     if len(absolute) > 4096 or any(len(part) > 255 for part in absolute.split("/")):
         raise ConfigError(f"The file path {absolute} is too long")
+    existing = absolute
+    while not os.path.exists(existing):
+        existing = os.path.dirname(existing)
+    if not os.path.isdir(existing):
+        raise ConfigError(f"The file path {absolute} cannot be made: {existing} is no directory")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise ConfigError(f"The file path {absolute} cannot be made: no permission to write in {existing}")
     return absolute

@@ -19,6 +19,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from msprobe import _collect
 from msprobe.pytorch import api_names, call_site, log, values
 from msprobe.pytorch.communication import Communication
+from msprobe.pytorch.compilation import Compilation
 from msprobe.pytorch.function_body import FunctionBody
 
 MAX_PENDING_BYTES = 512 << 20
@@ -58,6 +59,7 @@ class Session:
         self.native.configure({"max_pending_bytes": MAX_PENDING_BYTES, **settings})
         self._communication = Communication(self.native, {function: name for function, prefix, name in functions
                                                           if prefix == api_names.COMMUNICATION})
+        self._compilation = Compilation()
         self._engine = self._hooked_engine()
         self._replaced = {}
         self._module_hooks = []
@@ -72,7 +74,7 @@ class Session:
         lent = {
             "tensor_type": torch.Tensor, "parameter_type": torch.nn.Parameter, "size_type": torch.Size,
             "strided_layout": torch.strided, "describe_special": values.describe_special, "read_special": values.read_special,
-            "call_site": call_site.call_site, "trim_arguments": call_site.trim_arguments, "frame_text": call_site.frame_text,
+            "call_site": call_site.call_site, "defaults": call_site.defaults, "trim_arguments": call_site.trim_arguments, "frame_text": call_site.frame_text,
             "is_grad_enabled": torch.is_grad_enabled, "disable_torch_function": torch._C.DisableTorchFunction,
             "report": self._report, "backward": torch.Tensor.backward, "autograd_backward": _autograd_backward, "mode": self._mode,
             "overrides_file": overrides.handle_torch_function.__code__.co_filename,
@@ -99,6 +101,7 @@ class Session:
         for body in self._engine:
             body.exchange()
         self._communication.start()
+        self._compilation.start()
         self.native.start()
 
     def stop(self) -> None:
@@ -107,6 +110,7 @@ class Session:
         self._recording = False
         self.native.stop()
         self._leave()
+        self._compilation.stop()
         self._communication.stop()
         for body in self._engine:
             body.restore()
@@ -129,6 +133,7 @@ class Session:
         self.stop()
         self._communication.end_step()
         self.flush()
+        self.native.free_memory()
         threading.setprofile(self._earlier_profile)
         atexit.unregister(self._at_exit)
 

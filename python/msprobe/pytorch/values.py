@@ -102,9 +102,10 @@ def _type_name(tensor: torch.Tensor) -> str:
 
 def _placements(tensor: torch.Tensor) -> dict:
     def told(placement: object) -> dict:
-        name = type(placement).__name__.lstrip("_")
-        return {name: {key: str(item) if key == "reduce_op" else item for key, item in vars(placement).items()}} \
-            if hasattr(placement, "__dict__") else {name: {}}
+        fields = {"dim": getattr(placement, "dim", None), "reduce_op": getattr(placement, "reduce_op", None)}
+        return {type(placement).__name__.lstrip("_"): {key: item if key == "dim" else str(item)
+                                                       for key, item in fields.items() if item is not None}}
+
     return {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [told(item) for item in tensor.placements]}
 
 

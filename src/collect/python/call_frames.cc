@@ -43,15 +43,68 @@ PyRef parameter_names(PyObject* code) {
       PyTuple_GetSlice(names.get(), 0, plain->co_argcount + plain->co_kwonlyargcount));
 }
 
-// The value a parameter was given, as the override passes it on: by position or by name.
-PyObject* value_of(PyObject* names, Py_ssize_t index, PyObject* args, PyObject* kwargs) {
-  if (index < PyTuple_GET_SIZE(args)) return PyTuple_GET_ITEM(args, index);
-  return kwargs ? PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, index)) : nullptr;
+// The parameters of a Python function, and what an override is given for them: the first ones by
+// position, the others by name, whether the caller wrote them or not.
+struct Parameters {
+  PyObject *names, *defaults, *args, *kwargs;
+
+  Py_ssize_t find(PyObject* name) const {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+      PyObject* other = PyTuple_GET_ITEM(names, i);
+      if (other == name || PyUnicode_Compare(other, name) == 0) return i;
+    }
+    return -1;
+  }
+  PyObject* value(Py_ssize_t index) const {
+    if (index < PyTuple_GET_SIZE(args)) return PyTuple_GET_ITEM(args, index);
+    return kwargs ? PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, index)) : nullptr;
+  }
+  // Equal numbers and texts count as the same.
+  bool is_default(Py_ssize_t index) const {
+    PyObject* given = value(index);
+    PyObject* usual = defaults ? PyDict_GetItem(defaults, PyTuple_GET_ITEM(names, index)) : nullptr;
+    if (given == nullptr || given == usual) return true;
+    if (usual == nullptr || Py_TYPE(given) != Py_TYPE(usual)) return false;
+    const bool plain =
+        PyLong_Check(given) || PyFloat_CheckExact(given) || PyUnicode_CheckExact(given);
+    return plain && PyObject_RichCompareBool(given, usual, Py_EQ) == 1;
+  }
+};
+
+// The arguments as they stand at the call site. False where these are not all that was given: the
+// function was not called there, but by what is (functools.partial).
+bool take_as_written(const CallSite& site, const Parameters& parameters, Origin& origin) {
+  PyObject* names = parameters.names;
+  Py_ssize_t count = site.positional;
+  if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "self") == 0) ++count;
+  if (count > PyTuple_GET_SIZE(names)) return false;
+  PyRef positional = PyRef::take(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* value = parameters.value(i);
+    if (value == nullptr) return false;
+    Py_INCREF(value);
+    PyTuple_SET_ITEM(positional.get(), i, value);
+  }
+  PyRef named = PyRef::take(PyDict_New());
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(site.keywords.get()); ++k) {
+    PyObject* name = PyTuple_GET_ITEM(site.keywords.get(), k);
+    const Py_ssize_t index = parameters.find(name);
+    PyObject* value = index < 0 ? nullptr : parameters.value(index);
+    if (value == nullptr) return false;
+    PyDict_SetItem(named.get(), name, value);
+  }
+  for (Py_ssize_t i = count; i < PyTuple_GET_SIZE(names); ++i) {
+    const bool told = PyDict_Contains(named.get(), PyTuple_GET_ITEM(names, i)) == 1;
+    if (!told && !parameters.is_default(i)) return false;
+  }
+  origin.args = std::move(positional);
+  origin.kwargs = std::move(named);
+  return true;
 }
 
 }  // namespace
 
-void CallFrames::keep(PyObject* code) { code_.try_emplace(code, PyRef::share(code)); }
+void CallFrames::keep(PyObject* object) { kept_.try_emplace(object, PyRef::share(object)); }
 
 Origin CallFrames::origin(const Lent& lent, PyObject* func, PyObject* args, PyObject* kwargs) {
   Origin found;
@@ -88,39 +141,29 @@ void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* a
       origin.args = given;
       origin.kwargs = PyRef::take(PyDict_Copy(named.get()));
     }
-    PyErr_Clear();
+    drop_exception();
     origin.caller = back(origin.caller.get());
     return;
   }
   const PyRef names = parameter_names(code_of(origin.api_frame.get()).get());
-  if (!names || PyTuple_GET_SIZE(names.get()) == 0) return PyErr_Clear();
+  if (!names || PyTuple_GET_SIZE(names.get()) == 0) return drop_exception();
   const CallSite& written = site(lent, origin.caller.get());
-  if (!written.known) {
-    PyRef trimmed = PyRef::take(PyObject_CallFunctionObjArgs(lent.trim_arguments.get(), func, args,
-                                                             kwargs ? kwargs : Py_None, nullptr));
-    if (trimmed && PyDict_Check(trimmed.get())) origin.kwargs = std::move(trimmed);
-    return PyErr_Clear();
-  }
-  Py_ssize_t count = written.positional;
-  if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), 0), "self") == 0) ++count;
-  if (count > PyTuple_GET_SIZE(names.get())) return;
-  PyRef positional = PyRef::take(PyTuple_New(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* value = value_of(names.get(), i, args, kwargs);
-    if (value == nullptr) return;
-    Py_INCREF(value);
-    PyTuple_SET_ITEM(positional.get(), i, value);
-  }
-  PyRef named = PyRef::take(PyDict_New());
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(written.keywords.get()); ++k) {
-    PyObject* name = PyTuple_GET_ITEM(written.keywords.get(), k);
-    const Py_ssize_t index = PySequence_Index(names.get(), name);
-    PyObject* value = index < 0 ? nullptr : value_of(names.get(), index, args, kwargs);
-    if (value == nullptr) return PyErr_Clear();
-    PyDict_SetItem(named.get(), name, value);
-  }
-  origin.args = std::move(positional);
-  origin.kwargs = std::move(named);
+  const PyRef defaults = defaults_of(lent, func);
+  const Parameters parameters{names.get(), defaults.get(), args, kwargs};
+  if (written.known && take_as_written(written, parameters, origin)) return;
+  PyRef trimmed = PyRef::take(PyObject_CallFunctionObjArgs(lent.trim_arguments.get(), func, args,
+                                                           kwargs ? kwargs : Py_None, nullptr));
+  if (trimmed && PyDict_Check(trimmed.get())) origin.kwargs = std::move(trimmed);
+  drop_exception();
+}
+
+PyRef CallFrames::defaults_of(const Lent& lent, PyObject* func) {
+  const auto found = defaults_.find(func);
+  if (found != defaults_.end()) return found->second;
+  keep(func);
+  const PyRef told = PyRef::take(PyObject_CallOneArg(lent.defaults.get(), func));
+  drop_exception();
+  return defaults_.try_emplace(func, told).first->second;
 }
 
 const CallSite& CallFrames::site(const Lent& lent, PyObject* frame) {
@@ -138,7 +181,7 @@ const CallSite& CallFrames::site(const Lent& lent, PyObject* frame) {
     site.keywords = PyRef::share(PyTuple_GET_ITEM(told.get(), 1));
     site.known = PyTuple_Check(site.keywords.get()) != 0;
   }
-  PyErr_Clear();
+  drop_exception();
   return sites_.try_emplace(place, std::move(site)).first->second;
 }
 
@@ -157,7 +200,7 @@ std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& p
     const char* utf8 = PyUnicode_AsUTF8(text.get());
     if (utf8 != nullptr) inner.text = utf8;
   }
-  PyErr_Clear();
+  drop_exception();
   nodes_.push_back(std::move(inner));
   nodes_[node].inner.emplace(place, nodes_.size() - 1);
   return nodes_.size() - 1;

@@ -42,7 +42,7 @@ class CallFrames {
 
  private:
   struct Place {
-    PyObject* code = nullptr;  // kept alive by code_
+    PyObject* code = nullptr;  // kept alive by kept_
     int offset = 0;
     auto operator<=>(const Place&) const = default;
   };
@@ -55,11 +55,14 @@ class CallFrames {
   };
   const CallSite& site(const Lent& lent, PyObject* frame);
   std::size_t child(const Lent& lent, std::size_t node, const Place& place, PyObject* frame);
-  void keep(PyObject* code);
+  // The default values of a Python function's parameters, by name.
+  PyRef defaults_of(const Lent& lent, PyObject* func);
+  void keep(PyObject* object);
 
   std::deque<Node> nodes_{Node{}};  // texts are referred to while nodes are added
   std::map<Place, CallSite> sites_;
-  std::unordered_map<PyObject*, PyRef> code_;
+  std::unordered_map<PyObject*, PyRef> defaults_;  // of functions, kept alive by kept_
+  std::unordered_map<PyObject*, PyRef> kept_;
 };
 
 }  // namespace msprobe::collect

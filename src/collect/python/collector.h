@@ -51,6 +51,7 @@ struct Lent {
   PyRef describe_special;  // (value, keyword) -> ("json", object), ("walk", ...), ("fields", dict)
   PyRef read_special;      // tensor -> (type, dtype, shape, CPU tensor or None, extra)
   PyRef call_site;         // (code, offset) -> (positional count, keyword names) or None
+  PyRef defaults;          // func -> dict of its parameters' default values
   PyRef trim_arguments;    // (func, args, kwargs) -> kwargs without defaults
   PyRef frame_text;        // (file, line, function) -> text or None
   PyRef is_grad_enabled, disable_torch_function, report;

@@ -40,6 +40,18 @@ bool read_integers(PyObject* sequence, std::vector<std::int64_t>& out) {
   return PyErr_Occurred() == nullptr;
 }
 
+// A tensor that only stands for others (DTensor), or whose storage was freed, says that it lies at
+// its offset from nowhere.
+bool has_storage(PyObject* object, const StridedView& view) {
+  constexpr std::uintptr_t kNoLowerAddress = std::uintptr_t{1} << 40;  // is asked further
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+  if (address >= kNoLowerAddress) return true;
+  const PyRef offset = PyRef::take(PyObject_CallMethod(object, "storage_offset", nullptr));
+  const long long elements = offset ? PyLong_AsLongLong(offset.get()) : 0;
+  return PyErr_Occurred() == nullptr &&
+         address != static_cast<std::uintptr_t>(elements) * size_bytes(view.dtype);
+}
+
 // Strides, storage and signs as a plain tensor in the memory of this machine has them.
 bool read_layout(const Lent& lent, PyObject* object, StridedView& view) {
   if (!attribute_is(object, "is_cpu", Py_True)) return false;
@@ -57,7 +69,7 @@ bool read_layout(const Lent& lent, PyObject* object, StridedView& view) {
   if (!read_integers(strides.get(), view.strides)) return false;
   if (view.strides.size() != view.shape.size()) return false;
   view.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(pointer.get()));
-  return PyErr_Occurred() == nullptr && (view.data != nullptr || view.numel() == 0);
+  return PyErr_Occurred() == nullptr && (view.numel() == 0 || has_storage(object, view));
 }
 
 std::uint32_t checksum(const StridedView& view) {

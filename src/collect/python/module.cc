@@ -48,6 +48,7 @@ constexpr LentRow kLent[] = {
     {"describe_special", &Lent::describe_special},
     {"read_special", &Lent::read_special},
     {"call_site", &Lent::call_site},
+    {"defaults", &Lent::defaults},
     {"trim_arguments", &Lent::trim_arguments},
     {"frame_text", &Lent::frame_text},
     {"is_grad_enabled", &Lent::is_grad_enabled},
@@ -271,6 +272,13 @@ PyObject* flush(PyObject* self, PyObject* /*unused*/) {
   return none_or_error(error);
 }
 
+// free_memory(): collection ended.
+PyObject* free_memory(PyObject* self, PyObject* /*unused*/) {
+  Collector& collector = collector_of(self);
+  if (collector.recorder) collector.recorder->free_memory();
+  Py_RETURN_NONE;
+}
+
 // forget(): in a forked child, whose recorder threads do not exist, nothing is recorded or awaited.
 PyObject* forget(PyObject* self, PyObject* /*unused*/) {
   Collector& collector = collector_of(self);
@@ -316,6 +324,7 @@ PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
                          {"is_inside", &is_inside, METH_NOARGS, nullptr},
                          {"begin_call", &begin_call_method, METH_VARARGS, nullptr},
                          {"flush", &flush, METH_NOARGS, nullptr},
+                         {"free_memory", &free_memory, METH_NOARGS, nullptr},
                          {"forget", &forget, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 

@@ -35,6 +35,15 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
+// Drops the pending exception, which is one of our own work. That of the user at the keyboard comes
+// again, in the training.
+inline void drop_exception() {
+  const bool interrupted =
+      PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
+  PyErr_Clear();
+  if (interrupted) PyErr_SetInterrupt();
+}
+
 // Lets other Python threads run while C++ works on memory that is kept alive by the caller.
 class WithoutGil {
  public:

@@ -15,6 +15,11 @@ PyObject* call(PyObject* func, PyObject* args, PyObject* kwargs) {
   return PyObject_Call(func, args, kwargs);
 }
 
+bool is_plain(const Lent& lent, PyObject* tensor) {
+  const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
+  return type == lent.tensor_type.get() || type == lent.parameter_type.get();
+}
+
 bool wants_text(const std::string& name, const std::vector<std::string>& parts) {
   if (parts.empty()) return true;
   for (const std::string& part : parts) {
@@ -123,8 +128,7 @@ Undisturbed::~Undisturbed() {
 }
 
 std::optional<Undisturbed> undisturbed_by(const Lent& lent, PyObject* tensor) {
-  const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
-  if (type == lent.tensor_type.get() || type == lent.parameter_type.get()) return std::nullopt;
+  if (is_plain(lent, tensor)) return std::nullopt;
   return std::optional<Undisturbed>(std::in_place, lent);
 }
 
@@ -139,12 +143,13 @@ bool wants(Filter& filter, const std::string& name) {
 
 void report_and_clear(Collector& collector, const char* doing) {
   if (PyErr_Occurred() == nullptr) return;
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) return drop_exception();
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   const PyRef told = PyRef::take(
       PyObject_CallFunction(collector.lent.report.get(), "sO", doing, value ? value : Py_None));
-  PyErr_Clear();
+  drop_exception();
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(traceback);
@@ -163,7 +168,10 @@ PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, P
     if (found != collector.api_of_function.end()) api = found->second;
   }
   if (api != nullptr) return record(collector, *api, func, args, kwargs);
-  if (func == collector.lent.backward.get()) return run_backward(collector, args, kwargs);
+  // A subclass may have an override of its own for it.
+  const bool is_backward = func == collector.lent.backward.get() && PyTuple_GET_SIZE(args) > 0 &&
+                           is_plain(collector.lent, PyTuple_GET_ITEM(args, 0));
+  if (is_backward) return run_backward(collector, args, kwargs);
   return call(func, args, kwargs);
 }
 
