@@ -15,6 +15,7 @@
 #include "compare_summary.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "core/shrunken_file.h"
 #include "progress_bar.h"
 #include "report_files.h"
 #include "timestamp.h"
@@ -143,6 +144,7 @@ ExitStatus run(const TorchairOptions& options) {
                              const std::vector<std::string>& names) {
     if (*output) (*output)->add_bench_only(unit, names);
   };
+  survive_shrinking_files();
   const Result<torchair::CompareTotals> totals = torchair::compare(*job, events);
   bar.clear();
   if (!totals) return refuse(totals.error());

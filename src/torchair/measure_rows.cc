@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include "core/shrunken_file.h"
 #include "measure/chunks.h"
 #include "measure/widen.h"
 #include "torchair/tensor_data.h"
@@ -274,10 +275,46 @@ void compare(Row& row, const TensorData& device, const TensorData& bench,
   row.problem = "no data: a side has statistics or converted values only";
 }
 
-void refuse(Row& row, const Error& error, std::string_view side) {
+void refuse(Row& row, std::string_view reason, std::string_view side = "") {
   row.status = Status::kUnreadable;
-  row.reason = fmt::format("{}{}", side, error.message);
+  row.reason = fmt::format("{}{}", side, reason);
 }
+
+constexpr std::string_view kOfBench = "reference: ";
+constexpr std::string_view kShrank = "the file shrank while it was read";
+
+// What was measured of a file that was not whole counts for nothing.
+void withdraw(Row& row, std::string_view side) {
+  refuse(row, kShrank, side);
+  row.real.reset();
+  row.statistics.reset();
+  row.md5.reset();
+  row.problem.clear();
+  row.message.clear();
+}
+
+// The tensors of the other side, each file of an operator opened once.
+class BenchFiles {
+ public:
+  Result<TensorData> open(const BenchTensor& from) {
+    if (from.is_array) return open_array(from.source.path, from.is_info);
+    auto known = files_.find(from.source.path);
+    if (known == files_.end()) {
+      known = files_.emplace(from.source.path, GeData::open(from.source)).first;
+    }
+    if (!known->second) return propagate(known->second);
+    return known->second->tensor(from.side, from.index);
+  }
+
+  // REQUIRES: `data` is what open() gave.
+  bool has_shrunk(const BenchTensor& from, const TensorData& data) const {
+    if (!from.is_array) return files_.at(from.source.path)->has_shrunk();
+    return data.elements && msprobe::has_shrunk(from.source.path, data.elements->file);
+  }
+
+ private:
+  std::map<fs::path, Result<GeData>> files_;
+};
 
 }  // namespace
 
@@ -286,34 +323,26 @@ void measure_op(OpRows& op, const MeasureOptions& options) {
     return;
   }
   const Result<GeData> file = GeData::open(op.source);
-  std::map<fs::path, Result<GeData>> bench_files;
+  BenchFiles bench_files;
   for (Row& row : op.rows) {
     if (row.status != Status::kPaired) continue;
     if (!file) {
-      refuse(row, file.error(), "");
+      refuse(row, file.error().message);
       continue;
     }
     const Result<TensorData> device = file->tensor(row.side, row.index);
     if (!device) {
-      refuse(row, device.error(), "");
+      refuse(row, device.error().message);
       continue;
     }
-    const BenchTensor& from = *row.bench;
-    const auto open_bench = [&]() -> Result<TensorData> {
-      if (from.is_array) return open_array(from.source.path, from.is_info);
-      auto known = bench_files.find(from.source.path);
-      if (known == bench_files.end()) {
-        known = bench_files.emplace(from.source.path, GeData::open(from.source)).first;
-      }
-      if (!known->second) return propagate(known->second);
-      return known->second->tensor(from.side, from.index);
-    };
-    const Result<TensorData> bench = open_bench();
+    const Result<TensorData> bench = bench_files.open(*row.bench);
     if (!bench) {
-      refuse(row, bench.error(), "reference: ");
+      refuse(row, bench.error().message, kOfBench);
       continue;
     }
     compare(row, *device, *bench, options);
+    if (file->has_shrunk()) withdraw(row, "");
+    if (bench_files.has_shrunk(*row.bench, *bench)) withdraw(row, kOfBench);
   }
 }
 
