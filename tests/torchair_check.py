@@ -66,6 +66,9 @@ def check_rows(checks: Checks, name: str, out: pathlib.Path, golden: str, *extra
     first = next((row for row in expected if row["differs"]), None)
     found = got.get("first_difference")
     checks.check(name, (found and key(found)) == (first and key(first)), f"first difference {found}, want {first}")
+    counts = {"rows": len(expected), "paired": len(expected), "unmatched": 0, "unreadable": 0}
+    checks.check(name, counts.items() <= got.get("summary", {}).items(), got.get("summary"))
+    checks.check(name, all("max_abs_at" in row for row in got["rows"] if "cosine" in row), "the place of every largest error")
     if "max" not in (got["rows"] or [{}])[0]:
         checks.check(name, result.returncode == (1 if first else 0), f"exit {result.returncode}")
 

@@ -97,6 +97,7 @@ Result<torchair::CompareOptions> compare_options(const TorchairOptions& options)
   job.mode = data_modes().at(options.data_mode);
   job.limits.statistics = options.stat_limit;
   job.threads = options.threads;
+  job.places = !options.json.empty();
   return job;
 }
 
@@ -150,7 +151,7 @@ ExitStatus run(const TorchairOptions& options) {
   if (!totals) return refuse(totals.error());
   if (!*output) return refuse(output->error());
   const Result<std::vector<std::filesystem::path>> written =
-      (*output)->finish(summary.first_difference());
+      (*output)->finish(summary.first_difference(), *totals);
   if (!written) return refuse(written.error());
   fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
   for (const std::filesystem::path& path : *written) {

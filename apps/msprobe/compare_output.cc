@@ -39,7 +39,8 @@ void write_tokens(JsonWriter& json, std::string_view key, const std::vector<std:
 }
 
 // Everything of the JSON answer but the rows and what only the reference has.
-std::string json_tail(const torchair::Plan& plan, const std::optional<torchair::Row>& first) {
+std::string json_tail(const torchair::Plan& plan, const std::optional<torchair::Row>& first,
+                      const torchair::CompareTotals& totals) {
   JsonWriter json;
   json.begin_object();
   json.key("first_difference");
@@ -50,6 +51,11 @@ std::string json_tail(const torchair::Plan& plan, const std::optional<torchair::
   } else {
     json.null();
   }
+  json.key("summary").begin_object();
+  json.key("rows").value(totals.rows).key("paired").value(totals.paired);
+  json.key("unmatched").value(totals.unmatched).key("unreadable").value(totals.unreadable);
+  json.key("differ").value(totals.differing).key("fail").value(totals.failed);
+  json.end_object();
   json.key("tokens_left_out").begin_object();
   write_tokens(json, "target_tokens_without_golden", plan.device_tokens_left_out);
   write_tokens(json, "golden_tokens_without_target", plan.bench_tokens_left_out);
@@ -127,7 +133,7 @@ void CompareOutput::add_bench_only(const torchair::UnitPair& unit,
 }
 
 Result<std::vector<std::filesystem::path>> CompareOutput::finish(
-    const std::optional<torchair::Row>& first) {
+    const std::optional<torchair::Row>& first, const torchair::CompareTotals& totals) {
   std::vector<std::filesystem::path> written;
   for (auto& [rank, table] : tables_) {
     if (const auto done = table.file.commit(); !done) return propagate(done);
@@ -139,7 +145,7 @@ Result<std::vector<std::filesystem::path>> CompareOutput::finish(
   if (json_) {
     // The tail is an object of its own: its opening brace makes way for the rows before it.
     json_->buffer() += "\n],\n\"golden_only\": [" + bench_only_ + "],";
-    json_->buffer() += json_tail(*plan_, first).substr(1);
+    json_->buffer() += json_tail(*plan_, first, totals).substr(1);
     json_->buffer() += '\n';
     if (const auto done = json_->commit(); !done) return propagate(done);
     written.emplace_back(files_.json);
