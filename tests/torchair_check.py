@@ -196,6 +196,15 @@ def check_tables(checks: Checks, out: pathlib.Path) -> None:
     checks.check("summary", "first difference  Mul.output.0" in result.stdout, result.stdout)
 
 
+def check_names(checks: Checks) -> None:
+    """Runs of the same second do not overwrite each other's tables."""
+    out = checks.make("names", ["--ranks", "0,1"])
+    for rank in ("0", "1", "1", "1"):
+        checks.compare(out, "msprobe_fx_dump", "--rank", rank)
+    tables = [table.name for table in (out / "result").iterdir()]
+    checks.check("names", len(tables) == 4 and sum("_rank1_" in name for name in tables) == 3, tables)
+
+
 def check_convert(checks: Checks, scratch: pathlib.Path) -> None:
     """Converted dumps compare as the arrays they came from; a damaged original stays."""
     out = checks.make("to_convert", FAULT)
@@ -340,6 +349,7 @@ def main() -> int:
         check_slices(checks)
         check_damage(checks, checks.make("damage", []))
         check_tables(checks, pathlib.Path(scratch) / "new")
+        check_names(checks)
         check_convert(checks, pathlib.Path(scratch))
         check_watch(checks, pathlib.Path(scratch))
         check_kills(checks)

@@ -113,7 +113,8 @@ ExitStatus run(const TorchairOptions& options) {
   const Result<std::filesystem::path> out = prepare_output_directory(options.out);
   if (!out) return refuse(out.error());
 
-  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json};
+  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json,
+                           options.rank.has_value()};
   ProgressBar bar("Comparing (MiB)");
   CompareSummary summary;
   std::optional<TorchairReport> report;

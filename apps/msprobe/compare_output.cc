@@ -32,6 +32,15 @@ void append_row(std::string& out, const torchair::Row& row, torchair::Mode mode)
   out += report::kRecordEnd;
 }
 
+// `stem`, or with a number where an earlier run of the same second has its tables.
+std::string free_stem(const std::filesystem::path& directory, const std::string& stem) {
+  std::string found = stem;
+  for (int number = 2; std::filesystem::exists(directory / (found + ".csv")); ++number) {
+    found = fmt::format("{}_{}", stem, number);
+  }
+  return found;
+}
+
 void write_tokens(JsonWriter& json, std::string_view key, const std::vector<std::int64_t>& tokens) {
   json.key(key).begin_array();
   for (const std::int64_t token : tokens) json.value(token);
@@ -85,10 +94,10 @@ Result<CompareOutput> CompareOutput::start(const CompareFiles& files, const torc
 Result<CompareOutput::Table*> CompareOutput::table_of(std::int64_t rank) {
   if (const auto known = tables_.find(rank); known != tables_.end()) return &known->second;
   const auto other_rank = [&](const torchair::UnitPair& unit) { return unit.rank != rank; };
-  const bool several = std::ranges::any_of(plan_->pairs, other_rank);
-  const std::string stem = several
-                               ? fmt::format("msprobe_cmp_report_rank{}_{}", rank, files_.timestamp)
-                               : fmt::format("msprobe_cmp_report_{}", files_.timestamp);
+  const bool named = files_.rank_named || std::ranges::any_of(plan_->pairs, other_rank);
+  const std::string stem = free_stem(
+      files_.directory, named ? fmt::format("msprobe_cmp_report_rank{}_{}", rank, files_.timestamp)
+                              : fmt::format("msprobe_cmp_report_{}", files_.timestamp));
   const std::filesystem::path csv = files_.directory / (stem + ".csv");
   Result<report::OutputFile> file = report::OutputFile::create(csv);
   if (!file) return propagate(file);

@@ -21,7 +21,8 @@ struct CompareFiles {
   std::filesystem::path directory;
   std::string timestamp;
   bool xlsx = false;
-  std::string json;  // path; empty: none
+  std::string json;         // path; empty: none
+  bool rank_named = false;  // in the names of the tables, however many ranks there are
 };
 
 // Takes rows as they come; every file appears under its name when it is complete.
