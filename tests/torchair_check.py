@@ -194,6 +194,10 @@ def check_tables(checks: Checks, out: pathlib.Path) -> None:
     styles = zipfile.ZipFile(book).read("xl/styles.xml").decode()
     checks.check("xlsx", all(colour in styles for colour in ("FFFF0000", "FFC6EFCE")), "red and green")
     checks.check("summary", "first difference  Mul.output.0" in result.stdout, result.stdout)
+    shutil.rmtree(out / "result")
+    _, got = checks.compare(out, "msprobe_fx_dump", "--xlsx", "--data-mode", "md5")
+    sheet = zipfile.ZipFile(next((out / "result").glob("*.xlsx"))).read("xl/worksheets/sheet1.xml").decode()
+    checks.check("xlsx", all(f">{row[side]}</t>" in sheet for row in got["rows"] for side in ("target_crc", "golden_crc")), "CRCs are text")
 
 
 def check_names(checks: Checks) -> None:
