@@ -66,6 +66,9 @@ def check_rows(checks: Checks, name: str, out: pathlib.Path, golden: str, *extra
     first = next((row for row in expected if row["differs"]), None)
     found = got.get("first_difference")
     checks.check(name, (found and key(found)) == (first and key(first)), f"first difference {found}, want {first}")
+    counts = {"rows": len(expected), "paired": len(expected), "unmatched": 0, "unreadable": 0}
+    checks.check(name, counts.items() <= got.get("summary", {}).items(), got.get("summary"))
+    checks.check(name, all("max_abs_at" in row for row in got["rows"] if "cosine" in row), "the place of every largest error")
     if "max" not in (got["rows"] or [{}])[0]:
         checks.check(name, result.returncode == (1 if first else 0), f"exit {result.returncode}")
 
@@ -191,6 +194,19 @@ def check_tables(checks: Checks, out: pathlib.Path) -> None:
     styles = zipfile.ZipFile(book).read("xl/styles.xml").decode()
     checks.check("xlsx", all(colour in styles for colour in ("FFFF0000", "FFC6EFCE")), "red and green")
     checks.check("summary", "first difference  Mul.output.0" in result.stdout, result.stdout)
+    shutil.rmtree(out / "result")
+    _, got = checks.compare(out, "msprobe_fx_dump", "--xlsx", "--data-mode", "md5")
+    sheet = zipfile.ZipFile(next((out / "result").glob("*.xlsx"))).read("xl/worksheets/sheet1.xml").decode()
+    checks.check("xlsx", all(f">{row[side]}</t>" in sheet for row in got["rows"] for side in ("target_crc", "golden_crc")), "CRCs are text")
+
+
+def check_names(checks: Checks) -> None:
+    """Runs of the same second do not overwrite each other's tables."""
+    out = checks.make("names", ["--ranks", "0,1"])
+    for rank in ("0", "1", "1", "1"):
+        checks.compare(out, "msprobe_fx_dump", "--rank", rank)
+    tables = [table.name for table in (out / "result").iterdir()]
+    checks.check("names", len(tables) == 4 and sum("_rank1_" in name for name in tables) == 3, tables)
 
 
 def check_convert(checks: Checks, scratch: pathlib.Path) -> None:
@@ -337,6 +353,7 @@ def main() -> int:
         check_slices(checks)
         check_damage(checks, checks.make("damage", []))
         check_tables(checks, pathlib.Path(scratch) / "new")
+        check_names(checks)
         check_convert(checks, pathlib.Path(scratch))
         check_watch(checks, pathlib.Path(scratch))
         check_kills(checks)

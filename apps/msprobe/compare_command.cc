@@ -15,6 +15,7 @@
 #include "compare_summary.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "core/shrunken_file.h"
 #include "progress_bar.h"
 #include "report_files.h"
 #include "timestamp.h"
@@ -96,6 +97,7 @@ Result<torchair::CompareOptions> compare_options(const TorchairOptions& options)
   job.mode = data_modes().at(options.data_mode);
   job.limits.statistics = options.stat_limit;
   job.threads = options.threads;
+  job.places = !options.json.empty();
   return job;
 }
 
@@ -111,7 +113,8 @@ ExitStatus run(const TorchairOptions& options) {
   const Result<std::filesystem::path> out = prepare_output_directory(options.out);
   if (!out) return refuse(out.error());
 
-  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json};
+  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json,
+                           options.rank.has_value()};
   ProgressBar bar("Comparing (MiB)");
   CompareSummary summary;
   std::optional<TorchairReport> report;
@@ -143,12 +146,13 @@ ExitStatus run(const TorchairOptions& options) {
                              const std::vector<std::string>& names) {
     if (*output) (*output)->add_bench_only(unit, names);
   };
+  survive_shrinking_files();
   const Result<torchair::CompareTotals> totals = torchair::compare(*job, events);
   bar.clear();
   if (!totals) return refuse(totals.error());
   if (!*output) return refuse(output->error());
   const Result<std::vector<std::filesystem::path>> written =
-      (*output)->finish(summary.first_difference());
+      (*output)->finish(summary.first_difference(), *totals);
   if (!written) return refuse(written.error());
   fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
   for (const std::filesystem::path& path : *written) {

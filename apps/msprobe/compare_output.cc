@@ -32,6 +32,15 @@ void append_row(std::string& out, const torchair::Row& row, torchair::Mode mode)
   out += report::kRecordEnd;
 }
 
+// `stem`, or with a number where an earlier run of the same second has its tables.
+std::string free_stem(const std::filesystem::path& directory, const std::string& stem) {
+  std::string found = stem;
+  for (int number = 2; std::filesystem::exists(directory / (found + ".csv")); ++number) {
+    found = fmt::format("{}_{}", stem, number);
+  }
+  return found;
+}
+
 void write_tokens(JsonWriter& json, std::string_view key, const std::vector<std::int64_t>& tokens) {
   json.key(key).begin_array();
   for (const std::int64_t token : tokens) json.value(token);
@@ -39,7 +48,8 @@ void write_tokens(JsonWriter& json, std::string_view key, const std::vector<std:
 }
 
 // Everything of the JSON answer but the rows and what only the reference has.
-std::string json_tail(const torchair::Plan& plan, const std::optional<torchair::Row>& first) {
+std::string json_tail(const torchair::Plan& plan, const std::optional<torchair::Row>& first,
+                      const torchair::CompareTotals& totals) {
   JsonWriter json;
   json.begin_object();
   json.key("first_difference");
@@ -50,6 +60,11 @@ std::string json_tail(const torchair::Plan& plan, const std::optional<torchair::
   } else {
     json.null();
   }
+  json.key("summary").begin_object();
+  json.key("rows").value(totals.rows).key("paired").value(totals.paired);
+  json.key("unmatched").value(totals.unmatched).key("unreadable").value(totals.unreadable);
+  json.key("differ").value(totals.differing).key("fail").value(totals.failed);
+  json.end_object();
   json.key("tokens_left_out").begin_object();
   write_tokens(json, "target_tokens_without_golden", plan.device_tokens_left_out);
   write_tokens(json, "golden_tokens_without_target", plan.bench_tokens_left_out);
@@ -79,10 +94,10 @@ Result<CompareOutput> CompareOutput::start(const CompareFiles& files, const torc
 Result<CompareOutput::Table*> CompareOutput::table_of(std::int64_t rank) {
   if (const auto known = tables_.find(rank); known != tables_.end()) return &known->second;
   const auto other_rank = [&](const torchair::UnitPair& unit) { return unit.rank != rank; };
-  const bool several = std::ranges::any_of(plan_->pairs, other_rank);
-  const std::string stem = several
-                               ? fmt::format("msprobe_cmp_report_rank{}_{}", rank, files_.timestamp)
-                               : fmt::format("msprobe_cmp_report_{}", files_.timestamp);
+  const bool named = files_.rank_named || std::ranges::any_of(plan_->pairs, other_rank);
+  const std::string stem = free_stem(
+      files_.directory, named ? fmt::format("msprobe_cmp_report_rank{}_{}", rank, files_.timestamp)
+                              : fmt::format("msprobe_cmp_report_{}", files_.timestamp));
   const std::filesystem::path csv = files_.directory / (stem + ".csv");
   Result<report::OutputFile> file = report::OutputFile::create(csv);
   if (!file) return propagate(file);
@@ -127,7 +142,7 @@ void CompareOutput::add_bench_only(const torchair::UnitPair& unit,
 }
 
 Result<std::vector<std::filesystem::path>> CompareOutput::finish(
-    const std::optional<torchair::Row>& first) {
+    const std::optional<torchair::Row>& first, const torchair::CompareTotals& totals) {
   std::vector<std::filesystem::path> written;
   for (auto& [rank, table] : tables_) {
     if (const auto done = table.file.commit(); !done) return propagate(done);
@@ -139,7 +154,7 @@ Result<std::vector<std::filesystem::path>> CompareOutput::finish(
   if (json_) {
     // The tail is an object of its own: its opening brace makes way for the rows before it.
     json_->buffer() += "\n],\n\"golden_only\": [" + bench_only_ + "],";
-    json_->buffer() += json_tail(*plan_, first).substr(1);
+    json_->buffer() += json_tail(*plan_, first, totals).substr(1);
     json_->buffer() += '\n';
     if (const auto done = json_->commit(); !done) return propagate(done);
     written.emplace_back(files_.json);

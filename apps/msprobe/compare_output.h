@@ -10,6 +10,7 @@
 
 #include "core/result.h"
 #include "report/output_file.h"
+#include "torchair/compare.h"
 #include "torchair/plan.h"
 #include "torchair/row.h"
 #include "torchair/xlsx.h"
@@ -20,7 +21,8 @@ struct CompareFiles {
   std::filesystem::path directory;
   std::string timestamp;
   bool xlsx = false;
-  std::string json;  // path; empty: none
+  std::string json;         // path; empty: none
+  bool rank_named = false;  // in the names of the tables, however many ranks there are
 };
 
 // Takes rows as they come; every file appears under its name when it is complete.
@@ -32,7 +34,8 @@ class CompareOutput {
   Result<bool> add(const torchair::Row& row);
   void add_bench_only(const torchair::UnitPair& unit, const std::vector<std::string>& names);
   // Writes what is left and names the files. `first` is the first difference.
-  Result<std::vector<std::filesystem::path>> finish(const std::optional<torchair::Row>& first);
+  Result<std::vector<std::filesystem::path>> finish(const std::optional<torchair::Row>& first,
+                                                    const torchair::CompareTotals& totals);
 
  private:
   struct Table {

@@ -118,13 +118,16 @@ std::string CompareSummary::text(const torchair::CompareTotals& totals, Mode mod
   } else {
     out += "first difference  none\n";
   }
+  const std::uint64_t judged = totals.passed + totals.failed;
+  const std::uint64_t undecided = totals.paired - judged;  // empty, or nothing both sides have
   out += fmt::format(
-      "{} tensors: {}, {}, {}\n", totals.rows,
+      "{} tensors: {}, {}, {}{}\n", totals.rows,
       painted(fmt::format("{} pass", totals.passed), kGreen, colour),
       painted(fmt::format("{} fail", totals.failed), totals.failed > 0 ? kRed : kGreen, colour),
       painted(
           fmt::format("{} without counterpart, {} unreadable", totals.unmatched, totals.unreadable),
-          kYellow, colour && totals.unmatched + totals.unreadable > 0));
+          kYellow, colour && totals.unmatched + totals.unreadable > 0),
+      undecided > 0 ? fmt::format(", {} with nothing to compare", undecided) : "");
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "common_options.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "core/shrunken_file.h"
 #include "interrupt.h"
 #include "torchair/convert_info.h"
 
@@ -45,6 +46,7 @@ ExitStatus write_arrays(const ConvertOptions& options) {
 }
 
 ExitStatus run(const ConvertOptions& options) {
+  survive_shrinking_files();
   if (!options.arrays.empty()) return write_arrays(options);
   const Result<std::filesystem::path> root = check_input_directory(options.path);
   if (!root) return refuse(root.error());

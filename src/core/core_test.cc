@@ -10,6 +10,7 @@
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "core/shrunken_file.h"
 #include "core/tensor.h"
 
 namespace msprobe {
@@ -114,6 +115,19 @@ TEST_F(InDirectory, NothingOutsideIsOpened) {
   }
   EXPECT_EQ(data->load("absent").error().kind, ErrorKind::kIo);
   EXPECT_EQ(data->load(".").error().kind, ErrorKind::kIo);
+}
+
+TEST_F(InDirectory, AFileThatShrinksWhileItIsMappedReadsAsZeros) {
+  survive_shrinking_files();
+  put("large", std::string(600'000, 'x'));
+  const FileBytes file = load_file(directory_ / "large").value();
+  EXPECT_FALSE(has_shrunk(directory_ / "large", file));
+  fs::resize_file(directory_ / "large", 5'000);
+  EXPECT_EQ(file.text()[4'999], 'x');
+  EXPECT_EQ(file.text()[599'999], '\0');
+  EXPECT_TRUE(has_shrunk(directory_ / "large", file));
+  fs::remove(directory_ / "large");
+  EXPECT_FALSE(has_shrunk(directory_ / "large", file));
 }
 
 TEST_F(InDirectory, LargeFilesAreMapped) {

@@ -183,6 +183,8 @@ Similarity finish(const SimilarityTally& tally, bool is_complex) {
   const auto finite = static_cast<double>(tally.finite);
   if (tally.device_squares == 0 && tally.bench_squares == 0) {
     result.cosine = 1;
+  } else if (tally.finite > 0 && tally.max_abs_error == 0) {
+    result.cosine = 1;  // equal; a quotient of roots may miss it by a digit
   } else {
     const CosineSums sums{tally.dot, tally.dot_imaginary, tally.device_squares,
                           tally.bench_squares};

@@ -136,6 +136,13 @@ TEST(Similarity, ZerosAreDefined) {
   EXPECT_EQ(of(ones, zeros).within_200, 0);
 }
 
+TEST(Similarity, EqualTensorsHaveACosineOfOne) {
+  for (float value = 0.1F; value < 3; value += 0.1F) {
+    const auto tensor = tensor_of(DType::kFloat32, {value, value * 0.3F, -value});
+    EXPECT_EQ(of(tensor, tensor).cosine, 1);
+  }
+}
+
 TEST(Similarity, WhatIsNotFiniteIsLeftOutAndCounted) {
   const auto device = tensor_of(DType::kFloat32, {1, NAN, INFINITY, INFINITY, 2, NAN});
   const auto bench = tensor_of(DType::kFloat32, {1, NAN, INFINITY, -INFINITY, NAN, 3});

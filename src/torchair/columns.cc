@@ -87,9 +87,9 @@ using measure::Similarity;
 using measure::SimilarityTally;
 
 constexpr Column kFirst[] = {
-    {"API Name", &api_name},
-    {"Stack Info", [](const Row& row) { return or_not_known(row.stack); }},
-    {"Data Name", &data_name},
+    {"API Name", &api_name, true},
+    {"Stack Info", [](const Row& row) { return or_not_known(row.stack); }, true},
+    {"Data Name", &data_name, true},
 };
 constexpr Column kReal[] = {
     {"Cosine", &similarity<&Similarity::cosine>},
@@ -112,18 +112,18 @@ constexpr Column kStatisticColumns[] = {
     {"NormRelativeErr", &relative<Statistic::kL2>},
 };
 constexpr Column kMd5[] = {
-    {"NPU MD5", [](const Row& row) { return row.md5 ? row.md5->device_crc : kNotKnown; }},
-    {"BENCH MD5", [](const Row& row) { return row.md5 ? row.md5->bench_crc : kNotKnown; }},
+    {"NPU MD5", [](const Row& row) { return row.md5 ? row.md5->device_crc : kNotKnown; }, true},
+    {"BENCH MD5", [](const Row& row) { return row.md5 ? row.md5->bench_crc : kNotKnown; }, true},
 };
 constexpr Column kLast[] = {
     {"Result", [](const Row& row) { return std::string(name(row.verdict)); }},
     {"Accuracy Reached or Not",
      [](const Row& row) { return std::string(row.reached ? "Yes" : "No"); }},
-    {"Err_message", [](const Row& row) { return row.message; }},
+    {"Err_message", [](const Row& row) { return row.message; }, true},
     {"rank", [](const Row& row) { return fmt::format("{}", row.rank); }},
     {"graph_id", [](const Row& row) { return fmt::format("{}", row.graph); }},
     {"token_id", [](const Row& row) { return fmt::format("{}", row.token); }},
-    {"Op Type", [](const Row& row) { return or_not_known(row.type); }},
+    {"Op Type", [](const Row& row) { return or_not_known(row.type); }, true},
     {"Match",
      [](const Row& row) {
        return row.status == Status::kPaired ? std::string(name(row.rule))

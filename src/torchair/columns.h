@@ -12,6 +12,7 @@ namespace msprobe::torchair {
 struct Column {
   std::string_view title;
   std::string (*text)(const Row& row);
+  bool is_text = false;  // never a number, whatever it looks like: the CRC 234161e3
 };
 
 std::span<const Column> columns_of(Mode mode);

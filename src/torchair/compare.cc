@@ -62,18 +62,20 @@ std::uint64_t bytes_in(const fs::path& directory) {
   return bytes;
 }
 
-void measure_all(std::vector<OpRows>& ops, Mode mode, int threads, Progress& progress) {
+void measure_all(std::vector<OpRows>& ops, const MeasureOptions& options, Progress& progress) {
+  MeasureOptions alone = options;
+  alone.threads = 1;
   std::vector<OpRows*> small;
   for (OpRows& op : ops) {
     if (op.bytes < kLargeFile) small.push_back(&op);
   }
-  measure::spread(small.size(), threads, [&](std::size_t i) {
-    measure_op(*small[i], {mode, 1});
+  measure::spread(small.size(), options.threads, [&](std::size_t i) {
+    measure_op(*small[i], alone);
     progress.add(small[i]->bytes);
   });
   for (OpRows& op : ops) {
     if (op.bytes < kLargeFile) continue;
-    measure_op(op, {mode, threads});
+    measure_op(op, options);
     progress.add(op.bytes);
   }
 }
@@ -103,6 +105,7 @@ void add(CompareTotals& totals, const Row& row) {
   totals.unreadable += row.status == Status::kUnreadable ? 1 : 0;
   totals.passed += row.verdict == Verdict::kPass ? 1 : 0;
   totals.failed += row.verdict == Verdict::kFail ? 1 : 0;
+  totals.differing += row.differs ? 1 : 0;
 }
 
 Result<CompareTotals> compare(const CompareOptions& options, const CompareEvents& events) {
@@ -128,7 +131,7 @@ Result<CompareTotals> compare(const CompareOptions& options, const CompareEvents
     if (events.on_bench_only && !pairing.bench_only.empty()) {
       events.on_bench_only(unit, pairing.bench_only);
     }
-    measure_all(pairing.ops, mode, options.threads, progress);
+    measure_all(pairing.ops, {mode, options.threads, options.places}, progress);
     for (OpRows& op : pairing.ops) {
       for (Row& row : op.rows) {
         judge(row, mode, options.limits);

@@ -19,6 +19,7 @@ struct CompareOptions {
   std::optional<Mode> mode;  // nothing: what the files are
   VerdictLimits limits;
   int threads = 1;
+  bool places = false;  // see MeasureOptions
 };
 
 struct CompareTotals {
@@ -28,6 +29,7 @@ struct CompareTotals {
   std::uint64_t unreadable = 0;
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
+  std::uint64_t differing = 0;  // as first_difference counts
 };
 void add(CompareTotals& totals, const Row& row);
 

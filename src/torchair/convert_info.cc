@@ -18,6 +18,7 @@
 #include "core/descriptor.h"
 #include "core/file.h"
 #include "core/float_formats.h"
+#include "core/shrunken_file.h"
 #include "ge/elements.h"
 #include "ge/file_name.h"
 #include "measure/chunks.h"
@@ -353,7 +354,11 @@ Result<bool> write_arrays(const std::filesystem::path& path,
     return true;
   };
   if (const Result<bool> done = write_side(dump->inputs, "input"); !done) return done;
-  return write_side(dump->outputs, "output");
+  if (const Result<bool> done = write_side(dump->outputs, "output"); !done) return done;
+  if (has_shrunk(path, *file)) {
+    return fail(ErrorKind::kIo, path.string() + ": it shrank while it was read");
+  }
+  return true;
 }
 
 }  // namespace msprobe::torchair

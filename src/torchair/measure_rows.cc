@@ -1,12 +1,15 @@
 #include "torchair/measure_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <complex>
 #include <map>
 
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include "core/shrunken_file.h"
 #include "measure/chunks.h"
 #include "measure/widen.h"
 #include "torchair/tensor_data.h"
@@ -29,23 +32,35 @@ void merge(Part& total, const Part& part) {
   measure::merge(total.tally, part.tally);
 }
 
+template <class T>
+std::optional<std::uint64_t> find_error(const TensorView& device, const TensorView& bench,
+                                        double error) {
+  constexpr std::size_t kBlock = 1024;
+  std::array<T, kBlock> device_block;
+  std::array<T, kBlock> bench_block;
+  const std::size_t count = device.numel();
+  for (std::size_t done = 0; done < count; done += kBlock) {
+    const std::size_t n = std::min(kBlock, count - done);
+    measure::widen(device, done, std::span(device_block).first(n));
+    measure::widen(bench, done, std::span(bench_block).first(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      if (std::abs(device_block[i] - bench_block[i]) == error) return done + i;
+    }
+  }
+  return std::nullopt;
+}
+
 // Where in its chunk the largest error is.
 std::uint64_t place_of_largest(const ge::Elements& device, const ge::Elements& bench,
                                const Part& total) {
+  const double error = total.tally.max_abs_error;
   const std::uint64_t n = std::min<std::uint64_t>(measure::kChunk, device.count - total.largest_at);
   const TensorView d = view_of(device, total.largest_at, n, device_buffer());
   const TensorView b = view_of(bench, total.largest_at, n, bench_buffer());
-  for (std::uint64_t i = 0; i < n; ++i) {
-    const auto element = [&](const TensorView& view) {
-      const std::size_t size = size_bytes(view.dtype);
-      return TensorView{view.dtype, {}, view.bytes.subspan(i * size, size)};
-    };
-    const SimilarityTally one = measure::tally_similarity_plainly(element(d), element(b), 0);
-    if (one.finite == 1 && one.max_abs_error == total.tally.max_abs_error) {
-      return total.largest_at + i;
-    }
-  }
-  return total.largest_at;
+  const bool complex_pair = is_complex(device.dtype) || is_complex(bench.dtype);
+  const auto found = complex_pair ? find_error<std::complex<double>>(d, b, error)
+                                  : find_error<double>(d, b, error);
+  return total.largest_at + found.value_or(0);
 }
 
 // Merges tally_of(device, bench, first) of every chunk of the pair, in order.
@@ -69,7 +84,9 @@ double largest_magnitude(const SideTally& side) {
   return std::max(std::abs(side.max), std::abs(side.min));
 }
 
-RealNumbers measure_real(const ge::Elements& device, const ge::Elements& bench, int threads) {
+RealNumbers measure_real(const ge::Elements& device, const ge::Elements& bench,
+                         const MeasureOptions& options) {
+  const int threads = options.threads;
   const Part total = tally_pair(device, bench, threads, &measure::tally_similarity);
   const bool complex_pair = is_complex(device.dtype) || is_complex(bench.dtype);
   SimilarityTally tally = total.tally;
@@ -87,7 +104,7 @@ RealNumbers measure_real(const ge::Elements& device, const ge::Elements& bench, 
   }
   RealNumbers numbers{measure::finish(tally, complex_pair), tally, std::nullopt};
   // Worth a second look at one part only where somebody will want to look there.
-  if (numbers.similarity.max_relative_error >= kMaxRelativeError) {
+  if (options.places || numbers.similarity.max_relative_error >= kMaxRelativeError) {
     numbers.max_abs_at = place_of_largest(device, bench, total);
   }
   return numbers;
@@ -196,14 +213,16 @@ std::string crc_of(const ge::Elements& elements) {
   return fmt::format("{:08x}", crc);
 }
 
-Md5Numbers measure_md5(const ge::Elements& device, const ge::Elements& bench, int threads) {
+Md5Numbers measure_md5(const ge::Elements& device, const ge::Elements& bench,
+                       const MeasureOptions& options) {
   Md5Numbers numbers;
   numbers.device_crc = crc_of(device);
   numbers.bench_crc = crc_of(bench);
   numbers.same_type = hashed_type(device.dtype) == hashed_type(bench.dtype);
   numbers.equal_values = numbers.device_crc == numbers.bench_crc && numbers.same_type;
-  if (!numbers.equal_values) {
-    const SimilarityTally tally = measure_real(device, bench, threads).tally;
+  // Doubles do not tell all integers apart; equal ones of one type have equal bytes.
+  if (!numbers.equal_values && !(numbers.same_type && is_integer_or_bool(device.dtype))) {
+    const SimilarityTally tally = measure_real(device, bench, options).tally;
     numbers.equal_values = tally.max_abs_error == 0 && tally.mismatches == 0;
   }
   return numbers;
@@ -243,9 +262,9 @@ void compare_elements(Row& row, const ge::Elements& device, const ge::Elements& 
     return;
   }
   if (options.mode == Mode::kMd5) {
-    row.md5 = measure_md5(device, bench, options.threads);
+    row.md5 = measure_md5(device, bench, options);
   } else {
-    row.real = measure_real(device, bench, options.threads);
+    row.real = measure_real(device, bench, options);
   }
 }
 
@@ -274,10 +293,46 @@ void compare(Row& row, const TensorData& device, const TensorData& bench,
   row.problem = "no data: a side has statistics or converted values only";
 }
 
-void refuse(Row& row, const Error& error, std::string_view side) {
+void refuse(Row& row, std::string_view reason, std::string_view side = "") {
   row.status = Status::kUnreadable;
-  row.reason = fmt::format("{}{}", side, error.message);
+  row.reason = fmt::format("{}{}", side, reason);
 }
+
+constexpr std::string_view kOfBench = "reference: ";
+constexpr std::string_view kShrank = "the file shrank while it was read";
+
+// What was measured of a file that was not whole counts for nothing.
+void withdraw(Row& row, std::string_view side) {
+  refuse(row, kShrank, side);
+  row.real.reset();
+  row.statistics.reset();
+  row.md5.reset();
+  row.problem.clear();
+  row.message.clear();
+}
+
+// The tensors of the other side, each file of an operator opened once.
+class BenchFiles {
+ public:
+  Result<TensorData> open(const BenchTensor& from) {
+    if (from.is_array) return open_array(from.source.path, from.is_info);
+    auto known = files_.find(from.source.path);
+    if (known == files_.end()) {
+      known = files_.emplace(from.source.path, GeData::open(from.source)).first;
+    }
+    if (!known->second) return propagate(known->second);
+    return known->second->tensor(from.side, from.index);
+  }
+
+  // REQUIRES: `data` is what open() gave.
+  bool has_shrunk(const BenchTensor& from, const TensorData& data) const {
+    if (!from.is_array) return files_.at(from.source.path)->has_shrunk();
+    return data.elements && msprobe::has_shrunk(from.source.path, data.elements->file);
+  }
+
+ private:
+  std::map<fs::path, Result<GeData>> files_;
+};
 
 }  // namespace
 
@@ -286,34 +341,26 @@ void measure_op(OpRows& op, const MeasureOptions& options) {
     return;
   }
   const Result<GeData> file = GeData::open(op.source);
-  std::map<fs::path, Result<GeData>> bench_files;
+  BenchFiles bench_files;
   for (Row& row : op.rows) {
     if (row.status != Status::kPaired) continue;
     if (!file) {
-      refuse(row, file.error(), "");
+      refuse(row, file.error().message);
       continue;
     }
     const Result<TensorData> device = file->tensor(row.side, row.index);
     if (!device) {
-      refuse(row, device.error(), "");
+      refuse(row, device.error().message);
       continue;
     }
-    const BenchTensor& from = *row.bench;
-    const auto open_bench = [&]() -> Result<TensorData> {
-      if (from.is_array) return open_array(from.source.path, from.is_info);
-      auto known = bench_files.find(from.source.path);
-      if (known == bench_files.end()) {
-        known = bench_files.emplace(from.source.path, GeData::open(from.source)).first;
-      }
-      if (!known->second) return propagate(known->second);
-      return known->second->tensor(from.side, from.index);
-    };
-    const Result<TensorData> bench = open_bench();
+    const Result<TensorData> bench = bench_files.open(*row.bench);
     if (!bench) {
-      refuse(row, bench.error(), "reference: ");
+      refuse(row, bench.error().message, kOfBench);
       continue;
     }
     compare(row, *device, *bench, options);
+    if (file->has_shrunk()) withdraw(row, "");
+    if (bench_files.has_shrunk(*row.bench, *bench)) withdraw(row, kOfBench);
   }
 }
 

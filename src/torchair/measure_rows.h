@@ -7,7 +7,8 @@ namespace msprobe::torchair {
 
 struct MeasureOptions {
   Mode mode = Mode::kReal;
-  int threads = 1;  // for one tensor
+  int threads = 1;      // for one tensor
+  bool places = false;  // of every largest error, not of those that matter only
 };
 
 // All rows of one file. A file that cannot be read after all makes its rows unreadable.

@@ -68,7 +68,7 @@ using Statistics = std::array<StatisticPair, kStatistics>;
 struct RealNumbers {
   measure::Similarity similarity;
   measure::SimilarityTally tally;
-  std::optional<std::uint64_t> max_abs_at;  // where the largest error is, of pairs that fail by it
+  std::optional<std::uint64_t> max_abs_at;  // where the largest error is, where it was looked for
 };
 
 struct Md5Numbers {

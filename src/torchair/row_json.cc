@@ -84,6 +84,7 @@ void write_row(JsonWriter& json, const Row& row) {
     json.key("equal_values").value(row.md5->equal_values);
   }
   if (!row.problem.empty()) json.key("error").value(row.problem);
+  if (row.status != Status::kUnmatched) json.key("differs").value(row.differs);
   if (row.status == Status::kPaired) json.key("verdict").value(name(row.verdict));
   if (!row.message.empty()) json.key("message").value(row.message);
   if (!row.stack.empty()) json.key("stack").value(row.stack);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "core/shrunken_file.h"
 #include "ge/joined.h"
 #include "measure/widen.h"
 
@@ -83,7 +84,7 @@ Result<GeData> GeData::open_one(const std::filesystem::path& path, ge::FileKind 
   } else {
     Result<ge::DumpFile> dump = ge::read_dump_file(*file);
     if (!dump) return propagate(dump);
-    data.files_.push_back({std::move(*file), std::move(*dump)});
+    data.files_.push_back({path, std::move(*file), std::move(*dump)});
   }
   return data;
 }
@@ -113,6 +114,11 @@ Result<GeData> GeData::open(const GeSource& source) {
     }
   }
   return std::move(*whole);
+}
+
+bool GeData::has_shrunk() const {
+  return std::ranges::any_of(
+      files_, [](const File& file) { return msprobe::has_shrunk(file.path, file.bytes); });
 }
 
 Result<void> GeData::plan_slices(const std::vector<GeSource::Slice>& slices) {

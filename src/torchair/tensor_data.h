@@ -27,6 +27,9 @@ class GeData {
   Result<TensorData> tensor(Side side, std::uint32_t index) const;
   std::size_t tensors(Side side) const;
 
+  // Whether a file got smaller since it was opened: what was read of it may be wrong.
+  bool has_shrunk() const;
+
   // Of binary files: the header of the first, and where the tensors of several are.
   const ge::DumpFile& first() const { return files_.front().dump; }
   const std::vector<ge::JoinedTensor>& joined(Side side) const {
@@ -35,6 +38,7 @@ class GeData {
 
  private:
   struct File {
+    std::filesystem::path path;
     FileBytes bytes;
     ge::DumpFile dump;
   };

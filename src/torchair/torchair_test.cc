@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dump/npy.h"
+#include "torchair/columns.h"
 #include "torchair/convert_info.h"
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
@@ -221,6 +222,13 @@ TEST(Converter, ATensorWithoutOrderHasNoRange) {
     EXPECT_FALSE(has_original(root / name));
   }
   fs::remove_all(root);
+}
+
+// A CRC may look like a number: 234161e3.
+TEST(Columns, ChecksumsAreText) {
+  for (const Column& column : columns_of(Mode::kMd5)) {
+    EXPECT_EQ(column.is_text && column.title.ends_with("MD5"), column.title.ends_with("MD5"));
+  }
 }
 
 TEST(StackInfo, StandsAboveItsNode) {

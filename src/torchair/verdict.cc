@@ -37,7 +37,7 @@ void judge_real(Row& row) {
                          tally.mismatches, tally.first_mismatch, number_text(tally.mismatch_device),
                          number_text(tally.mismatch_bench)));
   }
-  if (row.real->max_abs_at) {
+  if (row.real->max_abs_at && found.max_relative_error >= kMaxRelativeError) {
     add_message(row, fmt::format("largest error {} at element {}", found.max_abs_error,
                                  *row.real->max_abs_at));
   }

@@ -31,6 +31,15 @@ bool parse_number(const std::string& text, double& number) {
          std::isfinite(number);
 }
 
+// What a cell can hold, not cut inside a character.
+std::string shortened(std::string text) {
+  if (text.size() <= kMostCharacters) return text;
+  std::size_t end = kMostCharacters;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text.resize(end);
+  return text;
+}
+
 }  // namespace
 
 struct XlsxTable::Book {
@@ -104,9 +113,9 @@ void XlsxTable::add(const Row& row) {
   lxw_format* format = book_->format_of(row);
   lxw_col_t place = 0;
   for (const Column& column : columns_of(book_->mode)) {
-    const std::string text = column.text(row).substr(0, kMostCharacters);
+    const std::string text = shortened(column.text(row));
     double number = 0;
-    if (parse_number(text, number)) {
+    if (!column.is_text && parse_number(text, number)) {
       worksheet_write_number(book_->sheet, book_->next, place++, number, format);
     } else {
       // Written as text, so a name that looks like a formula stays one.
