@@ -333,8 +333,12 @@ class Surroundings(unittest.TestCase):
         for _ in range(2):
             self.assertEqual(forwards(record(work)), ["Torch.sin.0", "Tensor.__mul__.0"])
         self.assertEqual(compilations, [])
-        compiled[0](x)
+        with debugger():  # in a thread that has the mode, but while nothing is recorded
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
         self.assertEqual(len(compilations), 1)
+        self.assertEqual([node.name for node in compilations[0].graph.nodes][1:3], ["sin", "mul"])
 
     @unittest.skipUnless(MODERN, "torch.vmap came later")
     def test_vmap(self):
