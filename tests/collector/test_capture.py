@@ -1,6 +1,7 @@
 """What is seen of a training: names, numbers, arguments, gradients, threads, checkpoints, exceptions."""
 import functools
 import operator
+import os
 import threading
 import unittest
 
@@ -248,6 +249,35 @@ class Surroundings(unittest.TestCase):
         self.assertEqual(sorted(forwards(data)), sorted(f"Torch.exp.{i}" for i in range(200)))
         self.assertTrue(all("output" in entry for entry in data.values()))
 
+    def test_steps_that_begin_while_other_threads_compute(self):
+        """What belongs to one step is not found in the next."""
+        block, done = torch.nn.Linear(128, 128), threading.Event()
+
+        def train():
+            while not done.is_set():
+                block(torch.ones(256, 128)).sum().backward()
+
+        with debugger({"task": "tensor"}) as made:
+            threads = [threading.Thread(target=train) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            try:
+                for _ in range(5):
+                    made.start()
+                    block(torch.ones(256, 128))
+                    made.stop()
+                    made.step()
+            finally:
+                done.set()
+                for thread in threads:
+                    thread.join()
+            for step in range(5):
+                dump = read(made, step)
+                saved = set(os.listdir(dump["dump_data_dir"]))
+                for entry in dump["data"].values():
+                    described = entry.get("input_args", []) + entry.get("input", []) + entry.get("output", [])
+                    self.assertLessEqual({value["data_name"] for value in described if value and "data_name" in value}, saved)
+
     def test_a_module_in_a_thread_that_is_older_than_the_debugger(self):
         begin, done = threading.Event(), threading.Event()
         block = SineOfExponent()
@@ -333,8 +363,12 @@ class Surroundings(unittest.TestCase):
         for _ in range(2):
             self.assertEqual(forwards(record(work)), ["Torch.sin.0", "Tensor.__mul__.0"])
         self.assertEqual(compilations, [])
-        compiled[0](x)
+        with debugger():  # in a thread that has the mode, but while nothing is recorded
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
         self.assertEqual(len(compilations), 1)
+        self.assertEqual([node.name for node in compilations[0].graph.nodes][1:3], ["sin", "mul"])
 
     @unittest.skipUnless(MODERN, "torch.vmap came later")
     def test_vmap(self):

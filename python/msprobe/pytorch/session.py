@@ -50,9 +50,7 @@ class Session:
         self._pid = os.getpid()
         self._reported = set()
         self.error_log = None
-        # The native collector is called with the arguments of an override, without a Python frame in between.
-        mode_type = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": self.native})
-        self._mode = mode_type()
+        self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": _pass_on})()
         self._lend()
         functions, operators, self._methods = api_names.resolve(api_names.read_ops(), hidden)
         self.native.set_apis(functions, operators)
@@ -104,11 +102,14 @@ class Session:
         self._communication.start()
         self._compilation.start()
         self.native.start()
+        # The native collector is called with the arguments of an override, without a Python frame in between.
+        type(self._mode).__torch_function__ = self.native
 
     def stop(self) -> None:
         if not self._recording:
             return
         self._recording = False
+        type(self._mode).__torch_function__ = _pass_on
         self.native.stop()
         self._leave()
         self._compilation.stop()
@@ -223,6 +224,11 @@ class Session:
         if not self.is_in_child:
             self.stop()
             self.flush()
+
+
+def _pass_on(_mode, func, _types, args=(), kwargs=None):
+    """What the mode does where it stays on a thread while nothing is recorded; a compiler sees through it."""
+    return func(*args, **(kwargs or {}))
 
 
 def _autograd_backward(tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):

@@ -34,6 +34,7 @@ void record_legacy(Collector& collector, const CallName& name, PyObject* arrivin
 }
 
 void record(Collector& collector, const CallName& name, PyObject* leaving, PyObject* arriving) {
+  const std::uint64_t step = collector.step;
   const std::string entry_name = name.backward();
   if (!wants(collector.filter, entry_name)) return;
   if (!collector.backward_names.insert(entry_name).second) return;  // a second pass over the graph
@@ -52,6 +53,7 @@ void record(Collector& collector, const CallName& name, PyObject* leaving, PyObj
   }
   json.end_object();
   const bool overflow = describer.take_overflow();
+  if (collector.step != step) return;  // another thread has begun the next one meanwhile
   if (collector.settings.only_overflow) {
     if (dirty || !overflow) return;
     describer.save_files();

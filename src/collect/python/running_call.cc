@@ -4,6 +4,7 @@ namespace msprobe::collect {
 
 RunningCall::RunningCall(Collector& collector, const CallName& call)
     : collector_(collector),
+      step_(collector.step),
       name_(call.forward()),
       key_(entry_key(collector.settings.style, call)),
       legacy_(collector.settings.style == Style::kLegacy),
@@ -14,11 +15,12 @@ void RunningCall::begin(const Origin& origin) {
   json_.begin_object();
   if (legacy_ || collector_.filter.input) describe_inputs(origin);
   dirty_inputs_ = describer_.take_overflow();
-  if (!collector_.settings.only_overflow) number_ = collector_.recorder->begin(text(true));
   if (origin.caller) {
     stack_ = &collector_.frames.stack_json(collector_.lent, origin.caller.get(), legacy_ ? 1 : 2);
-    if (!collector_.settings.only_overflow) add_stack();
   }
+  if (collector_.settings.only_overflow || collector_.step != step_) return;
+  number_ = collector_.recorder->begin(text(true));
+  add_stack();
 }
 
 void RunningCall::end(PyObject* result) {
@@ -29,12 +31,12 @@ void RunningCall::end(PyObject* result) {
   json_.end_object();
   const bool overflow = describer_.take_overflow();
   if (collector_.settings.only_overflow) {
-    if (dirty_inputs_ || !overflow) return;
+    if (dirty_inputs_ || !overflow || collector_.step != step_) return;
     number_ = collector_.recorder->begin("");
     add_stack();
     describer_.save_files();
   }
-  collector_.recorder->finish(*number_, text(false));
+  if (number_) collector_.recorder->finish(*number_, text(false));
 }
 
 void RunningCall::describe_inputs(const Origin& origin) {

@@ -24,6 +24,7 @@ class RunningCall {
   void add_stack();
 
   Collector& collector_;
+  const std::uint64_t step_;  // another one may begin, on another thread, while this call runs
   std::string name_, key_;
   bool legacy_;
   bool dirty_inputs_ = false;
