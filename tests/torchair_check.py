@@ -339,6 +339,8 @@ def check_refusals(checks: Checks, out: pathlib.Path) -> None:
         ("no graph", ["-tp", fx, "-gp", fx.parent, "-m", "torchair"], "gathered_files_list is empty"),
         ("no such path", ["-tp", ge, "-gp", out / "missing", "-m", "torchair"], "does not exist"),
         ("same path", ["-tp", ge, "-gp", ge, "-m", "torchair"], "same directory"),
+        ("rank", ["-tp", ge, "-gp", fx, "-m", "torchair", "--rank", "-1"], "--rank: -1 must be 0 or more"),
+        ("json", ["-tp", ge, "-gp", fx, "-m", "torchair", "-o", out / "result", "--json", out], "--json wants a file"),
         ("option", ["-tp", ge, "-gp", fx, "-m", "torchair", "--data-mode", "x"], "data-mode"),
     ):
         result = checks.run("compare", *arguments)
