@@ -177,6 +177,21 @@ def check_damage(checks: Checks, out: pathlib.Path) -> None:
     victim.write_bytes(whole)
 
 
+def check_damaged_argument(checks: Checks) -> None:
+    """A reference that cannot be read is said, wherever it was wanted."""
+    out = checks.make("damaged_argument", [])
+    expected = json.loads((out / "expected.json").read_text())["rows"]
+    for victim in sorted((out / "msprobe_fx_dump").rglob("*.npy")):
+        content = victim.read_bytes()
+        victim.write_bytes(b"")
+        _, got = checks.compare(out, "msprobe_fx_dump")
+        rows = {key(row): row for row in got["rows"]}
+        wanted = [rows[key(row)] for row in expected if victim.name in row["golden"]]
+        checks.check("damaged argument", all(row["status"] != "paired" and victim.name in row["reason"] + row.get("golden", "") for row in wanted),
+                     [row for row in wanted if row["status"] == "paired"] or wanted)
+        victim.write_bytes(content)
+
+
 def check_tables(checks: Checks, out: pathlib.Path) -> None:
     shutil.rmtree(out / "result", ignore_errors=True)
     result, got = checks.compare(out, "msprobe_fx_dump", "--xlsx")
@@ -339,6 +354,8 @@ def check_refusals(checks: Checks, out: pathlib.Path) -> None:
         ("no graph", ["-tp", fx, "-gp", fx.parent, "-m", "torchair"], "gathered_files_list is empty"),
         ("no such path", ["-tp", ge, "-gp", out / "missing", "-m", "torchair"], "does not exist"),
         ("same path", ["-tp", ge, "-gp", ge, "-m", "torchair"], "same directory"),
+        ("rank", ["-tp", ge, "-gp", fx, "-m", "torchair", "--rank", "-1"], "--rank: -1 must be 0 or more"),
+        ("json", ["-tp", ge, "-gp", fx, "-m", "torchair", "-o", out / "result", "--json", out], "--json wants a file"),
         ("option", ["-tp", ge, "-gp", fx, "-m", "torchair", "--data-mode", "x"], "data-mode"),
     ):
         result = checks.run("compare", *arguments)
@@ -352,6 +369,7 @@ def main() -> int:
             check_rows(checks, name, checks.make(name, options), golden, *extra)
         check_slices(checks)
         check_damage(checks, checks.make("damage", []))
+        check_damaged_argument(checks)
         check_tables(checks, pathlib.Path(scratch) / "new")
         check_names(checks)
         check_convert(checks, pathlib.Path(scratch))

@@ -83,6 +83,10 @@ Result<CompareOutput> CompareOutput::start(const CompareFiles& files, const torc
                                            torchair::Mode mode) {
   CompareOutput output(files, plan, mode);
   if (!files.json.empty()) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(files.json, ignored)) {
+      return fail(ErrorKind::kUsage, fmt::format("{}: --json wants a file", files.json));
+    }
     Result<report::OutputFile> json = report::OutputFile::create(files.json);
     if (!json) return propagate(json);
     output.json_.emplace(std::move(*json));

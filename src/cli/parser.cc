@@ -5,6 +5,20 @@
 #include <CLI/CLI.hpp>
 
 namespace msprobe::cli {
+namespace {
+
+// CLI11's own validators name the largest double as the other end, with all of its digits.
+CLI::Validator number_that(bool (*fits)(double), const std::string& wanted,
+                           const std::string& description) {
+  return {[=](const std::string& text) {
+            double number = 0;
+            const bool is_fine = CLI::detail::lexical_cast(text, number) && fits(number);
+            return is_fine ? std::string() : text + " " + wanted;
+          },
+          description};
+}
+
+}  // namespace
 
 Option Option::required() const { return Option(option_->required()); }
 
@@ -20,9 +34,15 @@ Option Option::between(int low, int high) const {
   return Option(option_->check(CLI::Range(low, high)));
 }
 
-Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
+Option Option::positive() const {
+  return Option(option_->check(
+      number_that([](double number) { return number > 0; }, "must be more than 0", "POSITIVE")));
+}
 
-Option Option::not_negative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
+Option Option::not_negative() const {
+  return Option(option_->check(
+      number_that([](double number) { return number >= 0; }, "must be 0 or more", "NONNEGATIVE")));
+}
 
 Parser::Parser(const std::string& name, const std::string& summary, const std::string& examples)
     : app_(std::make_unique<CLI::App>(summary, name)) {

@@ -75,7 +75,7 @@ TEST_F(ParserTest, AFlagMayNameAFile) {
 TEST_F(ParserTest, WhatIsOutsideIsRefusedByName) {
   EXPECT_THAT(refusal({"--threads", "9"}), HasSubstr("--threads"));
   EXPECT_THAT(refusal({"--timeout", "0"}), HasSubstr("--timeout"));
-  EXPECT_THAT(refusal({"--precision", "-1"}), HasSubstr("--precision"));
+  EXPECT_THAT(refusal({"--precision", "-1"}), HasSubstr("--precision: -1 must be 0 or more"));
   EXPECT_THAT(refusal({"--seed", "many"}), HasSubstr("--seed"));
   EXPECT_THAT(refusal({"--mode", "medium"}), HasSubstr("--mode"));
   EXPECT_THAT(refusal({"--nothing"}), HasSubstr("--nothing"));

@@ -1,4 +1,6 @@
 // GE against FX.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "torchair/fx_arguments.h"
@@ -62,6 +64,14 @@ void pair_outputs(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
   }
 }
 
+// An argument that cannot be read may be the one that was wanted.
+std::string no_argument(const FxNode& node) {
+  const auto damaged = std::ranges::find_if(
+      node.inputs, [](const FxArray& array) { return !array.problem.empty(); });
+  if (damaged == node.inputs.end()) return "no FX argument";
+  return "no FX argument; one cannot be read: " + damaged->problem;
+}
+
 // The inputs of one member that the file holds: edge position -> input of the file.
 void pair_member_inputs(DumpedOp& op, OpId member,
                         const std::vector<std::optional<std::size_t>>& held,
@@ -90,7 +100,7 @@ void pair_member_inputs(DumpedOp& op, OpId member,
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (!held[i]) continue;
     if (i >= matches.size() || matches[i].array == nullptr) {
-      set_unmatched(op.inputs[*held[i]], "no FX argument");
+      set_unmatched(op.inputs[*held[i]], no_argument(*node));
     } else {
       set_pair(op.inputs[*held[i]], *matches[i].array, matches[i].rule);
     }

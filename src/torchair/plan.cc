@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "torchair/bench_groups.h"
+#include "torchair/walk.h"
 
 namespace msprobe::torchair {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -10,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "ge/file_name.h"
+#include "torchair/walk.h"
 
 namespace msprobe::torchair {
 namespace {
 
 constexpr std::string_view kGraphPrefix = "dynamo_original_graph_";
-constexpr int kDeepest = 16;  // levels below the root; real dumps have six
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -63,49 +62,6 @@ std::optional<GraphFile> parse_graph_name(const fs::path& path) {
   if (rest.starts_with("_ts_")) file.time = rest.substr(4);
   return file;
 }
-
-// Calls visit(directory, names of its files) for every directory under `root`, itself included.
-// What links lead to comes last, and no directory twice: they could lead in circles, or up.
-template <class Visit>
-class Walk {
- public:
-  Walk(const fs::path& root, const Visit& visit) : visit_(visit) {
-    into(root, 0);
-    for (std::size_t i = 0; i < links_.size(); ++i) into(fs::path(links_[i]), 0);
-  }
-
- private:
-  void into(const fs::path& directory, int depth) {
-    std::error_code error;
-    const fs::path real = fs::canonical(directory, error);
-    if (error || !visited_.insert(real).second) return;
-    std::vector<fs::path> directories;
-    std::vector<fs::path> links;
-    std::vector<std::string> files;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error)) {
-      std::error_code ignored;
-      if (entry->is_regular_file(ignored)) files.push_back(entry->path().filename().string());
-      if (!entry->is_directory(ignored)) continue;
-      if (!entry->is_symlink(ignored)) {
-        directories.push_back(entry->path());
-      } else if (!is_inside(real, fs::canonical(entry->path(), ignored))) {
-        links.push_back(entry->path());
-      }
-    }
-    std::ranges::sort(directories);
-    std::ranges::sort(links);
-    std::ranges::sort(files);
-    std::ranges::move(links, std::back_inserter(links_));
-    visit_(directory, files);
-    if (depth == kDeepest) return;
-    for (const fs::path& child : directories) into(child, depth + 1);
-  }
-
-  const Visit& visit_;
-  std::set<fs::path> visited_;
-  std::vector<fs::path> links_;
-};
 
 bool is_ge_file(const std::string& name) {
   return ge::is_hashed_name(name) || ge::parse_file_name(name).has_value();
@@ -329,10 +285,6 @@ fs::path part_named(const fs::path& root, std::string_view name) {
 }
 
 }  // namespace
-
-bool is_inside(const fs::path& path, const fs::path& directory) {
-  return std::ranges::mismatch(directory, path).in1 == directory.end();
-}
 
 TreeKind kind_of(const fs::path& root) {
   bool arrays = false;

@@ -56,9 +56,6 @@ struct FxTree {
   std::vector<FxUnit> units;
 };
 
-// Whether `path` is `directory` or lies under it, by their names.
-bool is_inside(const fs::path& path, const fs::path& directory);
-
 enum class TreeKind : std::uint8_t { kGe, kFx, kNeither };
 
 // FX where arrays lie under `root` and no graph text does.

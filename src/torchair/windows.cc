@@ -50,8 +50,8 @@ Window::Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t 
 
 void Window::bring(const ge::Elements& elements, std::uint64_t first, std::uint64_t count) {
   if (!elements.file.mapped) return;
-  // A small file goes as a whole when it is closed: giving its pages back before would interrupt the
-  // other threads twice.
+  // A small file goes as a whole when it is closed: giving its pages back before would interrupt
+  // the other threads twice.
   const bool is_small = elements.file.bytes.size() <= kSmallFile;
   if (!elements.direct()) {
     if (is_small) return;
