@@ -119,6 +119,7 @@ std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size, Bound bound) {
   } catch (const std::bad_alloc&) {
     lock.lock();
     pending_bytes_ -= size;
+    progress_.notify_all();
     return nullptr;
   }
 }
