@@ -7,6 +7,8 @@ import os
 import shutil
 import tempfile
 
+import torch
+
 from msprobe.pytorch import PrecisionDebugger
 
 
@@ -48,3 +50,19 @@ def record(work, config=None):
         made.stop()
         made.step()
         return read(made)["data"]
+
+
+def forwards(data):
+    """The calls of a dump, without the direction."""
+    return [name[:-len(".forward")] for name in data if name.endswith(".forward")]
+
+
+def sine_of_exponent(x):
+    return torch.exp(x).sin()
+
+
+class SineOfExponent(torch.nn.Module):
+    """A block of two calls."""
+
+    def forward(self, x):
+        return sine_of_exponent(x)
