@@ -1,8 +1,8 @@
 #include "collect/json_text.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
+
+#include "core/python_text.h"
 
 namespace msprobe::collect {
 namespace {
@@ -32,22 +32,8 @@ void append_unit(std::string& out, std::uint32_t unit) {
 std::string python_repr(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  std::array<char, 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 std::chars_format::scientific)
-                       .ptr;
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
-  const std::size_t e = text.find('e');
-  int exponent = 0;
-  const char* number = text.data() + e + (text[e + 1] == '+' ? 2 : 1);
-  std::from_chars(number, end, exponent);
-  // Python's repr() takes the exponent form outside of 1e-4 .. 1e16.
-  if (exponent < -4 || exponent >= 16) return std::string(text);
-  const auto fixed =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed)
-          .ptr;
-  std::string out(buffer.data(), fixed);
-  if (out.find('.') == std::string::npos) out += ".0";
+  std::string out;
+  append_python_float(out, value);
   return out;
 }
 

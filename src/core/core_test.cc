@@ -10,6 +10,7 @@
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "core/python_text.h"
 #include "core/shrunken_file.h"
 #include "core/tensor.h"
 
@@ -187,6 +188,36 @@ TEST(JsonWriter, WritesStrictJson) {
   EXPECT_EQ(json.text(),
             "{\n \"a\": 0.1,\n \"b\": [\n  1,\n  null,\n  \"nan\"\n ],\n \"c\\\"\": \"x\\ny\",\n "
             "\"d\": {}\n}");
+}
+
+TEST(PythonText, PrintsFloatsAsPythonDoes) {
+  const auto text = [](double value) {
+    std::string out;
+    append_python_float(out, value);
+    return out;
+  };
+  EXPECT_EQ(text(32), "32.0");
+  EXPECT_EQ(text(-0.0), "-0.0");
+  EXPECT_EQ(text(0.1), "0.1");
+  EXPECT_EQ(text(0.0001), "0.0001");
+  EXPECT_EQ(text(0.00001), "1e-05");
+  EXPECT_EQ(text(1e16), "1e+16");
+  EXPECT_EQ(text(123456789012345678.0), "1.2345678901234568e+17");
+  EXPECT_EQ(text(5e-324), "5e-324");
+  EXPECT_EQ(text(NAN), "nan");
+  EXPECT_EQ(text(-INFINITY), "-inf");
+}
+
+TEST(PythonText, QuotesStringsAsInsideAList) {
+  const auto text = [](std::string_view value) {
+    std::string out;
+    append_python_string(out, value);
+    return out;
+  };
+  EXPECT_EQ(text("a\nb\\"), R"('a\nb\\')");
+  EXPECT_EQ(text("it's"), R"("it's")");
+  EXPECT_EQ(text("it's \"x\""), R"('it\'s "x"')");
+  EXPECT_EQ(text("\x01\t"), R"('\x01\t')");
 }
 
 }  // namespace

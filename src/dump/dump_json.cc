@@ -1,15 +1,13 @@
 #include "dump/dump_json.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "dump/json_scalar.h"
 #include "dump/json_walk.h"
 #include "dump/name_table.h"
 #include "dump/printable.h"
+#include "dump/top_level.h"
 
 namespace msprobe::dump {
 namespace {
@@ -26,65 +24,16 @@ class Scanner {
   }
 
   Result<DumpIndex> scan() {
-    const Result<bool> walked =
-        walk_.whole([this](const Member& member) { return read_top(member); });
-    if (!walked) return propagate(walked);
-    if (!seen_[kData]) {
-      return fail(ErrorKind::kFormat,
-                  fmt::format("{}: Invalid dump.json format: something wrong with dump, no data "
-                              "found in dump.json",
-                              name_));
-    }
+    TopLevel top(walk_, name_);
+    Result<DumpHeader> header = top.scan([this](const Member& entry) { return read_entry(entry); });
+    if (!header) return propagate(header);
+    static_cast<DumpHeader&>(index_) = *std::move(header);
     match_pending();
     index_.file.owner = walk_.keep_alive(std::move(index_.file.owner));
     return std::move(index_);
   }
 
  private:
-  enum TopKey : std::uint8_t { kTask, kLevel, kFramework, kDirectory, kData };
-  static constexpr std::array<std::string_view, 5> kTopKeys{"task", "level", "framework",
-                                                            "dump_data_dir", "data"};
-
-  Result<std::size_t> read_top(const Member& member) {
-    const auto* const found = std::ranges::find(kTopKeys, member.key);
-    if (found == kTopKeys.end()) return walk_.value_end(member.value_at, member.key);
-    const auto key = static_cast<std::size_t>(found - kTopKeys.begin());
-    if (std::exchange(seen_[key], true)) {
-      return walk_.fault(member.key_at, fmt::format("\"{}\" only once", member.key));
-    }
-    if (key == kData) {
-      return walk_.members(member.value_at, "\"data\"",
-                           [this](const Member& entry) { return read_entry(entry); });
-    }
-    const Result<std::size_t> end = walk_.value_end(member.value_at, member.key);
-    if (!end) return end;
-    const Result<std::string> text = read_header(member, *end, key == kFramework);
-    if (!text) return propagate(text);
-    store_header(static_cast<TopKey>(key), *text);
-    return end;
-  }
-
-  // A string, or nothing where null stands. `lenient` takes any other value as it is written.
-  Result<std::string> read_header(const Member& member, std::size_t end, bool lenient) const {
-    const std::string_view value = walk_.text().substr(member.value_at, end - member.value_at);
-    std::string text;
-    if (value.starts_with('"')) {
-      if (append_unescaped(value.substr(1, value.size() - 2), text)) return text;
-      return walk_.fault(member.value_at,
-                         fmt::format("a string without bad escapes as {}", member.key));
-    }
-    if (value == "null") return text;
-    if (lenient) return std::string(value);
-    return walk_.fault(member.value_at, fmt::format("a string or null as {}", member.key));
-  }
-
-  void store_header(TopKey key, const std::string& text) {
-    if (key == kTask) index_.task = text;
-    if (key == kLevel) index_.level = text;
-    if (key == kFramework) index_.framework = text;
-    if (key == kDirectory) index_.dump_data_dir = text;
-  }
-
   Result<std::size_t> read_entry(const Member& entry) {
     const Result<std::size_t> end = walk_.value_end(entry.value_at, entry.key);
     if (!end) return end;
@@ -154,7 +103,6 @@ class Scanner {
   std::string_view name_;
   JsonWalk walk_;
   DumpIndex index_;
-  std::array<bool, kTopKeys.size()> seen_{};
   std::vector<CallSlice> pending_;  // backward entries that stand before their forward entry
   NameTable<NameOf> table_{NameOf{&index_}};
 };

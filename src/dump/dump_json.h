@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "core/file.h"
 #include "core/result.h"
 #include "dump/call_record.h"
+#include "dump/top_level.h"
 
 namespace msprobe::dump {
 
@@ -26,12 +26,8 @@ struct CallSlice {
   std::uint64_t backward_at = 0;
 };
 
-struct DumpIndex {
+struct DumpIndex : DumpHeader {
   FileBytes file;
-  std::string task;                      // empty: not there
-  std::string level;                     // empty: not there
-  std::optional<std::string> framework;  // as written
-  std::string dump_data_dir;             // empty: random mode
   std::vector<CallSlice> calls;  // forward entries in file order, each with its backward entry
   // Of these two, the first hundred keys, made fit to print.
   std::vector<std::string> odd_keys;       // neither forward nor backward entries

@@ -97,6 +97,12 @@ class JsonReader {
   }
 
   [[nodiscard]] bool read_text(std::string& out);
+  // The string here, in the text itself; nothing, and nothing is read, if it has escapes.
+  std::optional<std::string_view> take_plain_text() {
+    const std::optional<std::string_view> plain = plain_text(at_);
+    if (plain) ++at_;
+    return plain;
+  }
   // Not for strings and containers. Where `wants(scalar)` is false, or no scalar stands here, the
   // fault says `wanted`.
   template <class Wants>
