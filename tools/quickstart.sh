@@ -28,17 +28,17 @@ fails() { if "$@"; then echo "a wrong kernel was not seen" >&2; exit 1; elif [ $
 echo
 echo "== a training step of a transformer and a convolutional network is recorded (examples/train.py)"
 PYTHONPATH=$build/python $python examples/train.py $out
-mv $out/step1/proc* $out/dump
+dump=$out/step1/rank0/dump.json
 
 echo
 echo "== every call of it, on the CPU"
-fails $msprobe acc_check -api_info $out/dump/dump.json -d cpu -o $out/cpu
+fails $msprobe acc_check -api_info $dump -d cpu -o $out/cpu
 echo
 echo "== every call of it, on an accelerator with two wrong kernels (examples/faulty_device.yaml)"
-fails $msprobe acc_check -api_info $out/dump/dump.json -d sim --sim-config examples/faulty_device.yaml -o $out/sim
+fails $msprobe acc_check -api_info $dump -d sim --sim-config examples/faulty_device.yaml -o $out/sim
 echo
 echo "== the two devices, call by call"
 fails $msprobe api_precision_compare -npu $out/sim/accuracy_checking_details_*.csv -gpu $out/cpu/accuracy_checking_details_*.csv -o $out
-$msprobe report $out/sim/accuracy_checking_result_*.csv $out/cpu/accuracy_checking_result_*.csv --dump $out/dump/dump.json -o $out/report.html
+$msprobe report $out/sim/accuracy_checking_result_*.csv $out/cpu/accuracy_checking_result_*.csv --dump $dump -o $out/report.html
 echo
 echo "the report: $(realpath $out/report.html)"

@@ -117,6 +117,28 @@ class Filters(unittest.TestCase):
         self.assertEqual(list(data["Torch.exp.0.forward"]), ["output"])
         self.assertEqual(list(data["Torch.exp.0.backward"]), ["output"])
 
+    def test_only_the_apis_that_the_lists_of_config_yaml_specify_are_dumped(self):
+        for lists, wanted in (("white_list: [exp, sum]", ["Torch.exp.0", "Tensor.sum.0"]), ("black_list:\n  - 'mul'", ["Torch.exp.0", "Tensor.sum.0"]),
+                              ("white_list: [exp, mul]\nblack_list: [exp]", ["Torch.mul.0"])):
+            with tempfile.TemporaryDirectory() as directory:
+                path = os.path.join(directory, "config.yaml")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(lists)
+                told = io.StringIO()
+                with mock.patch.dict(os.environ, MSPROBE_CONFIG=path), contextlib.redirect_stderr(told):
+                    data = record(two_calls)
+            calls = list(dict.fromkeys(name.rsplit(".", 1)[0] for name in data))
+            self.assertEqual([name for name in calls if not name.startswith("Tensor.r") and "arange" not in name], wanted)
+            self.assertIn(f"_list of {path})", told.getvalue())
+
+    def test_a_list_of_config_yaml_that_is_none(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "config.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("white_list: exp")
+            with mock.patch.dict(os.environ, MSPROBE_CONFIG=path), self.assertRaisesRegex(ValueError, "white_list: found 'exp', wanted a list"):
+                record(two_calls)
+
     def test_risk_level(self):
         self.assertEqual(list(record(lambda: (torch.ones(2, 2).t(), torch.mm(torch.eye(2), torch.eye(2)), torch.exp(torch.eye(2))),
                                      {"risk_level": "CORE"})), ["Torch.mm.0.forward"])
@@ -130,7 +152,7 @@ class Files(unittest.TestCase):
             made.stop()
             made.step()
             directory = step_directory(made)
-            self.assertEqual(os.path.basename(directory), f"proc{os.getpid()}")
+            self.assertEqual(os.path.basename(directory), "rank0")
             self.assertEqual(sorted(os.listdir(directory)), ["construct.json", "dump.json", "stack.json"])
             dump = read(made)
             self.assertEqual(list(dump), ["task", "level", "framework", "dump_data_dir", "data"])
@@ -236,6 +258,18 @@ class Files(unittest.TestCase):
             self.assertEqual(list(dump["data"]), ["Torch.ones.0.forward", "Torch.exp.0.forward"])
             self.assertEqual(len(os.listdir(dump["dump_data_dir"])), 3)
 
+    def test_one_line_says_that_an_earlier_run_is_overwritten(self):
+        told = io.StringIO()
+        with debugger() as made, contextlib.redirect_stderr(told):
+            for _ in range(2):
+                made.set_init_step(0)
+                for _ in range(2):
+                    made.start()
+                    torch.exp(torch.ones(1))
+                    made.stop()
+                    made.step()
+        self.assertEqual(told.getvalue().count("it is overwritten"), 1)
+
     def test_values(self):
         def work():
             x = torch.ones(3, 3)
@@ -290,6 +324,22 @@ class Files(unittest.TestCase):
                     torch.exp(batch.float())
             self.assertEqual(sorted(os.listdir(made.dump_path)), ["step0", "step1"])
             self.assertEqual([name for name in read(made, 1)["data"] if "exp" in name], ["Torch.exp.0.forward"])
+
+    def test_a_data_loader_and_step_in_the_loop_count_a_step_once(self):
+        loader = torch.utils.data.DataLoader(list(range(8)), batch_size=1)
+        for calls_of_step in (1, 2):
+            with debugger({"step": ["0-2"]}, dataloader=loader) as made:
+                with self.assertRaisesRegex(Exception, "msprobe: exit after iteration 2"):
+                    for batch in loader:
+                        made.start()
+                        torch.add(batch, 1)
+                        made.stop()
+                        for _ in range(calls_of_step):
+                            made.step()
+                self.assertEqual(sorted(os.listdir(made.dump_path)), ["step0", "step1", "step2"])
+                for step in range(3):
+                    (call,) = [entry for name, entry in read(made, step)["data"].items() if name.startswith("Torch.add.")]
+                    self.assertEqual(call["input_args"][0]["Max"], step)
 
 
 if __name__ == "__main__":

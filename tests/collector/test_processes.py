@@ -15,11 +15,11 @@ MSPROBE = os.environ.get("MSPROBE")
 HAS_ENGINE = os.environ.get("MSPROBE_HAS_ENGINE") == "1"
 
 
-def start(script, directory, *arguments, **environment):
+def start(script, directory, *arguments, stdin=None, **environment):
     path = os.path.join(directory, "script.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(textwrap.dedent(script))
-    return subprocess.Popen([sys.executable, "-W", "ignore", path, *arguments], cwd=directory, stdout=subprocess.PIPE,
+    return subprocess.Popen([sys.executable, "-W", "ignore", path, *arguments], cwd=directory, stdin=stdin, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
 
 
@@ -167,7 +167,7 @@ class Killed(InDirectory):
             time.sleep(delay)
             process.send_signal(signal.SIGKILL)
             process.communicate()
-            (path,) = glob.glob(os.path.join(self.directory, "dump", "step0", f"proc{process.pid}", "dump.json"))
+            (path,) = glob.glob(os.path.join(self.directory, "dump", "step0", "rank0", "dump.json"))
             with open(path, encoding="utf-8") as file:
                 dump = json.load(file)
             self.assertGreater(len(dump["data"]), 20)
@@ -211,7 +211,7 @@ class Forked(InDirectory):
         status, _out, error = self.finish(process)
         self.assertEqual(status, 0, error)
         self.assertEqual(error.count("records nothing"), 2)
-        self.assertEqual(os.listdir(os.path.join(self.directory, "dump", "step0")), [f"proc{process.pid}"])
+        self.assertEqual(os.listdir(os.path.join(self.directory, "dump", "step0")), ["rank0"])
         with open(glob.glob(os.path.join(self.directory, "dump", "step0", "*", "dump.json"))[0], encoding="utf-8") as file:
             names = [name for name in json.load(file)["data"] if "ones" not in name]
         self.assertEqual(names, ["Torch.exp.0.forward", "Torch.sin.0.forward"])
@@ -265,6 +265,103 @@ class Ranks(InDirectory):
                 self.assertTrue(os.path.exists(os.path.join(dump["dump_data_dir"], argument["data_name"])))
             for name in ("Torch.exp.0.forward", "Functional.linear.0.forward", "Functional.linear.0.backward"):
                 self.assertIn(name, data)
+
+
+class WithoutRank(InDirectory):
+    SCRIPT = """
+        import sys
+        import torch
+        from msprobe.pytorch import PrecisionDebugger
+        debugger = PrecisionDebugger(dump_path="dump")
+        debugger.start()
+        torch.exp(torch.ones(2))
+        debugger.stop()
+        print("stopped", flush=True)
+        sys.stdin.readline()
+        debugger.step()
+    """
+
+    def begin(self):
+        process = start(self.SCRIPT, self.directory, stdin=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), "stopped\n")
+        return process
+
+    def directories(self):
+        return sorted(os.listdir(os.path.join(self.directory, "dump", "step0")))
+
+    def test_rank0_belongs_to_one_live_process(self):
+        first, second = self.begin(), self.begin()
+        self.assertEqual(self.directories(), [f"proc{second.pid}", "rank0"])
+        _out, told = second.communicate("\n", timeout=120)
+        self.assertIn(f"this one records into proc{second.pid}", told)
+        first.kill()
+        first.communicate()
+        third = self.begin()
+        self.assertEqual(self.directories(), [f"proc{second.pid}", "rank0"])
+        _out, told = third.communicate("\n", timeout=120)
+        self.assertEqual(told.count("[WARNING]"), 1)
+        self.assertIn("step0/rank0 has a dump of an earlier run; it is overwritten", told)
+
+    def test_a_child_that_lives_longer_does_not_keep_it(self):
+        script = """
+            import os, time
+            import torch
+            from msprobe.pytorch import PrecisionDebugger
+            debugger = PrecisionDebugger(dump_path="dump")
+            debugger.start()
+            debugger.stop()
+            child = os.fork()
+            if child == 0:
+                os.close(1), os.close(2)
+                time.sleep(60)
+                os._exit(0)
+            print(child)
+            os._exit(0)
+        """
+        _status, out, _error = self.finish(start(script, self.directory))
+        try:
+            self.begin().communicate("\n", timeout=120)
+            self.assertEqual(self.directories(), ["rank0"])
+        finally:
+            os.kill(int(out), signal.SIGKILL)
+
+    def test_a_rank_that_is_known_late(self):
+        """The process that was first, and took rank0, is rank 1; an earlier step of it follows."""
+        script = """
+            import os, sys, time
+            import torch
+            import torch.distributed as dist
+            from msprobe.pytorch import PrecisionDebugger
+            debugger = PrecisionDebugger(dump_path="dump")
+            rank = int(sys.argv[1])
+
+            def step(function):
+                debugger.start()
+                function(torch.ones(2))
+                debugger.stop()
+
+            while rank == 0 and not os.path.exists("dump/step1/rank0"):
+                time.sleep(0.01)
+            step(torch.sin if rank else torch.cos)
+            debugger.step()
+            step(torch.tan if rank else torch.exp)
+            dist.init_process_group("gloo", init_method="file://" + os.path.abspath("store"), rank=rank, world_size=2)
+            debugger.stop()
+            debugger.step()
+            dist.barrier()
+            dist.destroy_process_group()
+        """
+        processes = [start(script, self.directory, str(rank)) for rank in (1, 0)]
+        for process in processes:
+            status, _out, error = self.finish(process)
+            self.assertEqual(status, 0, error)
+        found = {}
+        for path in glob.glob(os.path.join(self.directory, "dump", "*", "*", "dump.json")):
+            with open(path, encoding="utf-8") as file:
+                found[os.path.relpath(os.path.dirname(path), os.path.join(self.directory, "dump"))] = list(json.load(file)["data"])[1]
+        late = f"step0/proc{processes[1].pid}"  # its step had ended
+        self.assertEqual(found, {"step0/rank1": "Torch.sin.0.forward", late: "Torch.cos.0.forward",
+                                 "step1/rank1": "Torch.tan.0.forward", "step1/rank0": "Torch.exp.0.forward"})
 
 
 class Import(InDirectory):

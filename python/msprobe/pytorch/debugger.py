@@ -1,10 +1,8 @@
 """PrecisionDebugger: the few lines that a training script needs."""
 import atexit
-import contextlib
 import json
 import os
-import shutil
-from typing import Optional
+from typing import Callable, Optional
 
 import torch
 
@@ -13,9 +11,8 @@ from msprobe.pytorch.config import Config, ConfigError, LevelError, check_path, 
 from msprobe.pytorch.loader import LoaderWatch
 from msprobe.pytorch.overflow_info import OverflowInfo
 from msprobe.pytorch.session import Session
-
-
-_TENSORS = "dump_tensor_data"
+from msprobe.pytorch.settings_file import listed_names
+from msprobe.pytorch.step_directory import TENSORS, StepDirectory
 
 
 class PrecisionDebugger:
@@ -37,7 +34,8 @@ class PrecisionDebugger:
         self._loop = 0
         self._init_step = 0
         self._rank: Optional[int] = None
-        self._directory: Optional[str] = None  # of the step that is being recorded
+        self._step = StepDirectory(self.dump_path)
+        self._is_counted = False  # with a data loader: whether step() was called since its last batch
         self._ended = False
         self._declined = False
         settings = {"summary_mode": self.config.summary_mode, "saves_tensors": self.config.task in ("tensor", "overflow_check"),
@@ -46,7 +44,7 @@ class PrecisionDebugger:
                     "forward": self.config.wants("forward", "backward"), "backward": self.config.wants("backward", "forward"),
                     "input": self.config.wants("input", "output"), "output": self.config.wants("output", "input")}
         filtered = bool(self.config.scope or self.config.names)
-        self._session = Session(settings, risk.hidden("ALL" if filtered else self.config.risk_level))
+        self._session = Session(settings, _hidden("ALL" if filtered else self.config.risk_level))
         self._watch = LoaderWatch(self._before_batch, self._after_batch, dataloader) if dataloader is not None else None
         self._overflow = OverflowInfo(os.getcwd()) if self.config.task == "overflow_check" else None
         atexit.register(self._at_exit)
@@ -87,15 +85,18 @@ class PrecisionDebugger:
 
     @classmethod
     def step(cls) -> None:
-        """The end of a training step: everything is written, and the counters of all calls start again."""
+        """The end of a training step: everything is written, and the counters of all calls start again. With a data loader every batch is
+        a step, whether this is called or not."""
         self = cls._existing()
         if self._session.is_in_child:
             return
-        self._write()
-        if self._directory is not None:
+        self._write(last=True)
+        if self._step.path is not None:
             self._session.end_step()
-            self._directory = None
-        self._loop += 1
+            self._step.close()
+        if self._watch is None or not self._is_counted:
+            self._loop += 1
+        self._is_counted = True
 
     @classmethod
     def set_init_step(cls, number: int) -> None:
@@ -104,16 +105,19 @@ class PrecisionDebugger:
         self = cls._existing()
         self._init_step, self._loop = number, 0
 
-    def _write(self) -> None:
+    def _write(self, last: bool = False) -> None:
         self._session.stop()
         self._session.flush()
-        if self._overflow is not None and self._directory is not None:
-            self._overflow.add(self._directory)
+        if self._step.path is None:
+            return
+        self._follow_rank(self._rank if self._rank is not None else _current_rank(None), waits=last)
+        if self._overflow is not None:
+            self._overflow.add(self._step.path)
 
     def _at_exit(self) -> None:
         """The training may end by an exception, before stop()."""
         if not self._session.is_in_child:
-            self._write()
+            self._write(last=True)
 
     def _decline(self) -> None:
         if not self._declined:
@@ -129,53 +133,48 @@ class PrecisionDebugger:
             log.info("msprobe ends successfully.")
 
     def _open(self, number: int, rank: Optional[int]) -> None:
-        """Makes the directory of a step, or goes on in it. A process without a rank is called by its id until it gets one."""
-        if self._directory is not None:
-            if self._rank is None and rank is not None:
-                self._name_rank(rank)
-            return
+        """Makes the directory of a step, or goes on in it."""
+        if self._step.path is not None:
+            return self._follow_rank(rank)
         self._rank = rank
-        name = f"rank{rank}" if rank is not None else f"proc{os.getpid()}"
-        directory = os.path.join(self.dump_path, f"step{number}", name)
-        _overwrite(directory)
-        os.makedirs(directory, mode=0o750, exist_ok=True)
-        if self._saves_tensors():
-            os.makedirs(os.path.join(directory, _TENSORS), mode=0o750, exist_ok=True)
+        directory = self._step.open(number, rank, self._saves_tensors())
         if self.config.extra_info:
             with open(os.path.join(directory, "construct.json"), "w", encoding="utf-8") as file:
                 file.write("{}")
         self._session.native.open_step(*self._files(directory))
-        self._directory = directory
+        return None
 
     def _saves_tensors(self) -> bool:
         return self.config.task != "statistics" or bool(self.config.tensor_list)
 
     def _files(self, directory: str) -> tuple:
         """What the native collector is told of the files of a step; errors go there from now on, too."""
-        tensors = os.path.join(directory, _TENSORS)
+        tensors = os.path.join(directory, TENSORS)
         head = json.dumps({"task": self.config.task, "level": self.config.level, "framework": "pytorch",
                            "dump_data_dir": tensors if self._saves_tensors() else None, "data": {}}, indent=1)
         stacks = os.path.join(directory, "stack.json") if self.config.extra_info else ""
         self._session.error_log = os.path.join(directory, "dump_error_info.log")
         return os.path.join(directory, "dump.json"), head[:head.rindex("}\n}")], "\n }\n}", stacks, tensors
 
-    def _name_rank(self, rank: int) -> None:
-        """The process group came up in the middle of a step: its files move to the directory of the rank."""
-        self._session.flush()
-        renamed = os.path.join(os.path.dirname(self._directory), f"rank{rank}")
-        _overwrite(renamed)
-        shutil.rmtree(renamed, ignore_errors=True)
-        os.rename(self._directory, renamed)
-        self._session.native.move_step(*self._files(renamed))
-        self._directory, self._rank = renamed, rank
+    def _follow_rank(self, rank: Optional[int], waits: bool = False) -> None:
+        """The process group may come up in the middle of a step: its files move to the directory of the rank."""
+        if rank is None:
+            return
+        self._rank = rank
+        place = self._step.place_of(rank, waits)
+        if place is not None:
+            self._session.flush()
+            self._step.move(place)
+            self._session.native.move_step(*self._files(place))
 
     def _before_batch(self) -> None:
         """With a data loader given, its batches start and end the steps, and the documented exception ends the training."""
         self.stop()
 
     def _after_batch(self, index: int) -> None:
-        if index > 0:
+        if index > 0 and not self._is_counted:
             self.step()
+        self._is_counted = False
         if self.config.step and self._loop + self._init_step > self.config.step[-1]:
             raise Exception(f"msprobe: exit after iteration {self.config.step[-1]}")
         self.start()
@@ -189,14 +188,10 @@ def _load_or_exit(config_path, given: dict) -> Config:
         raise SystemExit(2) from error
 
 
-def _overwrite(directory: str) -> None:
-    """Takes away what an earlier run left there, tensors and errors; its other files are replaced."""
-    if os.path.exists(os.path.join(directory, "dump.json")):
-        log.warning(f"{directory} has a dump already, which is overwritten")
-        shutil.rmtree(os.path.join(directory, _TENSORS), ignore_errors=True)
-        for name in ("stack.json", "construct.json", "dump_error_info.log"):
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(os.path.join(directory, name))
+def _hidden(risk_level: str) -> Callable[[str, str], bool]:
+    """Tells for (group, name) whether it is left out: by risk_level, or by the lists of config.yaml."""
+    by_level, by_list = risk.hidden(risk_level), listed_names()
+    return lambda group, name: by_level(group, name) or by_list(name)
 
 
 def _current_rank(rank_id: Optional[int]) -> Optional[int]:

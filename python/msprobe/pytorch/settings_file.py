@@ -1,8 +1,10 @@
-"""config.yaml of the pre-check, as far as the older entry needs it: plain values, and lists of names."""
+"""config.yaml of the pre-check, as far as the collector needs it: plain values, and lists of names."""
 import ast
 import os
 import re
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, Optional
+
+from msprobe.pytorch import log
 
 PACKAGED = os.path.join(os.path.dirname(__file__), "api_accuracy_checker", "config.yaml")
 
@@ -38,3 +40,24 @@ def read_settings(path: Optional[str] = None) -> Dict[str, Any]:
             elif line:
                 raise ValueError(f"{path}: line {number}: found {line!r}, wanted 'name: value' or '- item'")
     return settings
+
+
+def listed_names(path: Optional[str] = None) -> Callable[[str], bool]:
+    """Tells for the name of an API whether white_list and black_list leave it out. One line says which lists are in force."""
+    path = path or os.environ.get("MSPROBE_CONFIG") or PACKAGED
+    settings = read_settings(path)
+    lists = {}
+    for key in ("white_list", "black_list"):
+        names = settings.get(key, [])
+        if not isinstance(names, list):
+            raise ValueError(f"{path}: {key}: found {names!r}, wanted a list of API names, for example [\"conv1d\", \"conv2d\"]")
+        lists[key] = frozenset(names)
+        if names:
+            log.info(f"{'only' if key == 'white_list' else 'without'} {', '.join(names)} ({key} of {path})")
+    white, black = lists["white_list"], lists["black_list"]
+
+    def is_hidden(name: str) -> bool:
+        names = {name, name.rpartition(".")[2]}
+        return bool(names & black) or bool(white and not names & white)
+
+    return is_hidden
