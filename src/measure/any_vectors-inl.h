@@ -94,8 +94,7 @@ class AnyVectors {
     if (HWY_UNLIKELY(!hn::AllTrue(Doubles(), finite))) {
       add_not_finite(device, bench, finite);
       error_or_zero = hn::IfThenZeroElse(hn::IsNaN(error), error);
-      cast =
-          hn::IfThenElse(hn::Ge(magnitude, overflow_), hn::CopySign(set(kInfinity), bench), cast);
+      cast = hn::IfThenElse(hn::Ge(magnitude, overflow_), hn::Mul(bench, set(kInfinity)), cast);
       units = hn::IfThenElse(hn::Eq(magnitude, set(kInfinity)), set(kNaN), units);
     }
     count_ += hn::Lanes(Doubles());
@@ -137,7 +136,7 @@ class AnyVectors {
     const Mask wants_nan = hn::Or(hn::IsNaN(bench), hn::Gt(magnitude, nan_above_));
     const Mask infinite = hn::Eq(hn::Abs(device), set(kInfinity));
     const Mask wants_infinity = hn::AndNot(wants_nan, hn::Ge(magnitude, infinite_from_));
-    const Mask opposite = hn::Ne(hn::CopySign(set(1), device), hn::CopySign(set(1), bench));
+    const Mask opposite = hn::Xor(hn::Lt(device, set(0)), hn::Lt(bench, set(0)));
     const Mask differs = hn::Or(hn::Or(hn::Xor(nan, wants_nan), hn::Xor(infinite, wants_infinity)),
                                 hn::And(hn::And(infinite, wants_infinity), opposite));
     not_finite_errors_ += hn::CountTrue(Doubles(), hn::AndNot(finite, differs));

@@ -104,8 +104,7 @@ struct HalfGroup {
       open_if(hn::And(hn::Ge(magnitude, limits.highest), hn::Lt(magnitude, limits.overflow)));
       finite = hn::And(hn::Lt(hn::Abs(device), infinity), hn::Lt(magnitude, limits.overflow));
       add_not_finite(limits, device, bench, finite);
-      cast =
-          hn::IfThenElse(hn::Ge(magnitude, limits.overflow), hn::CopySign(infinity, bench), cast);
+      cast = hn::IfThenElse(hn::Ge(magnitude, limits.overflow), hn::Mul(bench, infinity), cast);
       units = hn::IfThenElse(hn::Eq(magnitude, infinity), hn::NaN(Floats()), units);
     }
     dot = hn::MulAdd(device, bench, dot);
@@ -194,10 +193,10 @@ struct HalfGroup {
   // See AnyVectors; bench never turns into NaN by rounding to a half type.
   HWY_INLINE void add_not_finite(const HalfLimits& limits, Float device, Float bench,
                                  FloatMask finite) {
-    const Float one = hn::Set(Floats(), 1.0F);
+    const Float zero = hn::Zero(Floats());
     const FloatMask infinite = hn::Eq(hn::Abs(device), hn::Inf(Floats()));
     const FloatMask wants_infinity = hn::Ge(hn::Abs(bench), limits.infinite_from);
-    const FloatMask opposite = hn::Ne(hn::CopySign(one, device), hn::CopySign(one, bench));
+    const FloatMask opposite = hn::Xor(hn::Lt(device, zero), hn::Lt(bench, zero));
     const FloatMask differs = hn::Or(
         hn::Or(hn::Xor(hn::IsNaN(device), hn::IsNaN(bench)), hn::Xor(infinite, wants_infinity)),
         hn::And(hn::And(infinite, wants_infinity), opposite));

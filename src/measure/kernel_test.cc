@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -154,6 +156,32 @@ TEST_P(EveryTarget, AgreesOnHalvesOfEveryKind) {
                            measure_reference(pair.device.view(), pair.bench.view(), options), true);
         }
       }
+    }
+  }
+}
+
+// A block with many odd elements, so that those after it are measured in groups of floats; a group
+// that changes the maxima; one with an infinity on both sides, which is on no side of the other.
+TEST_P(EveryTarget, EqualInfinitiesAmongHalvesAreNeitherAboveNorBelow) {
+  constexpr std::pair<std::size_t, std::pair<double, double>> kOdd[] = {
+      {5182, {-0.0, -0.0}}, {5218, {-INFINITY, 6.84375}}, {5319, {NAN, NAN}},
+      {5367, {0, 0}},       {5556, {-0x1p-14, -0x1p-14}}, {5777, {0, 0.58984375}},
+  };
+  for (const DTypePair dtypes : kHalves) {
+    for (const double infinity : {INFINITY, -INFINITY}) {
+      SCOPED_TRACE(describe(dtypes, Data::kRare, 8192));
+      std::vector<std::pair<double, double>> elements(8192, {1, 1});
+      for (const auto& [place, element] : kOdd) elements[place] = element;
+      elements[7204] = {infinity, infinity};
+      TestPair pair{{dtypes.device, {}}, {dtypes.bench, {}}};
+      for (const auto& [device, bench] : elements) {
+        pair.device.append_value(device);
+        pair.bench.append_value(bench);
+      }
+      const Options options{.thresholds = documented_thresholds(dtypes.device)};
+      const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
+      EXPECT_EQ(m.error_balance, 2.0 / 8192);
+      expect_agreement(m, measure_reference(pair.device.view(), pair.bench.view(), options), true);
     }
   }
 }

@@ -1,4 +1,8 @@
 // The words the vector kernels share. Included once per vector target.
+//
+// No kernel uses CopySign, Or3, Xor3, OrAnd or IfVecThenElse: on AVX-512 they are one instruction,
+// vpternlog, and clang (LLVM issue 157929) gives it the truth table of other operands where it
+// is merged under a mask with an operand in memory. tests/vector_code.py looks for such code.
 #if defined(MSPROBE_MEASURE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MSPROBE_MEASURE_VECTORS_INL_H_
 #undef MSPROBE_MEASURE_VECTORS_INL_H_
