@@ -107,9 +107,8 @@ std::size_t cached_pages(const std::string& path) {
 TEST_F(TensorFiles, LargeFilesLeaveThePageCacheAndSmallOnesStay) {
   struct statfs system{};
   ASSERT_EQ(::statfs(file("").c_str(), &system), 0);
-  if (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC) {
-    GTEST_SKIP() << "a file system that may keep its pages";
-  }
+  // Others may keep the pages.
+  const bool drops = system.f_type == EXT4_SUPER_MAGIC || system.f_type == XFS_SUPER_MAGIC;
   const std::string large(4 << 20, 'x'), small(4096, 'x');
   std::ofstream(file("large")) << large;
   std::ofstream(file("small")) << small;
@@ -117,10 +116,9 @@ TEST_F(TensorFiles, LargeFilesLeaveThePageCacheAndSmallOnesStay) {
   behind.add(file("missing"), large.size());
   behind.add(file("small"), small.size());
   behind.add(file("large"), large.size());
-  for (int i = 0; i < 1000 && cached_pages(file("large")) > 0; ++i) {
+  while (drops && cached_pages(file("large")) > 0) {  // the test's time limit ends a wait in vain
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  EXPECT_EQ(cached_pages(file("large")), 0U);
   EXPECT_EQ(cached_pages(file("small")), 1U);
   EXPECT_EQ(text(file("large")), large);
 }

@@ -54,24 +54,16 @@ TEST_F(Golden, ReferenceProfileEqualsThePublicToolCellByCell) {
 }
 
 TEST_F(Golden, ReferenceProfileEqualsThePublicToolOnRealDumps) {
-  const fs::path golden = fs::path(MSPROBE_SOURCE_DIR) / "../shared/golden";
-  if (!fs::exists(golden)) GTEST_SKIP() << "no golden dumps beside the source";
   int compared = 0;
-  for (const char* const set : {"dumps", "dumps_2.13"}) {
-    for (const auto& entry : fs::directory_iterator(golden / set)) {
-      const fs::path expected = entry.path() / "api_precision_compare";
-      if (!fs::exists(expected)) continue;
-      SCOPED_TRACE(entry.path());
-      const std::string details = "accuracy_checking_details_20260101000000.csv";
-      const PrecisionOutcome outcome = compare_as_public_tool(
-          entry.path() / "acc_check_perturbed" / details, entry.path() / "acc_check" / details);
-      const std::string stamp = "_20260101000000.csv";
-      expect_same(expected / ("api_precision_compare_details" + stamp), outcome.details_csv);
-      expect_same(expected / ("api_precision_compare_result" + stamp), outcome.result_csv);
-      ++compared;
-    }
+  for (const auto& entry : fs::directory_iterator(kData / "recorded")) {
+    SCOPED_TRACE(entry.path());
+    const PrecisionOutcome outcome =
+        compare_as_public_tool(entry.path() / "npu_details.csv", entry.path() / "gpu_details.csv");
+    expect_same(entry.path() / "details.csv", outcome.details_csv);
+    expect_same(entry.path() / "result.csv", outcome.result_csv);
+    ++compared;
   }
-  EXPECT_EQ(compared, 8);
+  EXPECT_EQ(compared, 4);
 }
 
 }  // namespace
