@@ -163,10 +163,23 @@ class EntryReader::Implementation {
     });
   }
 
-  // A point-to-point operation is its tensor.
+  // A point-to-point operation is its tensor, which knows what is done with it.
   bool read_p2p() {
-    return json_.each_field(
-        [&](std::string_view key) { return key == "tensor" ? read_value() : json_.skip(); });
+    const std::size_t first = out_->items.size();
+    std::string_view transfer;
+    ItemValue peer;
+    const bool done = json_.each_field([&](std::string_view key) {
+      if (key == "op" && json_.first() == '"') return read_view(transfer);
+      if (key == "peer") return read_payload(peer);
+      return key == "tensor" ? read_value() : json_.skip();
+    });
+    for (std::size_t i = first; i < out_->items.size(); ++i) {
+      out_->items[i].transfer = transfer;
+      if (peer.kind == ValueKind::kInteger && peer.real >= 0 && peer.real <= 1e9) {
+        out_->items[i].peer = static_cast<std::int32_t>(peer.real);
+      }
+    }
+    return done;
   }
 
   Item* add_item() {

@@ -54,6 +54,8 @@ struct Item {
   ItemValue md5;
   std::string_view data_name;  // empty: no file
   ItemValue value;             // of what is not a tensor
+  std::string_view transfer;   // of a point-to-point operation: "isend"
+  std::int32_t peer = -1;      // its other rank; -1: none
 };
 
 struct Entry {

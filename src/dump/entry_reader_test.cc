@@ -146,7 +146,7 @@ TEST(EntryReader, ReadsWhatIsNotATensor) {
       {"type": "ellipsis", "value": "..."}, {"type": "str", "value": "a\"b"},
       {"type": "torch.ProcessGroup", "group_ranks": [0, 1], "group_id": "77849d8c"},
       {"class_type": "torch.distributed.P2POp", "tensor": )" +
-                                                          tensor() + R"(, "peer": 1},
+                                                          tensor() + R"(, "op": "isend", "peer": 1},
       {"type": "bool", "value": true}, 7]})");
   EXPECT_EQ(read.fault, "");
   ASSERT_EQ(read.entry.items.size(), 8U);
@@ -158,6 +158,9 @@ TEST(EntryReader, ReadsWhatIsNotATensor) {
   EXPECT_EQ(read.entry.items[4].kind, ItemKind::kGroup);
   EXPECT_EQ(read.entry.items[4].value.text, "[0, 1]");
   EXPECT_EQ(read.entry.items[5].kind, ItemKind::kTensor);
+  EXPECT_EQ(read.entry.items[5].transfer, "isend");
+  EXPECT_EQ(read.entry.items[5].peer, 1);
+  EXPECT_EQ(read.entry.items[6].peer, -1);
   EXPECT_EQ(read.entry.items[5].place, "input.5");
   EXPECT_EQ(read.entry.items[6].value.kind, ItemValue::Kind::kBool);
   EXPECT_EQ(read.entry.items[7].value.real, 7);
