@@ -1,0 +1,50 @@
+// How far two recorded tensors, and two calls, are apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "divergence/run.h"
+
+namespace msprobe::divergence {
+
+// Two correct runs on different devices stay below this share (relative to the golden tensor's own
+// size), or below four spacings of their dtype where that is more: bfloat16 0.031.
+inline constexpr double kAgreement = 0.01;
+inline constexpr double kAgreementSpacings = 4;
+
+// A call introduces a difference when it makes that of its inputs this much larger; less is what
+// rounding and cancellation do to an error that was there before.
+inline constexpr double kAmplification = 10;
+// Inputs that are further apart than this cannot acquit a call, and cannot convict it either.
+inline constexpr double kMostInputDifference = 0.1;
+
+// Relative difference of two tensors of one form by their recorded values: the largest of norm,
+// maximum and minimum against the largest magnitude, mean against the root mean square. Checksums
+// decide alone where `exact` is set and both have one: 0 or 1. Infinite: NaN or infinity on one
+// side, another shape, or golden zero against something.
+double difference(const Tensor& target, const Tensor& golden, bool exact);
+
+// Whether that is no more than rounding explains.
+double tolerance(const Tensor& target, const Tensor& golden);
+
+struct Worst {
+  double difference = 0;  // of the tensor that is furthest beyond its tolerance
+  double excess = 0;      // that difference / its tolerance; above 1: they differ
+  std::size_t index = 0;
+  bool comparable = true;  // the two lists have the same forms
+
+  bool agrees() const { return comparable && excess <= 1; }
+};
+Worst worst_of(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact);
+
+// A number that is near for lists of tensors with near values, and far for others; to find
+// candidates by binary search. `slack` is by how much it moves at most, for each 1 of relative
+// difference.
+double fingerprint(std::span<const Tensor> tensors, bool exact);
+double slack(std::span<const Tensor> tensors);
+
+std::uint64_t form_of(std::span<const Tensor> tensors);
+
+}  // namespace msprobe::divergence

@@ -1,0 +1,174 @@
+#include "divergence/run.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace msprobe::divergence {
+namespace {
+
+// Spellings of one operation, so that a renamed call is still known.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kSameOperation{{
+    {"concat", "cat"},
+    {"concatenate", "cat"},
+    {"divide", "div"},
+    {"multiply", "mul"},
+    {"permute", "transpose"},
+    {"reshape", "view"},
+    {"rtruediv", "rdiv"},
+    {"subtract", "sub"},
+    {"swapaxes", "transpose"},
+    {"t", "transpose"},
+    {"true_divide", "div"},
+    {"truediv", "div"},
+    {"bmm", "matmul"},
+    {"mm", "matmul"},
+}};
+
+constexpr std::array<std::string_view, 7> kUninitialised{
+    "empty",     "empty_like",        "empty_strided",  "empty_with_format",
+    "new_empty", "new_empty_strided", "empty_quantized"};
+
+std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
+
+// "Tensor.__iadd__" and "Torch.add_" both become "add".
+std::string_view operation_of(std::string_view api) {
+  const std::size_t dot = api.find('.');
+  std::string_view name = dot == std::string_view::npos ? api : api.substr(dot + 1);
+  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) {
+    name = name.substr(2, name.size() - 4);
+    constexpr std::array<std::string_view, 7> kInPlace{"iadd", "isub", "imul",   "itruediv",
+                                                       "iand", "ior",  "imatmul"};
+    if (std::ranges::find(kInPlace, name) != kInPlace.end()) name.remove_prefix(1);
+  } else if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__")) {
+    name.remove_suffix(1);
+  }
+  const auto* const found = std::ranges::find(
+      kSameOperation, name, &std::pair<std::string_view, std::string_view>::first);
+  return found == kSameOperation.end() ? name : found->second;
+}
+
+double spacing_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+    case DType::kComplex32:
+      return 0x1p-10;
+    case DType::kBFloat16:
+      return 0x1p-7;
+    case DType::kFloat32:
+    case DType::kComplex64:
+      return 0x1p-23;
+    case DType::kFloat64:
+    case DType::kComplex128:
+      return 0x1p-52;
+    case DType::kFloat8E4M3:
+      return 0x1p-3;
+    case DType::kFloat8E5M2:
+    case DType::kHiFloat8:
+      return 0x1p-2;
+    default:
+      return 0;
+  }
+}
+
+bool has_number(const dump::ItemValue& value) {
+  return value.is_number() || value.kind == dump::ItemValue::Kind::kBool;
+}
+
+std::uint64_t bits_of(const dump::ItemValue& value) {
+  if (value.kind == dump::ItemValue::Kind::kText) return hash_of(value.text);
+  return has_number(value) ? std::bit_cast<std::uint64_t>(value.real) : 0x5bd1e995U;
+}
+
+}  // namespace
+
+std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+  seed ^= value + 0x9e3779b97f4a7c15U + (seed << 6U) + (seed >> 2U);
+  seed *= 0xff51afd7ed558ccdU;
+  return seed ^ (seed >> 32U);
+}
+
+std::uint32_t TextTable::add(std::string_view text) {
+  const auto known = known_.find(text);
+  if (known != known_.end()) return known->second;
+  const auto index = static_cast<std::uint32_t>(texts_.size());
+  texts_.push_back(known_.emplace(std::string(text), index).first->first);
+  return index;
+}
+
+Tensor describe(const dump::Item& item, std::uint32_t path) {
+  Tensor tensor{.path = path};
+  if (const std::optional<DType> dtype = parse_dtype(item.dtype)) {
+    tensor.spacing = spacing_of(*dtype);
+    tensor.values = tensor.spacing > 0 ? Values::kReal : Values::kWhole;
+  }
+  std::uint64_t form = mix(static_cast<std::uint64_t>(tensor.values), 17);
+  if (tensor.values != Values::kReal) form = mix(form, hash_of(item.dtype));
+  tensor.count = 1;
+  for (const std::int64_t extent : item.shape) {
+    form = mix(form, static_cast<std::uint64_t>(extent));
+    tensor.count *= static_cast<double>(extent);
+  }
+  tensor.form = form;
+  tensor.max = item.max.real;
+  tensor.min = item.min.real;
+  tensor.mean = item.mean.real;
+  tensor.norm = item.norm.real;
+  tensor.has_range = has_number(item.max) && has_number(item.min);
+  tensor.has_mean = has_number(item.mean);
+  tensor.has_norm = has_number(item.norm);
+  if (!item.md5.text.empty() && item.md5.kind != dump::ItemValue::Kind::kNull) {
+    tensor.checksum = hash_of(item.md5.text) | 1U;
+  }
+  tensor.identity = mix(form, hash_of(item.dtype));
+  for (const dump::ItemValue* value : {&item.max, &item.min, &item.mean, &item.norm}) {
+    tensor.identity = mix(tensor.identity, bits_of(*value));
+  }
+  tensor.identity = mix(tensor.identity, tensor.checksum);
+  return tensor;
+}
+
+void name_call(Call& call) {
+  const std::optional<dump::EntryName> parts = dump::parse_entry_name(call.entry);
+  if (!parts) return;
+  call.direction = parts->kind;
+  call.api = parts->owner;
+  call.is_module = parts->is_module;
+  const std::string_view operation = parts->is_module ? parts->owner : operation_of(parts->owner);
+  call.name = hash_of(operation);
+  call.makes_garbage = std::ranges::find(kUninitialised, operation) != kUninitialised.end();
+}
+
+// What went into a backward pass went into the gradients of the parameters too. Their entry has no
+// inputs of its own, and without them they would look like the origin of what they carry on.
+void finish(Trace& run) {
+  std::unordered_map<std::string_view, std::vector<std::size_t>> backward;
+  for (std::size_t i = 0; i < run.calls.size(); ++i) {
+    const Call& call = run.calls[i];
+    if (call.direction == dump::EntryKind::kBackward && call.is_module) {
+      backward[call.api].push_back(i);
+    }
+  }
+  std::unordered_map<std::string_view, std::size_t> used;
+  for (Call& call : run.calls) {
+    if (call.direction != dump::EntryKind::kParametersGrad || call.inputs != 0) continue;
+    const auto found = backward.find(call.api);
+    if (found == backward.end()) continue;
+    const std::size_t turn = std::min(used[call.api]++, found->second.size() - 1);
+    const Call& source = run.calls[found->second[turn]];
+    const auto first = static_cast<std::uint32_t>(run.tensors.size());
+    for (std::uint32_t i = 0; i < source.inputs; ++i) {
+      run.tensors.push_back(Tensor(run.tensors[source.first + i]));
+    }
+    for (std::uint32_t i = 0; i < call.outputs; ++i) {
+      run.tensors.push_back(Tensor(run.tensors[call.first + i]));
+    }
+    call.first = first;
+    call.inputs = source.inputs;
+  }
+}
+
+}  // namespace msprobe::divergence
