@@ -6,73 +6,11 @@
 namespace msprobe::torchair {
 namespace {
 
-std::string_view description(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return "|b1";
-    case DType::kUInt8:
-      return "|u1";
-    case DType::kInt8:
-      return "|i1";
-    case DType::kUInt16:
-      return "<u2";
-    case DType::kUInt32:
-      return "<u4";
-    case DType::kUInt64:
-      return "<u8";
-    case DType::kInt16:
-      return "<i2";
-    case DType::kInt32:
-      return "<i4";
-    case DType::kInt64:
-      return "<i8";
-    case DType::kFloat16:
-      return "<f2";
-    case DType::kFloat64:
-      return "<f8";
-    case DType::kComplex64:
-      return "<c8";
-    case DType::kComplex128:
-      return "<c16";
-    default:
-      return "<f4";
-  }
-}
-
 void put(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i, value >>= 8) out.push_back(static_cast<char>(value & 0xff));
 }
 
 }  // namespace
-
-DType numpy_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16:
-    case DType::kFloat8E4M3:
-    case DType::kFloat8E5M2:
-    case DType::kHiFloat8:
-      return DType::kFloat32;
-    case DType::kComplex32:
-      return DType::kComplex64;
-    default:
-      return dtype;
-  }
-}
-
-std::string npy_header(DType dtype, std::span<const std::int64_t> shape) {
-  constexpr std::size_t kPrefix = 10;
-  constexpr std::size_t kAlignment = 64;
-  std::string extents = fmt::format("{}", fmt::join(shape, ", "));
-  if (shape.size() == 1) extents += ',';
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                 description(dtype), extents);
-  const std::size_t whole = (kPrefix + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
-  text.append(whole - kPrefix - text.size() - 1, ' ');
-  text += '\n';
-  std::string header("\x93NUMPY\x01\x00", 8);
-  put(header, text.size(), 2);
-  return header + text;
-}
 
 std::string make_npz(const std::vector<std::pair<std::string, std::string>>& arrays) {
   constexpr std::uint64_t kVersion = 20;

@@ -11,8 +11,9 @@ from unittest import mock
 import torch
 
 from collected import debugger, read, record, step_directory
+from msprobe.common.config import ConfigError, load, numbers
+from msprobe.common.ops_file import read_ops
 from msprobe.pytorch import PrecisionDebugger, api_names
-from msprobe.pytorch.config import ConfigError, load, numbers
 
 
 def two_calls():
@@ -79,7 +80,7 @@ class Configuration(unittest.TestCase):
             PrecisionDebugger(dump_path="dump")
 
     def test_the_list_of_apis(self):
-        groups = api_names.read_ops()
+        groups = read_ops(api_names.OPS_FILE)
         self.assertIn("linear", groups["functional"])
         groups["torch"].remove("exp")
         functions, _operators, _methods = api_names.resolve(groups)
@@ -312,7 +313,7 @@ class Files(unittest.TestCase):
     def test_an_overflowing_call_larger_than_the_memory_for_tensors(self):
         tensors = [torch.full((1000,), 3e38) for _ in range(4)]
         with tempfile.TemporaryDirectory() as directory, mock.patch("os.getcwd", return_value=directory), \
-                mock.patch("msprobe.pytorch.session.MAX_PENDING_BYTES", 5000):
+                mock.patch("msprobe.common.session.MAX_PENDING_BYTES", 5000):
             data = record(lambda: torch.add(torch.stack(tensors), torch.stack(tensors)), {"task": "overflow_check"})
         self.assertEqual(list(data), ["Torch.add.0.forward"])
 

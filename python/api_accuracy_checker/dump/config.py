@@ -4,8 +4,8 @@ The replay is another program, run later. What update_config sets of it is writt
 import os
 from typing import Any, Dict, List
 
-from msprobe.pytorch.config import check_path
-from msprobe.pytorch.settings_file import read_settings
+from msprobe.common.config import check_path
+from msprobe.common.settings_file import read_settings
 
 # Setting -> type and value at first.
 _SETTINGS = {

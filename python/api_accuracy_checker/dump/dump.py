@@ -3,7 +3,7 @@ import os
 from typing import Optional
 
 from api_accuracy_checker.dump.config import msCheckerConfig
-from msprobe.pytorch import log
+from msprobe.common import log
 from msprobe.pytorch.loader import LoaderWatch
 from msprobe.pytorch.session import Session
 

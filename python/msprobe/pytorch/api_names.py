@@ -1,7 +1,6 @@
 """Which functions are recorded, and under which names: support_wrap_ops.yaml and what it stands for in this PyTorch."""
 import importlib
 import os
-import re
 import sys
 from typing import Callable, Dict, Iterator, List, Set, Tuple
 
@@ -23,24 +22,6 @@ OPERATORS = {name: name for name in (
     "__and__ __rand__ __iand__ __or__ __ror__ __ior__ __xor__ __rxor__ __ixor__ __lshift__ __ilshift__ __rshift__ __irshift__ "
     "__eq__ __ne__ __lt__ __le__ __gt__ __ge__").split()}
 OPERATORS.update(__itruediv__="__idiv__", __rtruediv__="__rdiv__")
-
-
-def read_ops(path: str = OPS_FILE) -> Dict[str, List[str]]:
-    """The names of every group. The file is a mapping of plain lists; anything else in it is an error."""
-    groups: Dict[str, List[str]] = {}
-    names = None
-    with open(path, encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            text = text.split("#", 1)[0].rstrip()
-            group = re.fullmatch(r"([A-Za-z_]\w*):(?:\s*\[\])?", text)
-            name = re.fullmatch(r"\s*-\s+['\"]?([\w.]+)['\"]?", text)
-            if group:
-                names = groups.setdefault(group.group(1), [])
-            elif name and names is not None:
-                names.append(name.group(1))
-            elif text:
-                raise ValueError(f"{path}: line {number}: found {text!r}, wanted 'group:' or '- name'")
-    return groups
 
 
 def _module(group: str):

@@ -6,9 +6,7 @@ global hooks of modules, or a backward pass.
 The names of operators are not told to a mode, so the operator methods of torch.Tensor are replaced while recording by ones that only
 say their name.
 """
-import atexit
 import inspect
-import os
 import sys
 import threading
 
@@ -17,12 +15,13 @@ from torch import overrides
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from msprobe import _collect
-from msprobe.pytorch import api_names, call_site, log, values
+from msprobe.common import call_site
+from msprobe.common.ops_file import read_ops
+from msprobe.common.session import NativeSession
+from msprobe.pytorch import api_names, values
 from msprobe.pytorch.communication import Communication
 from msprobe.pytorch.compilation import Compilation
 from msprobe.pytorch.function_body import FunctionBody
-
-MAX_PENDING_BYTES = 512 << 20
 
 _DTYPES = {getattr(torch, name): name for name in
            ("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 "
@@ -44,29 +43,23 @@ class _ThreadExit:
         self._leave()
 
 
-class Session:
+class Session(NativeSession):
     def __init__(self, settings: dict, hidden=lambda group, name: False) -> None:
-        self.native = _collect.Collector()
-        self._pid = os.getpid()
-        self._reported = set()
-        self.error_log = None
+        super().__init__()
         self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": _pass_on})()
         self._lend()
-        functions, operators, self._methods = api_names.resolve(api_names.read_ops(), hidden)
+        functions, operators, self._methods = api_names.resolve(read_ops(api_names.OPS_FILE), hidden)
         self.native.set_apis(functions, operators)
-        self.native.configure({"max_pending_bytes": MAX_PENDING_BYTES, **settings})
+        self.configure(settings)
         self._communication = Communication(self.native, {function: name for function, prefix, name in functions
                                                           if prefix == api_names.COMMUNICATION})
         self._compilation = Compilation()
         self._engine = self._hooked_engine()
         self._replaced = {}
         self._module_hooks = []
-        self._recording = False
         self._local = threading.local()
         self._earlier_profile = getattr(threading, "_profile_hook", None)
         threading.setprofile(self._equip_thread)
-        os.register_at_fork(after_in_child=self._forget)
-        atexit.register(self._at_exit)
 
     def _lend(self) -> None:
         lent = {
@@ -75,16 +68,11 @@ class Session:
             "call_site": call_site.call_site, "defaults": call_site.defaults, "trim_arguments": call_site.trim_arguments,
             "frame_text": call_site.frame_text,
             "is_grad_enabled": torch.is_grad_enabled, "disable_torch_function": torch._C.DisableTorchFunction,
-            "report": self._report, "backward": torch.Tensor.backward, "autograd_backward": _autograd_backward, "mode": self._mode,
+            "report": self.report, "backward": torch.Tensor.backward, "autograd_backward": _autograd_backward, "mode": self._mode,
             "overrides_file": overrides.handle_torch_function.__code__.co_filename,
             "handler_code": overrides.handle_torch_function.__code__, "dispatch_code": _dispatch_code(),
         }
         self.native.lend(lent, _DTYPES)
-
-    @property
-    def is_in_child(self) -> bool:
-        """Whether this process was forked from the one that made the session: there it records nothing."""
-        return os.getpid() != self._pid
 
     def start(self) -> None:
         if self._recording or self.is_in_child:
@@ -135,15 +123,8 @@ class Session:
         self.stop()
         self._communication.end_step()
         self.flush()
-        self.native.free_memory()
         threading.setprofile(self._earlier_profile)
-        atexit.unregister(self._at_exit)
-
-    def flush(self) -> None:
-        """Returns when everything that was recorded is in its files."""
-        error = self.native.flush()
-        if error:
-            log.warning(f"the dump is incomplete: {error}")
+        self.free()
 
     def _is_on(self) -> bool:
         return any(mode is self._mode for mode in overrides._get_current_function_mode_stack())
@@ -204,26 +185,6 @@ class Session:
         if not hasattr(self._local, "lent_to"):
             self._local.lent_to = []
         return self._local.lent_to
-
-    def _report(self, doing: str, error: BaseException) -> None:
-        """Our own mistakes never reach the training: each kind is written down once."""
-        key = (doing, type(error))
-        if key in self._reported:
-            return
-        self._reported.add(key)
-        if self.error_log is not None:
-            with open(self.error_log, "a", encoding="utf-8") as file:
-                file.write(f"{doing}: {type(error).__name__}: {error}\n")
-
-    def _forget(self) -> None:
-        """In a forked child: the threads that write are not there, and what is recorded belongs to the parent."""
-        self._recording = False
-        self.native.forget()
-
-    def _at_exit(self) -> None:
-        if not self.is_in_child:
-            self.stop()
-            self.flush()
 
 
 def _pass_on(_mode, func, _types, args=(), kwargs=None):

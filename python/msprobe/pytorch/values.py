@@ -1,20 +1,15 @@
 """Values that are no plain number, text, list or tensor of this machine, as dump.json has them. What is common is done in C++."""
-import dataclasses
-import enum
-import sys
 import zlib
-from typing import Any, Optional, Tuple
+from typing import Optional
 
 import torch
 
-Told = Tuple[str, Any]
+from msprobe.common.values import Told, describe_python
 
 
 def describe_special(value: object, _keyword: Optional[str]) -> Told:
     """("json", what is written), ("walk", what is described in its place) or ("fields", an object that has a tensor among what is
     written). Objects that nothing is known of become null."""
-    if value is Ellipsis:
-        return "json", {"type": "ellipsis", "value": "..."}
     if isinstance(value, torch.Size):
         return "json", {"type": "torch.Size", "value": [int(extent) for extent in value]}
     if isinstance(value, torch.dtype):
@@ -23,41 +18,7 @@ def describe_special(value: object, _keyword: Optional[str]) -> Told:
         return "json", {"type": "torch.device", "value": f"{value.type}:{value.index}"}
     if isinstance(value, torch.memory_format):
         return "json", {"type": "torch.memory_format", "format": str(value).rsplit(".", 1)[-1]}
-    if isinstance(value, tuple):
-        return "walk", value._asdict() if hasattr(value, "_fields") else tuple(value)
-    if isinstance(value, enum.Enum):
-        return "json", None
-    for plain in (int, float, str):
-        if isinstance(value, plain) and not isinstance(value, bool):
-            return _numpy_scalar(value) or ("walk", plain(value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return "walk", {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return _numpy_scalar(value) or _numpy_array(value) or _distributed(value) or ("json", None)
-
-
-def _numpy():
-    return sys.modules.get("numpy")
-
-
-def _numpy_scalar(value: object) -> Optional[Told]:
-    numpy = _numpy()
-    if numpy is None or not isinstance(value, numpy.generic):
-        return None
-    item = value.item()
-    return "json", {"type": type(value).__name__, "value": item} if isinstance(item, (bool, int, float, str)) else None
-
-
-def _numpy_array(value: object) -> Optional[Told]:
-    numpy = _numpy()
-    if numpy is None or not isinstance(value, numpy.ndarray):
-        return None
-    told = {"type": "numpy.ndarray", "dtype": str(value.dtype), "shape": list(value.shape),
-            "Max": None, "Min": None, "Mean": None, "Norm": None}
-    if value.size and value.dtype.kind in "biuf":
-        told["Max"], told["Min"] = value.max().item(), value.min().item()
-        if value.dtype.kind == "f":
-            told["Mean"], told["Norm"] = value.mean().item(), float(numpy.linalg.norm(value.astype("float64")))
-    return "json", told
+    return describe_python(value) or _distributed(value) or ("json", None)
 
 
 def _distributed(value: object) -> Optional[Told]:

@@ -4,9 +4,9 @@ import os
 import re
 from typing import Any, Callable, Dict, Optional
 
-from msprobe.pytorch import log
+from msprobe.common import log
 
-PACKAGED = os.path.join(os.path.dirname(__file__), "api_accuracy_checker", "config.yaml")
+PACKAGED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "pytorch", "api_accuracy_checker", "config.yaml")
 
 
 def _value(text: str) -> Any:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import AbstractSet, List, Optional
 
-from msprobe.pytorch import log
+from msprobe.common import log
 
 TASKS = ("statistics", "tensor", "overflow_check")
 LEVELS = ("L1", "mix")
@@ -39,6 +39,7 @@ class Config:
     extra_info: bool = True
     precision: str = "low"
     risk_level: str = "ALL"
+    wide_list: bool = False  # MindSpore: also the APIs that the public tool does not record
     scope: List[str] = field(default_factory=list)
     names: List[str] = field(default_factory=list)  # the key "list"
     tensor_list: List[str] = field(default_factory=list)
@@ -119,7 +120,7 @@ def _read_body(config: Config, body: dict) -> None:
 
 
 def _read_top(config: Config, content: dict) -> None:
-    readers = {"rank": numbers, "step": numbers, "extra_info": _flag,
+    readers = {"rank": numbers, "step": numbers, "extra_info": _flag, "wide_list": _flag,
                "precision": lambda key, given: _choice(key, given, ("high", "low")),
                "risk_level": lambda key, given: _choice(key, given, RISK_LEVELS)}
     for key, read in readers.items():

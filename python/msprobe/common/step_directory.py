@@ -9,7 +9,7 @@ import shutil
 import time
 from typing import Dict, List, Optional
 
-from msprobe.pytorch import log
+from msprobe.common import log
 
 TENSORS = "dump_tensor_data"
 _FILES = ("dump.json", "stack.json", "construct.json", "dump_error_info.log")

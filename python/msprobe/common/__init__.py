@@ -1,0 +1,1 @@
+"""What the collectors of all frameworks share. Nothing here imports a framework."""

@@ -1,0 +1,70 @@
+"""The native collector of a process, and what surrounds it: forked children, the end of the process, reports of our own mistakes."""
+import atexit
+import os
+
+from msprobe import _collect
+from msprobe.common import log
+
+MAX_PENDING_BYTES = 512 << 20
+
+
+class NativeSession:
+    """A framework's session hooks the native collector into that framework in start() and takes it out again in stop()."""
+
+    def __init__(self) -> None:
+        self.native = _collect.Collector()
+        self._pid = os.getpid()
+        self._reported = set()
+        self._recording = False
+        self.error_log = None
+
+    def configure(self, settings: dict) -> None:
+        self.native.configure({"max_pending_bytes": MAX_PENDING_BYTES, **settings})
+        os.register_at_fork(after_in_child=self._forget)
+        atexit.register(self._at_exit)
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def end_step(self) -> None:
+        """What is still to come of the calls made so far is no longer recorded."""
+        self.native.end_step()
+
+    def free(self) -> None:
+        """Nothing more is recorded in this process."""
+        self.native.free_memory()
+        atexit.unregister(self._at_exit)
+
+    @property
+    def is_in_child(self) -> bool:
+        """Whether this process was forked from the one that made the session: there it records nothing."""
+        return os.getpid() != self._pid
+
+    def flush(self) -> None:
+        """Returns when everything that was recorded is in its files."""
+        error = self.native.flush()
+        if error:
+            log.warning(f"the dump is incomplete: {error}")
+
+    def report(self, doing: str, error: BaseException) -> None:
+        """Our own mistakes never reach the training: each kind is written down once."""
+        key = (doing, type(error))
+        if key in self._reported:
+            return
+        self._reported.add(key)
+        if self.error_log is not None:
+            with open(self.error_log, "a", encoding="utf-8") as file:
+                file.write(f"{doing}: {type(error).__name__}: {error}\n")
+
+    def _forget(self) -> None:
+        """In a forked child: the threads that write are not there, and what is recorded belongs to the parent."""
+        self._recording = False
+        self.native.forget()
+
+    def _at_exit(self) -> None:
+        if not self.is_in_child:
+            self.stop()
+            self.flush()
