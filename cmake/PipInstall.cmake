@@ -33,11 +33,14 @@ if(missing)
                       "(or tools/setup.sh, which installs all that is needed)")
 endif()
 
-execute_process(COMMAND ${Python3_EXECUTABLE} -E -c "import torch; print(torch.__version__)" OUTPUT_VARIABLE torch_version
-                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "msprobe is built for the PyTorch of the environment that it is installed into, and ${Python3_EXECUTABLE} has "
-                      "none: install PyTorch first (pip install torch), then msprobe")
+# The collector alone, as an environment of MindSpore wants it, needs no PyTorch.
+if(MSPROBE_ENGINE)
+  execute_process(COMMAND ${Python3_EXECUTABLE} -E -c "import torch; print(torch.__version__)" OUTPUT_VARIABLE torch_version
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "msprobe is built for the PyTorch of the environment that it is installed into, and ${Python3_EXECUTABLE} has "
+                        "none: install PyTorch first (pip install torch), then msprobe")
+  endif()
 endif()
 
 set(CMAKE_INSTALL_BINDIR ${SKBUILD_SCRIPTS_DIR})

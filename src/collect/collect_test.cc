@@ -1,5 +1,6 @@
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <csignal>
 #include <filesystem>
 #include <numeric>
@@ -130,6 +131,28 @@ TEST(Statistics, OfComplexNumbersAreThoseOfTheModulus) {
   EXPECT_EQ(found.max.real, 5);
   EXPECT_NEAR(found.min.real, std::sqrt(5.0), 1e-6);
   EXPECT_EQ(found.norm.kind, Statistic::Kind::kNull);
+}
+
+TEST(Statistics, MindSporeRoundsIntegersAndDoublesToFloat32) {
+  constexpr auto kRule = StatisticsRule::kMindSpore;
+  const std::vector<std::int64_t> integers{1, 0, -3, 16777217};
+  const Statistics of_integers = statistics_of(row_of(integers, DType::kInt64), kRule);
+  EXPECT_EQ(of_integers.max.kind, Statistic::Kind::kReal);
+  EXPECT_EQ(of_integers.max.real, 16777216.0);
+  EXPECT_EQ(of_integers.min.real, -3.0);
+  EXPECT_EQ(of_integers.mean.real, static_cast<double>(4194303.5F));
+  const std::vector<double> doubles{0.1, 0.2};
+  const Statistics of_doubles = statistics_of(row_of(doubles, DType::kFloat64), kRule);
+  EXPECT_EQ(of_doubles.max.real, static_cast<double>(0.2F));
+  EXPECT_EQ(of_doubles.norm.kind, Statistic::Kind::kReal);
+  const std::vector<std::complex<float>> complexes{{3, 4}, {0, 0}};
+  const Statistics of_complex = statistics_of(row_of(complexes, DType::kComplex64), kRule);
+  EXPECT_EQ(of_complex.max.real, 5.0);
+  EXPECT_EQ(of_complex.norm.real, 5.0);
+  EXPECT_EQ(statistics_of(view_of(integers, DType::kInt64, {}, {}), kRule).mean.kind,
+            Statistic::Kind::kSigned);
+  EXPECT_EQ(statistics_of(row_of(std::vector<std::uint8_t>{1, 0}, DType::kBool), kRule).mean.kind,
+            Statistic::Kind::kNull);
 }
 
 TEST(Statistics, NormOfHalfCanOverflow) {

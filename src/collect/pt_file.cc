@@ -10,6 +10,7 @@
 
 #include "collect/crc32.h"
 #include "collect/io_failure.h"
+#include "core/npy_header.h"
 
 namespace msprobe::collect {
 namespace {
@@ -231,18 +232,28 @@ Result<void> write_pieces(int fd, const std::string& path,
   return {};
 }
 
+Result<void> write_file(const std::string& path,
+                        const std::vector<std::span<const std::byte>>& pieces) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+  if (fd < 0) return io_failure(path);
+  Result<void> written = write_pieces(fd, path, pieces);
+  if (::close(fd) != 0 && written) written = io_failure(path);
+  if (!written) ::unlink(path.c_str());  // a part of a file helps nobody, and the disk may be full
+  return written;
+}
+
 }  // namespace
 
 Result<void> write_pt(const std::string& path, DType dtype, std::span<const std::int64_t> shape,
                       std::span<const std::byte> bytes, std::uint32_t crc) {
   const std::string pickle = Pickle().tensor(dtype, shape, bytes.size());
-  const Archive archive = make_archive(pickle, bytes, crc);
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-  if (fd < 0) return io_failure(path);
-  Result<void> written = write_pieces(fd, path, archive.pieces);
-  if (::close(fd) != 0 && written) written = io_failure(path);
-  if (!written) ::unlink(path.c_str());  // a part of a file helps nobody, and the disk may be full
-  return written;
+  return write_file(path, make_archive(pickle, bytes, crc).pieces);
+}
+
+Result<void> write_npy(const std::string& path, DType dtype, std::span<const std::int64_t> shape,
+                       std::span<const std::byte> bytes) {
+  const std::string header = npy_header(dtype, shape);
+  return write_file(path, {as_bytes(header), bytes});
 }
 
 }  // namespace msprobe::collect

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <optional>
 #include <utility>
 
 #include "collect/float_sums.h"
@@ -116,9 +117,12 @@ Statistics of_floats(const StridedView& view, double repeats) {
   return out;
 }
 
-// float64 and the modulus of complex numbers: `value_at` reads one element.
+// float64, the modulus of complex numbers, and what is read as such: `value_at` reads one element.
+enum class Moments : std::uint8_t { kNone, kMean, kMeanAndNorm };
+
 template <class ValueAt>
-Statistics of_doubles(const StridedView& view, bool with_mean, const ValueAt& value_at) {
+Statistics of_doubles(const StridedView& view, Moments moments, const ValueAt& value_at,
+                      double repeats = 1) {
   FloatSums sums;
   FiniteExtremes extremes;
   const std::size_t size = size_bytes(view.dtype);
@@ -129,28 +133,51 @@ Statistics of_doubles(const StridedView& view, bool with_mean, const ValueAt& va
       sums.max = std::max(sums.max, value);
       sums.min = std::min(sums.min, value);
       sums.sum += value;
+      sums.sum_of_squares += value * value;
       extremes.add(value);
     }
   });
   Statistics out;
   out.max = real(sums.has_nan ? std::nan("") : sums.max);
   out.min = real(sums.has_nan ? std::nan("") : sums.min);
-  if (with_mean) out.mean = real(sums.sum / static_cast<double>(view.numel()));
+  if (moments != Moments::kNone) out.mean = real(sums.sum / static_cast<double>(view.numel()));
+  if (moments == Moments::kMeanAndNorm) {
+    out.norm = real(std::sqrt(sums.sum_of_squares * repeats));
+  }
   if (!std::isfinite(out.max.real) || !std::isfinite(out.min.real)) extremes.store(out);
   return out;
 }
 
-template <class T>
-Statistics of_complex(const StridedView& view) {
-  Statistics out = of_doubles(view, true, [](const std::byte* place) {
-    const auto value = load<std::complex<T>>(place);
-    return std::hypot(static_cast<double>(value.real()), static_cast<double>(value.imag()));
-  });
-  if constexpr (std::is_same_v<T, float>) {
-    for (Statistic* statistic : {&out.max, &out.min, &out.mean}) {
-      statistic->real = rounded(statistic->real, DType::kFloat32);
-    }
+void round_to_float32(Statistics& statistics) {
+  for (Statistic* statistic :
+       {&statistics.max, &statistics.min, &statistics.mean, &statistics.norm}) {
+    statistic->real = rounded(statistic->real, DType::kFloat32);
   }
+}
+
+template <class T>
+Statistics of_complex(const StridedView& view, Moments moments, double repeats) {
+  Statistics out = of_doubles(
+      view, moments,
+      [](const std::byte* place) {
+        const auto value = load<std::complex<T>>(place);
+        return std::hypot(static_cast<double>(value.real()), static_cast<double>(value.imag()));
+      },
+      repeats);
+  if constexpr (std::is_same_v<T, float>) round_to_float32(out);
+  return out;
+}
+
+// As MindSpore's collector has integers and float64: rounded to float32 before anything else.
+template <class T>
+Statistics of_float32_casts(const StridedView& view, double repeats) {
+  Statistics out = of_doubles(
+      view, Moments::kMeanAndNorm,
+      [](const std::byte* place) {
+        return static_cast<double>(static_cast<float>(load<T>(place)));
+      },
+      repeats);
+  round_to_float32(out);
   return out;
 }
 
@@ -188,6 +215,36 @@ Statistics of_bools(const StridedView& view) {
   return out;
 }
 
+// What MindSpore's dumps say in another way; nothing for the other dtypes.
+std::optional<Statistics> of_mindspore_elements(const StridedView& view, double repeats) {
+  switch (view.dtype) {
+    case DType::kUInt8:
+      return of_float32_casts<std::uint8_t>(view, repeats);
+    case DType::kUInt16:
+      return of_float32_casts<std::uint16_t>(view, repeats);
+    case DType::kUInt32:
+      return of_float32_casts<std::uint32_t>(view, repeats);
+    case DType::kUInt64:
+      return of_float32_casts<std::uint64_t>(view, repeats);
+    case DType::kInt8:
+      return of_float32_casts<std::int8_t>(view, repeats);
+    case DType::kInt16:
+      return of_float32_casts<std::int16_t>(view, repeats);
+    case DType::kInt32:
+      return of_float32_casts<std::int32_t>(view, repeats);
+    case DType::kInt64:
+      return of_float32_casts<std::int64_t>(view, repeats);
+    case DType::kFloat64:
+      return of_float32_casts<double>(view, repeats);
+    case DType::kComplex64:
+      return of_complex<float>(view, Moments::kMeanAndNorm, repeats);
+    case DType::kComplex128:
+      return of_complex<double>(view, Moments::kMeanAndNorm, repeats);
+    default:
+      return std::nullopt;
+  }
+}
+
 Statistics of_elements(const StridedView& view, double repeats) {
   switch (view.dtype) {
     case DType::kBool:
@@ -209,11 +266,11 @@ Statistics of_elements(const StridedView& view, double repeats) {
     case DType::kInt64:
       return of_integers<std::int64_t>(view);
     case DType::kFloat64:
-      return of_doubles(view, false, &load<double>);
+      return of_doubles(view, Moments::kNone, &load<double>);
     case DType::kComplex64:
-      return of_complex<float>(view);
+      return of_complex<float>(view, Moments::kMean, repeats);
     case DType::kComplex128:
-      return of_complex<double>(view);
+      return of_complex<double>(view, Moments::kMean, repeats);
     case DType::kFloat16:
     case DType::kBFloat16:
     case DType::kFloat32:
@@ -225,9 +282,13 @@ Statistics of_elements(const StridedView& view, double repeats) {
 
 }  // namespace
 
-Statistics statistics_of(const StridedView& view) {
+Statistics statistics_of(const StridedView& view, StatisticsRule rule) {
   if (view.numel() == 0) return {};
   const auto [distinct, repeats] = without_repeats(view);
+  // A single number is told as it is by both.
+  if (rule == StatisticsRule::kMindSpore && (!view.shape.empty() || is_complex(view.dtype))) {
+    if (const auto told = of_mindspore_elements(distinct, repeats)) return *told;
+  }
   Statistics out = of_elements(distinct, repeats);
   const bool scalar = view.shape.empty() && out.max.kind != Statistic::Kind::kBool &&
                       out.max.kind != Statistic::Kind::kNull && !is_complex(view.dtype);

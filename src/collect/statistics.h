@@ -23,11 +23,16 @@ struct Statistics {
   Statistic max_finite, min_finite;
 };
 
-// bool: any and all; integers: exact, without mean and norm; float16, bfloat16, float32: summed in
-// double, mean and norm rounded to the dtype; float64: extremes only; complex: of the modulus, no
-// norm. NaN makes every statistic NaN. A tensor without dimensions has its value four times. An
+// The two frameworks' dumps differ in what they say of integers, float64 and complex numbers.
+enum class StatisticsRule : std::uint8_t { kPyTorch, kMindSpore };
+
+// bool: any and all; float16, bfloat16, float32: summed in double, mean and norm rounded to the
+// dtype; NaN makes every statistic NaN. A tensor without dimensions has its value four times. An
 // empty tensor and 8-bit floats have none.
-Statistics statistics_of(const StridedView& view);
+// PyTorch: integers exact, without mean and norm; float64: extremes only; complex: of the modulus,
+// no norm. MindSpore: integers and float64 rounded to float32 first; complex: of the modulus; all
+// four.
+Statistics statistics_of(const StridedView& view, StatisticsRule rule = StatisticsRule::kPyTorch);
 
 // Whether a tensor holds an infinity or NaN, or (float16, bfloat16, float32) the largest finite
 // number of its dtype, at which saturating hardware stops.

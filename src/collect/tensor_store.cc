@@ -60,7 +60,9 @@ void TensorStore::remove_earlier(const std::string& path) {
 Result<void> TensorStore::write(const std::string& path, DType dtype,
                                 const std::vector<std::int64_t>& shape,
                                 std::span<const std::byte> bytes) {
-  const Result<void> result = write_pt(path, dtype, shape, bytes, crc32(0, bytes));
+  const Result<void> result = path.ends_with(".npy")
+                                  ? write_npy(path, dtype, shape, bytes)
+                                  : write_pt(path, dtype, shape, bytes, crc32(0, bytes));
   if (result) behind_.add(path, bytes.size());
   return result;
 }

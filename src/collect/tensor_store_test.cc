@@ -40,6 +40,22 @@ TEST_F(TensorFiles, TheReaderTakesWhatIsWritten) {
   }
 }
 
+TEST_F(TensorFiles, AnNpyIsWrittenWhereTheNameAsksForOne) {
+  TensorStore store;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64, DType::kBool,
+                            DType::kUInt16, DType::kComplex128}) {
+    const std::vector<std::byte> bytes(6 * size_bytes(dtype), std::byte{1});
+    const std::vector<std::int64_t> shape{2, 3};
+    const std::string path = file(std::string(name(dtype)) + ".npy");
+    ASSERT_TRUE(store.save(path, dtype, shape, bytes));
+    const Result<Tensor> read = dump::load_tensor_file(path);
+    ASSERT_TRUE(read) << name(dtype) << ": " << read.error().message;
+    EXPECT_EQ(read->dtype, dtype);
+    EXPECT_EQ(read->shape, shape);
+    EXPECT_TRUE(std::ranges::equal(read->bytes, bytes));
+  }
+}
+
 TEST_F(TensorFiles, AnEqualTensorIsLinkedAndAnotherIsNot) {
   TensorStore store;
   std::vector<std::byte> bytes(8192, std::byte{5});

@@ -124,6 +124,10 @@ bool ready_backward_hook(PyObject* /*module*/) {
   return hook_type != nullptr;
 }
 
+PyObject* make_backward_hook(Collector& collector, const CallName& name) {
+  return new_hook(collector, name).release();
+}
+
 void hook_backward(Collector& collector, PyObject* result, const CallName& name) {
   PyObject* tensor = first_tensor(collector.lent, result, 0);
   if (tensor == nullptr) return;

@@ -11,6 +11,7 @@
 #include "collect/python/call_frames.h"
 #include "collect/python/py_ref.h"
 #include "collect/recorder.h"
+#include "collect/statistics.h"
 #include "core/dtype.h"
 
 namespace msprobe::collect {
@@ -42,7 +43,9 @@ struct Settings {
   bool high_precision = false;            // "precision": "high": neither Mean nor Norm
   std::string data_directory;             // of the tensor files of this step
   std::string backward_directory;         // legacy: those of gradients
-  std::string file_suffix;
+  std::string file_suffix;  // .pt, or .npy: what numpy lacks is float32 there and in checksums
+  StatisticsRule rule = StatisticsRule::kPyTorch;
+  bool writes_requires_grad = true;
 };
 
 // What the Python side lends: types to recognise, and functions for what is rare.
@@ -117,6 +120,8 @@ std::optional<Undisturbed> undisturbed_by(const Lent& lent, PyObject* tensor);
 // Records the gradients of a call when its autograd node runs.
 struct CallName;
 void hook_backward(Collector& collector, PyObject* result, const CallName& name);
+// A function (leaving, arriving) that records the gradients of a call, for who hooks by himself.
+PyObject* make_backward_hook(Collector& collector, const CallName& name);
 bool ready_backward_hook(PyObject* module);
 
 // begin_call(function, args, kwargs): an entry for a call of `function` with what is written of its

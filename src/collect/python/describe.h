@@ -51,12 +51,14 @@ class Describer {
     StridedView view;
     bool has_data = true, saveable = true, requires_grad = false;
     std::string type = "torch.Tensor", dtype;
-    PyRef owner;  // keeps the elements alive
-    PyRef extra;  // further keys
+    PyRef owner;                 // keeps the elements alive
+    PyRef extra;                 // further keys
+    std::vector<float> widened;  // the elements of `view` where it was changed to float32
   };
   bool read_plain(PyObject* object, Read& read);
   bool read_special(PyObject* object, Read& read);
-  void write_dump_tensor(const Read& read, const std::string& path);
+  void write_dump_tensor(Read& read, const std::string& path);
+  void widen(Read& read);
   void write_legacy_tensor(const Read& read);
   bool save(const Read& read, const std::string& file);
 

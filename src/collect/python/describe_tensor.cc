@@ -7,6 +7,7 @@
 #include "collect/python/describe.h"
 #include "collect/statistics.h"
 #include "collect/strided_view.h"
+#include "core/float_formats.h"
 
 namespace msprobe::collect {
 namespace {
@@ -70,6 +71,48 @@ bool read_layout(const Lent& lent, PyObject* object, StridedView& view) {
   if (view.strides.size() != view.shape.size()) return false;
   view.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(pointer.get()));
   return PyErr_Occurred() == nullptr && (view.numel() == 0 || has_storage(object, view));
+}
+
+// The memory of an object that only tells where its elements lie, such as a numpy array.
+bool read_buffer(PyObject* object, const char* dtype, StridedView& view) {
+  const std::optional<DType> known = parse_dtype(dtype);
+  Py_buffer buffer;
+  if (!known || PyObject_CheckBuffer(object) == 0) return false;
+  if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDES) != 0) return false;
+  const auto size = static_cast<Py_ssize_t>(size_bytes(*known));
+  bool fits = buffer.itemsize == size;
+  view.dtype = *known;
+  view.data = static_cast<const std::byte*>(buffer.buf);
+  for (int d = 0; d < buffer.ndim; ++d) {
+    view.shape.push_back(buffer.shape[d]);
+    view.strides.push_back(buffer.strides[d] / size);
+    fits = fits && buffer.strides[d] % size == 0;
+  }
+  PyBuffer_Release(&buffer);  // the owner keeps the memory
+  return fits;
+}
+
+// Formats that numpy lacks as float32, in row-major order.
+std::vector<float> widened_floats(const StridedView& view) {
+  std::vector<float> floats;
+  floats.reserve(view.numel());
+  for_each_run(view, false, [&](const std::byte* run, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, run + i * sizeof(bits), sizeof(bits));
+      floats.push_back(bfloat16_to_float(bits));
+    }
+  });
+  return floats;
+}
+
+StridedView contiguous_floats(const std::vector<float>& floats,
+                              const std::vector<std::int64_t>& shape) {
+  StridedView view{reinterpret_cast<const std::byte*>(floats.data()), DType::kFloat32, shape,
+                   shape};
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) view.strides[d] = stride;
+  return view;
 }
 
 std::uint32_t checksum(const StridedView& view) {
@@ -136,7 +179,8 @@ bool Describer::read_special(PyObject* object, Read& read) {
                                  &plain, &saveable, &extra)) {
     return false;
   }
-  read.has_data = plain != Py_None && read_layout(collector_.lent, plain, read.view);
+  read.has_data = plain != Py_None && (read_buffer(plain, dtype, read.view) ||
+                                       read_layout(collector_.lent, plain, read.view));
   PyErr_Clear();
   read.view.shape.resize(read.has_data ? read.view.shape.size() : 0);
   std::vector<std::int64_t> told_shape;
@@ -169,10 +213,12 @@ void Describer::tensor(PyObject* object, const std::string& path) {
   ++leaves_;
 }
 
-void Describer::write_dump_tensor(const Read& read, const std::string& path) {
+void Describer::write_dump_tensor(Read& read, const std::string& path) {
   const Settings& settings = collector_.settings;
   Statistics statistics;
-  if (read.has_data) statistics = work_on(read.view, [&] { return statistics_of(read.view); });
+  if (read.has_data) {
+    statistics = work_on(read.view, [&] { return statistics_of(read.view, settings.rule); });
+  }
   overflow_ = overflow_ || overflows(statistics, read.view.dtype);
   json_.key("type");
   json_.string(read.type);
@@ -202,8 +248,10 @@ void Describer::write_dump_tensor(const Read& read, const std::string& path) {
       json_.statistic(statistics.min_finite);
     }
   }
-  json_.key("requires_grad");
-  json_.boolean(read.requires_grad);
+  if (settings.writes_requires_grad) {
+    json_.key("requires_grad");
+    json_.boolean(read.requires_grad);
+  }
   if (read.extra && PyDict_Check(read.extra.get())) {
     PyObject *key = nullptr, *item = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(read.extra.get(), &at, &key, &item);) {
@@ -211,6 +259,7 @@ void Describer::write_dump_tensor(const Read& read, const std::string& path) {
       python_json(item, 0);
     }
   }
+  if (settings.file_suffix == ".npy") widen(read);
   const std::string file = name_ + "." + path + settings.file_suffix;
   if (saves_ && read.saveable && save(read, directory_ + "/" + file)) {
     json_.key("data_name");
@@ -224,6 +273,14 @@ void Describer::write_dump_tensor(const Read& read, const std::string& path) {
       json_.null();
     }
   }
+}
+
+// numpy has no bfloat16: such a tensor is saved, and its checksum taken, as float32.
+void Describer::widen(Read& read) {
+  const bool needed = saves_ || collector_.settings.summary == Summary::kCrc32;
+  if (!needed || !read.has_data || read.view.dtype != DType::kBFloat16) return;
+  read.widened = work_on(read.view, [&] { return widened_floats(read.view); });
+  read.view = contiguous_floats(read.widened, read.view.shape);
 }
 
 void Describer::write_legacy_tensor(const Read& read) {

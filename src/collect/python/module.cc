@@ -88,7 +88,7 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
-// lend(names: dict, dtypes: dict of dtype object to name)
+// lend(names: dict, dtypes: dict of dtype object to name). What a framework does not have is None.
 PyObject* lend(PyObject* self, PyObject* args) {
   PyObject *names = nullptr, *dtypes = nullptr;
   if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &names, &PyDict_Type, &dtypes)) return nullptr;
@@ -123,7 +123,10 @@ PyObject* configure(PyObject* self, PyObject* given) {
   settings.tensor_names = texts_of(given, "tensor_list");
   settings.only_overflow = truth_of(given, "only_overflow");
   settings.high_precision = truth_of(given, "high_precision");
-  settings.file_suffix = ".pt";
+  const bool mindspore = text_of(given, "framework") == "mindspore";
+  settings.file_suffix = mindspore ? ".npy" : ".pt";
+  settings.rule = mindspore ? StatisticsRule::kMindSpore : StatisticsRule::kPyTorch;
+  settings.writes_requires_grad = !mindspore;
   filter.names = texts_of(given, "list");
   const std::vector<std::string> scope = texts_of(given, "scope");
   filter.scope_begin = scope.size() == 2 ? scope[0] : "";

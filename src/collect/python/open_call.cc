@@ -11,6 +11,7 @@ struct OpenCall {
   PyObject_HEAD;
   Collector* collector;
   std::uint64_t step;
+  CallName* name;
   RunningCall* running;  // null: filtered out, or ended
 };
 
@@ -34,6 +35,7 @@ void destroy(PyObject* self) {
   PyErr_Fetch(&type, &value, &traceback);  // objects die while exceptions are on their way
   end(open_call(self), nullptr);
   PyErr_Restore(type, value, traceback);
+  delete open_call(self).name;
   Py_DECREF(reinterpret_cast<PyObject*>(open_call(self).collector));
   PyTypeObject* own_type = Py_TYPE(self);
   own_type->tp_free(self);
@@ -56,20 +58,28 @@ PyObject* finish(PyObject* self, PyObject* outputs) {
   Py_RETURN_NONE;
 }
 
+// backward_hook() -> function (gradients that leave, gradients that arrive), or None where they are
+// not wanted
+PyObject* backward_hook(PyObject* self, PyObject* /*unused*/) {
+  const OpenCall& call = open_call(self);
+  if (!call.collector->filter.backward) Py_RETURN_NONE;
+  return make_backward_hook(*call.collector, *call.name);
+}
+
 // Python wants these writable.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyTypeObject* call_type = nullptr;  // made once, when the module is loaded
 PyMethodDef methods[] = {{"run", &run, METH_VARARGS, nullptr},
                          {"finish", &finish, METH_O, nullptr},
+                         {"backward_hook", &backward_hook, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(&destroy)}, {Py_tp_methods, methods}, {0, nullptr}};
 PyType_Spec spec = {"msprobe._collect.OpenCall", sizeof(OpenCall), 0, Py_TPFLAGS_DEFAULT, slots};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-std::unique_ptr<RunningCall> begin(Collector& collector, Api& api, PyObject* args,
+std::unique_ptr<RunningCall> begin(Collector& collector, const CallName& call, PyObject* args,
                                    PyObject* kwargs) {
-  const CallName call = next_call(api);
   if (!wants(collector.filter, call.forward()) || !collector.filter.forward) return nullptr;
   Origin origin;
   origin.caller = PyRef::share(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
@@ -100,7 +110,8 @@ PyObject* begin_call(Collector& collector, PyObject* function, PyObject* args, P
   Py_INCREF(reinterpret_cast<PyObject*>(&collector));
   open_call(self).collector = &collector;
   open_call(self).step = collector.step;
-  open_call(self).running = begin(collector, *found->second, args, kwargs).release();
+  open_call(self).name = new CallName(next_call(*found->second));
+  open_call(self).running = begin(collector, *open_call(self).name, args, kwargs).release();
   return self;
 }
 

@@ -111,8 +111,9 @@ OwnWork::OwnWork() { ++own_work; }
 OwnWork::~OwnWork() { --own_work; }
 bool OwnWork::is_running() { return own_work > 0; }
 
-Undisturbed::Undisturbed(const Lent& lent)
-    : guard_(PyRef::take(PyObject_CallNoArgs(lent.disable_torch_function.get()))) {
+Undisturbed::Undisturbed(const Lent& lent) {
+  if (lent.disable_torch_function.get() == Py_None) return;
+  guard_ = PyRef::take(PyObject_CallNoArgs(lent.disable_torch_function.get()));
   if (guard_) {
     const PyRef entered = PyRef::take(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
   }

@@ -1,0 +1,47 @@
+"""PrecisionDebugger: the few lines that a training script needs."""
+from typing import Optional
+
+from mindspore.communication import GlobalComm, get_rank
+
+from msprobe.common import log
+from msprobe.common.config import ConfigError
+from msprobe.common.debugger import Debugger
+from msprobe.common.settings_file import listed_names
+from msprobe.mindspore.session import Session
+
+_TASKS = ("statistics", "tensor")
+_SUMMARY_MODES = ("statistics", "md5")
+
+
+class PrecisionDebugger(Debugger):
+    __doc__ = Debugger.__doc__
+    FRAMEWORK = "mindspore"
+
+    def __init__(self, config_path=None, task=None, dump_path=None, level=None, step=None, rank=None) -> None:
+        if PrecisionDebugger._instance is not None:
+            return
+        self._begin(config_path, {"task": task, "dump_path": dump_path, "level": level, "step": step, "rank": rank})
+
+    def _make_session(self, settings: dict) -> Session:
+        config = self.config
+        if config.level != "L1":
+            raise ConfigError(f"level: found {config.level!r}, wanted L1: the collector for MindSpore records APIs")
+        if config.task not in _TASKS:
+            raise ConfigError(f"task: found {config.task!r}, wanted one of {', '.join(_TASKS)} with MindSpore")
+        if config.summary_mode not in _SUMMARY_MODES:
+            raise ConfigError(f"summary_mode: found {config.summary_mode!r}, wanted one of {', '.join(_SUMMARY_MODES)} with MindSpore")
+        return Session({"framework": self.FRAMEWORK, **settings}, config.wide_list, listed_names())
+
+    def _current_rank(self) -> Optional[int]:
+        return get_rank() if GlobalComm.INITED else None
+
+    @classmethod
+    def start(cls, model=None, token_range=None, rank_id=None) -> None:
+        """Begins recording. The operators that `model` holds as attributes (Primitive) are not recorded."""
+        if token_range is not None:
+            raise ConfigError("token_range: not supported by this collector")
+        self = cls._existing()
+        if model is not None and not self._session.warned_of_model:
+            self._session.warned_of_model = True
+            log.warning("start(model): primitive operators of a model are not recorded, only functions and methods")
+        return self._start(rank_id)
