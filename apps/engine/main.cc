@@ -9,6 +9,7 @@
 
 #include "check/wire.h"
 #include "cli/parser.h"
+#include "foreign_devices.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
 #include "libtorch/mend.h"
@@ -41,6 +42,19 @@ int take_standard_output() {
   return frames;
 }
 
+Result<engine::ServeOptions> open_named(const std::string& name) {
+  if (name == "recorded") return engine::ServeOptions{at::kCPU, true, name};
+  if (engine::is_foreign(name)) {
+    auto foreign = engine::open_foreign_device(name);
+    if (!foreign) return propagate(foreign);
+    return engine::ServeOptions{at::kCPU, false, name, *std::move(foreign)};
+  }
+  const Result<at::Device> device = libtorch::open_device(name);
+  if (!device) return propagate(device);
+  return engine::ServeOptions{*device, false, name};
+}
+
+// "npu:0,cuda:0,cpu" is the first of them that there is; an error is that of the last.
 Result<engine::ServeOptions> open_device(const Options& options) {
   if (engine::is_sim(options.device)) {
     if (Result<void> loaded = engine::load_sim(options.sim); !loaded) return propagate(loaded);
@@ -48,10 +62,13 @@ Result<engine::ServeOptions> open_device(const Options& options) {
   for (const std::string& library : options.device_libraries) {
     if (Result<void> loaded = libtorch::load_back_end(library); !loaded) return propagate(loaded);
   }
-  if (options.device == "recorded") return engine::ServeOptions{at::kCPU, true, options.device};
-  const Result<at::Device> device = libtorch::open_device(options.device);
-  if (!device) return propagate(device);
-  return engine::ServeOptions{*device, false, options.device};
+  std::string_view names = options.device;
+  while (true) {
+    const std::size_t comma = names.find(',');
+    Result<engine::ServeOptions> opened = open_named(std::string(names.substr(0, comma)));
+    if (opened || comma == std::string_view::npos) return opened;
+    names.remove_prefix(comma + 1);
+  }
 }
 
 int serve(const Options& options) {
@@ -95,7 +112,8 @@ int main(int argc, char** argv) {
                      "runs recorded calls for msprobe, which starts it by itself");
   Options options;
   engine::ReplayOptions& replayed = options.replay_options;
-  parser.value("--device", options.device, "cpu, cuda:N, npu:N, sim:N or recorded");
+  parser.value("--device", options.device,
+               "cpu, cuda:N, npu:N, sim:N or recorded; of several (a,b) the first there is");
   parser.value("--device-lib", options.device_libraries, "library of a back end to load");
   parser.value("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
   parser.value("--sim-config", options.sim.config, "faults of the simulated device");

@@ -55,8 +55,23 @@ std::uint64_t zeros_of(const at::Tensor& tensor) {
          static_cast<std::uint64_t>(tensor.count_nonzero().item<std::int64_t>());
 }
 
+// In which way the leaves of a call are measured.
+struct How {
+  const RunOptions& options;
+  bool dropout;
+  bool rounds_bench;
+};
+
+// Between floating types only: an integer result is never made of a floating one.
+at::Tensor rounded(const at::Tensor& bench, const at::Tensor& device) {
+  const bool both = at::isFloatingType(bench.scalar_type()) &&
+                    at::isFloatingType(device.scalar_type()) &&
+                    bench.scalar_type() != device.scalar_type();
+  return both ? bench.to(device.scalar_type()) : bench;
+}
+
 void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
-                     const at::Tensor& device_tensor, bool dropout, const RunOptions& options) {
+                     const at::Tensor& device_tensor, const How& how) {
   const at::Tensor bench = libtorch::plain(bench_tensor);
   const at::Tensor device = libtorch::plain(device_tensor);
   leaf.bench_dtype = libtorch::text(bench.scalar_type());
@@ -70,14 +85,15 @@ void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
     leaf.kind = LeafKind::kTypesDiffer;
   } else {
     leaf.kind = LeafKind::kTensor;
-    const measure::Options how{options.thresholds[std::to_underlying(*leaf.dtype)],
-                               options.arithmetic, at::get_num_threads()};
-    leaf.metrics = measure::measure(libtorch::view_of(device), libtorch::view_of(bench), how);
-    if (dropout) leaf.dropout = {zeros_of(bench), zeros_of(device), {}};
+    const measure::Options options{how.options.thresholds[std::to_underlying(*leaf.dtype)],
+                                   how.options.arithmetic, at::get_num_threads()};
+    const at::Tensor seen = how.rounds_bench ? rounded(bench, device) : bench;
+    leaf.metrics = measure::measure(libtorch::view_of(device), libtorch::view_of(seen), options);
+    if (how.dropout) leaf.dropout = {zeros_of(bench), zeros_of(device), {}};
   }
 }
 
-MeasuredLeaf measure_leaf(const LeafPair& pair, bool dropout, const RunOptions& options) {
+MeasuredLeaf measure_leaf(const LeafPair& pair, const How& how) {
   MeasuredLeaf leaf;
   leaf.path = pair.path;
   leaf.of_keyword = pair.of_keyword;
@@ -90,7 +106,7 @@ MeasuredLeaf measure_leaf(const LeafPair& pair, bool dropout, const RunOptions& 
   } else if (pair.bench.is_none()) {
     leaf.kind = LeafKind::kNone;
   } else if (bench != nullptr && device != nullptr) {
-    measure_tensors(leaf, *bench, *device, dropout, options);
+    measure_tensors(leaf, *bench, *device, how);
   } else {
     leaf.kind = pair.bench.data.index() == pair.device.data.index() ? LeafKind::kValue
                                                                     : LeafKind::kTypesDiffer;
@@ -126,7 +142,7 @@ std::optional<double> dropout_probability(const PyCall& call) {
 
 measure::MeasuredCall measure_outcome(const std::string& full_name,
                                       const execute::CallOutcome& outcome,
-                                      const check::RunOptions& options) {
+                                      const check::RunOptions& options, bool rounds_bench) {
   measure::MeasuredCall call;
   call.full_name = full_name;
   call.float8_input = outcome.arguments.float8_input;
@@ -134,13 +150,14 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   call.note = outcome.note;
   call.backward_note = outcome.backward_note;
   const bool dropout = full_name.find("dropout") != std::string::npos;
+  const How how{options, dropout, rounds_bench};
   const auto probability =
       dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();
   const auto measure_all = [&](const std::vector<LeafPair>& pairs) {
     std::vector<MeasuredLeaf> leaves;
     leaves.reserve(pairs.size());
     for (const LeafPair& pair : pairs) {
-      leaves.push_back(measure_leaf(pair, dropout, options));
+      leaves.push_back(measure_leaf(pair, how));
       if (leaves.back().dropout) leaves.back().dropout->probability = probability;
     }
     return leaves;

@@ -8,9 +8,10 @@
 
 namespace msprobe::engine {
 
+// `rounds_bench`: see execute::Dialect.
 measure::MeasuredCall measure_outcome(const std::string& full_name,
                                       const execute::CallOutcome& outcome,
-                                      const check::RunOptions& options);
+                                      const check::RunOptions& options, bool rounds_bench = false);
 
 // Puts the strict status of every output and gradient beside its numbers.
 void add_findings(strict::Findings findings, measure::MeasuredCall& call);

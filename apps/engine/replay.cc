@@ -9,6 +9,7 @@
 #include "core/json_writer.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
+#include "execute/dialect.h"
 #include "tally.h"
 
 namespace msprobe::engine {
@@ -57,7 +58,8 @@ void count_outputs(Replayed& forward, std::size_t pairs, std::size_t recorded) {
 }
 
 ReplayedCall replay_call(const dump::CallSlice& slice, const ReplayOptions& options) {
-  const Result<dump::CallRecord> record = dump::parse_call(slice, options.dump.string());
+  const Result<dump::CallRecord> record =
+      options.execute.dialect->parse(slice, options.dump.string());
   if (!record) return {not_run({SkipReason::kBrokenRecord, record.error().message}), {}};
   const OrSkip<CallOutcome> outcome = execute::execute_call(*record, options.execute);
   if (!outcome) {

@@ -2,9 +2,12 @@
 
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "check/wire.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
+#include "execute/dialect.h"
 #include "libtorch/device.h"
 #include "libtorch/version.h"
 #include "measure_outcome.h"
@@ -34,10 +37,16 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
     if (!data) return propagate(data);
     run.data = *std::move(data);
   }
+  const execute::Dialect* dialect = execute::find_dialect(options.dialect);
+  if (dialect == nullptr) {
+    return fail(ErrorKind::kUnsupported, fmt::format("no dialect {}", options.dialect));
+  }
+  execute::set_dialect(*dialect, run.execute);
   run.execute.arguments.seed = options.seed;
   run.execute.arguments.data = run.data ? &*run.data : nullptr;
   run.execute.device = serve.device;
   run.execute.recorded = serve.recorded;
+  run.execute.foreign = serve.foreign.get();
   run.execute.device_calls = libtorch::device_calls();
   return {};
 }
@@ -46,7 +55,8 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
                       const execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
-    MeasuredCall found = measure_outcome(request.full_name, outcome, run.options);
+    MeasuredCall found =
+        measure_outcome(request.full_name, outcome, run.options, run.execute.dialect->rounds_bench);
     if (run.options.strict) {
       add_findings(strict::judge_call(record, run.execute, outcome, {run.options.allow_tf32}),
                    found);
@@ -58,7 +68,7 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
 
 MeasuredCall check_call(const CallRequest& request, const Run& run) {
   const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
-  const Result<dump::CallRecord> record = dump::parse_call(slice, run.options.dump_name);
+  const Result<dump::CallRecord> record = run.execute.dialect->parse(slice, run.options.dump_name);
   if (!record) {
     return skipped_call(request.full_name, {SkipReason::kBrokenRecord, record.error().message});
   }

@@ -1,9 +1,11 @@
 // The engine as msprobe's worker: requests on one descriptor, responses on the other.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/result.h"
+#include "execute/foreign_device.h"
 #include "libtorch/aten.h"
 
 namespace msprobe::engine {
@@ -12,6 +14,7 @@ struct ServeOptions {
   at::Device device = at::kCPU;
   bool recorded = false;
   std::string device_name;
+  std::shared_ptr<execute::ForeignDevice> foreign = nullptr;  // not of LibTorch
 };
 
 // Ends with the input.

@@ -4,7 +4,6 @@
 
 #include "check/cost.h"
 #include "check/skip.h"
-#include "report/detail_columns.h"
 
 namespace msprobe::check {
 namespace {
@@ -27,8 +26,10 @@ CheckWork::CheckWork(const CheckOptions& options, const dump::DumpIndex& dump, c
       rules_(rules),
       journal_(journal),
       coverage_(coverage),
-      save_directory_(
-          (options.config.error_data_path / ("ut_error_data" + journal.timestamp())).string()) {}
+      style_(rules.dialect->style),
+      save_directory_(rules.dialect->error_data(options.config, journal.paths(), dump).string()) {
+  style_.precision = options.config.precision;
+}
 
 const dump::CallSlice& CheckWork::slice(std::size_t position) const {
   return dump_.calls[plan_.calls[position].index];
@@ -55,7 +56,8 @@ bool CheckWork::answered(std::size_t position, const measure::MeasuredCall& call
   const std::string_view name = slice(position).full_name;
   if (call.skip) say_why_skipped(name, *call.skip);
   JudgedCall judged = judge_call(call, name, rules_);
-  const bool save = options_.save_error_data && !call.skip && did_not_pass(judged.result);
+  const bool save = options_.save_error_data && !save_directory_.empty() && !call.skip &&
+                    did_not_pass(judged.result);
   answers_.insert_or_assign(position, Answer{std::move(judged), device});
   return save;
 }
@@ -83,11 +85,11 @@ void CheckWork::commit(std::size_t position) {
 void CheckWork::write(const JudgedCall& judged, std::size_t device) {
   details_text_.clear();
   result_text_.clear();
-  const int precision = options_.config.precision;
   for (const judge::DetailRow& row : judged.details) {
-    report::append_record(details_text_, report::detail_columns(rules_.profile), row, precision);
+    report::append_record(details_text_, rules_.dialect->detail_columns(rules_.profile), row,
+                          style_);
   }
-  report::append_record(result_text_, report::result_columns(), judged.result, precision);
+  report::append_record(result_text_, rules_.dialect->result_columns(), judged.result, style_);
   journal_.add(details_text_, result_text_, device);
   coverage_.add(judged.result);
 }

@@ -12,6 +12,7 @@
 #include "check/plan.h"
 #include "check/run_check.h"
 #include "dump/dump_json.h"
+#include "report/column.h"
 
 namespace msprobe::check {
 
@@ -44,7 +45,8 @@ class CheckWork : public Work {
   const Rules& rules_;
   Journal& journal_;
   Coverage& coverage_;
-  std::string save_directory_;
+  report::CellStyle style_;
+  std::string save_directory_;                       // empty: nowhere
   std::unordered_map<std::size_t, Answer> answers_;  // not committed yet: at most the window
   std::size_t shown_skips_ = 0;
   std::string details_text_;  // kept for their memory

@@ -1,5 +1,6 @@
 #include "check/csv_pair.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <tuple>
@@ -14,6 +15,8 @@ namespace msprobe::check {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kTimestampDigits = 14;
 
 Failure io_failure(const fs::path& path, std::string_view what) {
   return fail(ErrorKind::kIo, fmt::format("{}: {}: {}", path.string(), what, strerror(errno)));
@@ -30,9 +33,25 @@ Result<void> still_there(const fs::path& path, int fd) {
 
 }  // namespace
 
-CsvPaths csv_paths(const fs::path& directory, std::string_view timestamp) {
-  return {directory / fmt::format("accuracy_checking_result_{}.csv", timestamp),
-          directory / fmt::format("accuracy_checking_details_{}.csv", timestamp)};
+CsvPaths csv_paths(const fs::path& directory, std::string_view timestamp, const CsvNames& names) {
+  const std::string stamp(names.stamped ? timestamp : "");
+  const std::string end = names.stamped ? "_" + stamp : "";
+  return {directory / fmt::format("{}{}.csv", names.result, end),
+          directory / fmt::format("{}{}.csv", names.details, end),
+          directory / fmt::format("{}{}.txt", names.run, end), stamp};
+}
+
+std::optional<CsvPaths> csv_paths_of(const fs::path& result_csv, const CsvNames& names) {
+  const std::string name = result_csv.filename().string();
+  std::string stamp;
+  if (names.stamped && name.size() > names.result.size()) {
+    stamp = name.substr(names.result.size() + 1, kTimestampDigits);
+  }
+  const bool digits = std::ranges::all_of(stamp, [](char c) { return c >= '0' && c <= '9'; });
+  const bool whole = !names.stamped || stamp.size() == kTimestampDigits;
+  CsvPaths paths = csv_paths(result_csv.parent_path(), stamp, names);
+  if (!digits || !whole || paths.result.filename() != name) return std::nullopt;
+  return paths;
 }
 
 Result<CsvPair> CsvPair::create(const CsvPaths& paths, const CsvHeaders& headers) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,13 +13,28 @@
 
 namespace msprobe::check {
 
+// What the files of a run are called, up to the time stamp.
+struct CsvNames {
+  std::string_view result = "accuracy_checking_result";
+  std::string_view details = "accuracy_checking_details";
+  std::string_view run = "accuracy_checking_run";
+  bool stamped = true;  // "_20260101000000" follows
+};
+
 struct CsvPaths {
   std::filesystem::path result;
   std::filesystem::path details;
+  std::filesystem::path run = {};  // see run_file.h
+  std::string stamp = {};          // 14 digits; empty: the names have none
 };
 
 // accuracy_checking_{result,details}_{timestamp}.csv
-CsvPaths csv_paths(const std::filesystem::path& directory, std::string_view timestamp);
+CsvPaths csv_paths(const std::filesystem::path& directory, std::string_view timestamp,
+                   const CsvNames& names = {});
+
+// The paths that belong to a result CSV by its name; nothing where it is not called like one.
+std::optional<CsvPaths> csv_paths_of(const std::filesystem::path& result_csv,
+                                     const CsvNames& names = {});
 
 // How much of each file to keep.
 struct CsvSizes {

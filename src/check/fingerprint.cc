@@ -21,10 +21,10 @@ std::string yes_or_no(bool flag) { return flag ? "yes" : "no"; }
 
 }  // namespace
 
-RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
-                  const Hello& engine) {
+RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Dialect& dialect,
+                  const Plan& plan, const Hello& engine) {
   const bool documented = options.profile == judge::Profile::kDocumented;
-  return {
+  RunFacts facts{
       {"dump", hash_of(dump.file.text())},
       {std::string(kProfileFact), documented ? "documented" : "reference"},
       {std::string(kTitlesFact), options.titles == report::Titles::kEnglish ? "en" : "zh"},
@@ -49,6 +49,8 @@ RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, cons
       {std::string(kShardFact), text(options.shard)},
       {std::string(kRerunFact), options.rerun_command},
   };
+  if (&dialect != &pytorch_dialect()) facts.emplace_back(kDialectFact, dialect.name);
+  return facts;
 }
 
 }  // namespace msprobe::check

@@ -9,8 +9,8 @@
 
 namespace msprobe::check {
 
-RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
-                  const Hello& engine);
+RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Dialect& dialect,
+                  const Plan& plan, const Hello& engine);
 
 // Facts that a merge of shards reads.
 inline constexpr std::string_view kShardFact = "shard";
@@ -19,6 +19,7 @@ inline constexpr std::string_view kRepeatsFact = "repeats";
 inline constexpr std::string_view kNotSelectedFact = "not_selected";
 inline constexpr std::string_view kProfileFact = "profile";
 inline constexpr std::string_view kTitlesFact = "titles";
+inline constexpr std::string_view kDialectFact = "dialect";  // not there: pytorch
 
 // The fact that keeps CheckOptions::rerun_command as it was when the run began.
 inline constexpr std::string_view kRerunFact = "as_given_rerun";

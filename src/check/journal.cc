@@ -17,27 +17,23 @@ namespace fs = std::filesystem;
 constexpr int kTimestampTries = 20;
 constexpr std::chrono::milliseconds kTimestampPause(200);
 
-fs::path run_path(const CsvPaths& paths) {
-  return paths.result.parent_path() /
-         fmt::format("{}{}{}", kRunFileStart, timestamp_of(paths), kRunFileSuffix);
-}
-
 // "device0_20260101000000" for device 0; a colon, as in "cuda:1", is no character for a path.
-CsvPaths device_paths(const CsvPaths& merged, std::string device) {
+CsvPaths device_paths(const CsvPaths& merged, std::string device, const CsvNames& names) {
   std::ranges::replace(device, ':', '_');
-  const std::string stamp = timestamp_of(merged);
-  return csv_paths(merged.result.parent_path() / fmt::format("device{}_{}", device, stamp), stamp);
+  const fs::path directory = fmt::format("device{}_{}", device, merged.stamp);
+  return csv_paths(merged.result.parent_path() / directory, merged.stamp, names);
 }
 
 // Reads both files while they are cut nowhere yet.
-Result<Salvaged> salvage_files(const CsvPaths& paths, const CsvHeaders& headers, bool finished,
+Result<Salvaged> salvage_files(const CsvPaths& paths, const JournalOptions& options, bool finished,
                                const ExpectedRows& expected,
                                const std::function<void(const judge::ResultRow&)>& show) {
   const Result<FileBytes> result = load_file(paths.result);
   if (!result) return propagate(result);
   const Result<FileBytes> details = load_file(paths.details);
   if (!details) return propagate(details);
-  return salvage({paths, result->text(), details->text(), headers, finished}, expected, show);
+  return salvage({paths, result->text(), details->text(), options.headers, finished, options.style},
+                 expected, show);
 }
 
 }  // namespace
@@ -45,13 +41,13 @@ Result<Salvaged> salvage_files(const CsvPaths& paths, const CsvHeaders& headers,
 Result<Journal> Journal::create(const fs::path& directory,
                                 const std::function<std::string()>& timestamp,
                                 const JournalOptions& options) {
-  CsvPaths paths = csv_paths(directory, timestamp());
-  Result<RunFile> run = RunFile::create(run_path(paths), options.facts);
+  CsvPaths paths = csv_paths(directory, timestamp(), options.names);
+  Result<RunFile> run = RunFile::create(paths.run, options.facts);
   for (int tries = 1; !run && run.error().kind == ErrorKind::kUsage && tries < kTimestampTries;
        ++tries) {
     std::this_thread::sleep_for(kTimestampPause);
-    paths = csv_paths(directory, timestamp());
-    run = RunFile::create(run_path(paths), options.facts);
+    paths = csv_paths(directory, timestamp(), options.names);
+    run = RunFile::create(paths.run, options.facts);
   }
   if (!run) return propagate(run);
   Result<CsvPair> merged = CsvPair::create(paths, options.headers);
@@ -64,15 +60,15 @@ Result<Journal> Journal::create(const fs::path& directory,
 Result<Journal> Journal::resume(const fs::path& result_csv, const ExpectedRows& expected,
                                 const JournalOptions& options,
                                 const std::function<void(const judge::ResultRow&)>& show) {
-  const Result<CsvPaths> paths = paths_to_resume(result_csv);
+  const Result<CsvPaths> paths = paths_to_resume(result_csv, options.names);
   if (!paths) return propagate(paths);
-  Result<RunFile> run = RunFile::open(run_path(*paths), options.facts);
+  Result<RunFile> run = RunFile::open(paths->run, options.facts);
   if (!run) return propagate(run);
   std::error_code error;
   const FinishedSizes now{fs::file_size(paths->result, error),
                           fs::file_size(paths->details, error)};
   Result<Salvaged> salvaged =
-      salvage_files(*paths, options.headers, run->finished() == now, expected, show);
+      salvage_files(*paths, options, run->finished() == now, expected, show);
   if (!salvaged) return propagate(salvaged);
   Result<CsvPair> merged = CsvPair::reopen(*paths, options.headers, salvaged->keep);
   if (!merged) return propagate(merged);
@@ -91,7 +87,7 @@ Result<Journal> Journal::resume(const fs::path& result_csv, const ExpectedRows& 
 // A device's pair holds rows of committed calls only; what a killed run wrote beyond them is cut.
 Result<void> Journal::open_devices(const JournalOptions& options, const ExpectedRows* committed) {
   for (const std::string& device : options.devices) {
-    const CsvPaths paths = device_paths(paths_, device);
+    const CsvPaths paths = device_paths(paths_, device, options.names);
     std::error_code error;
     fs::create_directory(paths.result.parent_path(), error);
     Result<CsvPair> pair = fail(ErrorKind::kIo, "");
@@ -99,7 +95,7 @@ Result<void> Journal::open_devices(const JournalOptions& options, const Expected
       pair = CsvPair::create(paths, options.headers);
     } else {
       const Result<Salvaged> salvaged =
-          salvage_files(paths, options.headers, true, *committed, [](const auto&) {});
+          salvage_files(paths, options, true, *committed, [](const auto&) {});
       if (!salvaged) return propagate(salvaged);
       pair = CsvPair::reopen(paths, options.headers, salvaged->keep);
     }

@@ -19,6 +19,8 @@ namespace msprobe::check {
 
 struct JournalOptions {
   CsvHeaders headers;
+  CsvNames names;
+  report::CellStyle style;
   RunFacts facts;
   // One pair each in "device{name}_{timestamp}"; empty: only the merged pair.
   std::vector<std::string> devices;
@@ -43,7 +45,7 @@ class Journal {
   Result<void> finish();
 
   const CsvPaths& paths() const { return paths_; }
-  std::string timestamp() const { return timestamp_of(paths_); }
+  std::string timestamp() const { return paths_.stamp; }
   std::size_t done() const { return done_; }  // calls that a resumed run need not do
   const std::vector<std::string>& notes() const { return notes_; }
   // What the run was told when it began.

@@ -1,15 +1,12 @@
 #include "check/judged_call.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "check/leaf_value.h"
 #include "check/skip.h"
 #include "core/call_name.h"
-#include "judge/dropout.h"
 #include "judge/judge.h"
 #include "judge/result_row.h"
 
@@ -24,61 +21,8 @@ using measure::LeafKind;
 using measure::MeasuredCall;
 using measure::MeasuredLeaf;
 
-constexpr std::string_view kTypesDiffer = "bench and npu output type is different.";
-constexpr std::string_view kStructureDiffers = "bench and npu output structure is different.";
-constexpr std::string_view kKeysDiffer = "bench and npu output dict keys are different.";
 constexpr std::string_view kUnexpectedList =
     "Unexpected output type in compare_core: <class 'list'>";
-
-DetailRow error_row(const judge::Context& context, std::string_view message) {
-  return judge::reason_row(context.row_name, Verdict::kError, message);
-}
-
-// Both sides drop by chance from the same input, so the bench tells how many zeros came with it.
-judge::DropoutCall dropout_call(const measure::DropoutFacts& facts, double elements) {
-  judge::DropoutCall call{.p = facts.probability};
-  if (!call.p || *call.p >= 1 || elements == 0) return call;
-  const double bench_share = static_cast<double>(facts.bench_zeros) / elements;
-  call.input_zeros = std::clamp((bench_share - *call.p) / (1 - *call.p), 0.0, 1.0);
-  return call;
-}
-
-DetailRow judge_tensor_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
-  const std::optional<DType> bench_dtype = parse_dtype(leaf.bench_dtype);
-  if (!bench_dtype || !leaf.dtype) {
-    return error_row(
-        context, fmt::format("Bench out dtype is {} but npu output dtype is {}, cannot compare.",
-                             leaf.bench_dtype, leaf.device_dtype));
-  }
-  const judge::OutputPair pair{*bench_dtype, leaf.bench_shape, *leaf.dtype, leaf.device_shape};
-  if (auto row = judge::judge_structure(pair, context)) return *row;
-  const bool drops = leaf.dropout && leaf.dropout->probability != 0.0 &&
-                     judge::judged_by_zeros(context.api, context.profile);
-  if (!drops) return judge::judge_tensor(pair, leaf.metrics, context);
-  return judge::judge_dropout(pair, {leaf.dropout->bench_zeros, 0}, {leaf.dropout->device_zeros, 0},
-                              dropout_call(*leaf.dropout, static_cast<double>(leaf.metrics.count)),
-                              context);
-}
-
-DetailRow judge_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
-  switch (leaf.kind) {
-    case LeafKind::kTensor:
-    case LeafKind::kShapesDiffer:
-      return judge_tensor_leaf(leaf, context);
-    case LeafKind::kValue:
-      return judge::judge_value(leaf_value(leaf.bench_dtype, leaf.bench_text),
-                                leaf_value(leaf.device_dtype, leaf.device_text), context);
-    case LeafKind::kNone:
-      return judge::judge_value({}, {}, context);
-    case LeafKind::kTypesDiffer:
-      return error_row(context, kTypesDiffer);
-    case LeafKind::kDeviceMissing:
-      return error_row(context, kStructureDiffers);
-    case LeafKind::kKeysDiffer:
-      return error_row(context, kKeysDiffer);
-  }
-  return error_row(context, kTypesDiffer);
-}
 
 bool is_nested(const MeasuredLeaf& leaf) { return leaf.path.find('.') != std::string::npos; }
 
@@ -148,7 +92,8 @@ std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
                                  .profile = rules.profile,
                                  .standards = rules.standards};
     const bool list = rules.profile == Profile::kReference && is_nested(leaf);
-    rows.push_back(list ? error_row(context, kUnexpectedList) : judge_leaf(leaf, context));
+    rows.push_back(list ? judge::reason_row(row_name, Verdict::kError, kUnexpectedList)
+                        : rules.dialect->judge_leaf(leaf, context));
     if (rules.profile == Profile::kDocumented) add_strict(leaf, rows.back());
   }
   return rows;
@@ -214,9 +159,9 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name, cons
   }
   add_note(judged.details, call.note, rules);
   add_note(backward, call.backward_note, rules);
-  judged.result = judge::conclude(full_name, judged.details, backward, rules.profile,
-                                  call.backward_skip.has_value());
-  if (has_no_details(full_name, rules.profile)) {
+  judged.result = rules.dialect->conclude(full_name, judged.details, backward, rules.profile,
+                                          call.backward_skip.has_value());
+  if (rules.dialect->has_no_details(full_name, rules.profile)) {
     judged.details.clear();
     return judged;
   }
@@ -224,10 +169,6 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name, cons
   judged.result.strict = worst_strict(judged.details);
   add_rerun(judged.details, full_name, rules);
   return judged;
-}
-
-bool has_no_details(std::string_view full_name, Profile profile) {
-  return profile == Profile::kReference && full_name.find("dropout") != std::string_view::npos;
 }
 
 }  // namespace msprobe::check

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/dialect.h"
 #include "judge/detail_row.h"
 #include "judge/standard.h"
 #include "measure/measured_call.h"
@@ -17,6 +18,7 @@ struct Rules {
   judge::Standards standards;
   std::string device_kind;    // "npu", "cuda", "cpu", "sim", "recorded"
   std::string rerun_command;  // up to the name of the call, which follows it; empty: none
+  const Dialect* dialect = &pytorch_dialect();
 };
 
 struct JudgedCall {
@@ -29,8 +31,5 @@ JudgedCall judge_call(const measure::MeasuredCall& call, std::string_view full_n
 
 // A call without any verdict.
 JudgedCall skip_call(std::string_view full_name, std::string_view message, const Rules& rules);
-
-// The public tool writes no details of a dropout.
-bool has_no_details(std::string_view full_name, judge::Profile profile);
 
 }  // namespace msprobe::check

@@ -202,8 +202,8 @@ TEST(JudgedCall, ThePublicToolWritesNoDetailsOfADropout) {
   const JudgedCall judged = judge_call(call, "Functional.dropout.0", kReference);
   EXPECT_THAT(judged.details, IsEmpty());
   EXPECT_EQ(judged.result.forward, Verdict::kPass);
-  EXPECT_TRUE(has_no_details("Functional.dropout.0", Profile::kReference));
-  EXPECT_FALSE(has_no_details("Functional.dropout.0", Profile::kDocumented));
+  EXPECT_TRUE(pytorch_dialect().has_no_details("Functional.dropout.0", Profile::kReference));
+  EXPECT_FALSE(pytorch_dialect().has_no_details("Functional.dropout.0", Profile::kDocumented));
 }
 
 TEST(LeafValue, ReadsWhatPythonPrints) {

@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "check/dialect.h"
 #include "check/fingerprint.h"
 #include "check/journal.h"
 #include "check/resume.h"
 #include "check/run_file.h"
 #include "check/shard.h"
 #include "core/file.h"
-#include "report/detail_columns.h"
 
 namespace msprobe::check {
 namespace {
@@ -29,6 +29,7 @@ struct Part {
   RunFile run;
   Shard shard;
   CsvPaths paths;
+  const Dialect* dialect;
 };
 
 bool is_run_file(const fs::path& path) {
@@ -63,10 +64,12 @@ Result<Part> read_part(const fs::path& path) {
                 fmt::format("{}: a whole check, not a shard of one; there is nothing to merge",
                             path.string()));
   }
+  const Dialect* dialect = find_dialect(run->fact(kDialectFact));
+  if (dialect == nullptr) dialect = &pytorch_dialect();  // a run of an earlier version
   const std::string name = path.filename().string();
   const std::string stamp =
       name.substr(kRunFileStart.size(), name.size() - kRunFileStart.size() - kRunFileSuffix.size());
-  CsvPaths paths = csv_paths(path.parent_path(), stamp);
+  CsvPaths paths = csv_paths(path.parent_path(), stamp, dialect->names);
   std::error_code error;
   const FinishedSizes now{fs::file_size(paths.result, error), fs::file_size(paths.details, error)};
   if (!run->finished()) {
@@ -80,7 +83,7 @@ Result<Part> read_part(const fs::path& path) {
                             "-csv_path {} makes them whole again",
                             path.string(), text(*shard), paths.result.string()));
   }
-  return Part{path, std::move(*run), *shard, std::move(paths)};
+  return Part{path, std::move(*run), *shard, std::move(paths), dialect};
 }
 
 Result<std::vector<Part>> read_parts(const std::vector<fs::path>& directories) {
@@ -143,13 +146,12 @@ std::size_t number_fact(const RunFile& run, std::string_view key) {
   return number;
 }
 
-CsvHeaders headers_of(const RunFile& run) {
+CsvHeaders headers_of(const Part& part) {
   const auto titles =
-      run.fact(kTitlesFact) == "zh" ? report::Titles::kChinese : report::Titles::kEnglish;
-  const auto profile = run.fact(kProfileFact) == "reference" ? judge::Profile::kReference
-                                                             : judge::Profile::kDocumented;
-  return {report::csv_header(report::result_columns(), titles),
-          report::csv_header(report::detail_columns(profile), titles)};
+      part.run.fact(kTitlesFact) == "zh" ? report::Titles::kChinese : report::Titles::kEnglish;
+  const auto profile = part.run.fact(kProfileFact) == "reference" ? judge::Profile::kReference
+                                                                  : judge::Profile::kDocumented;
+  return headers_of(*part.dialect, profile, titles);
 }
 
 // As if one machine had done it all.
@@ -167,9 +169,9 @@ Result<void> append_part(const Part& part, const CsvHeaders& headers, Journal& j
   if (!result) return propagate(result);
   const Result<FileBytes> details = load_file(part.paths.details);
   if (!details) return propagate(details);
-  const Result<void> rows =
-      read_finished({part.paths, result->text(), details->text(), headers, true},
-                    [&](const judge::ResultRow& row) { coverage.add(row); });
+  const Result<void> rows = read_finished(
+      {part.paths, result->text(), details->text(), headers, true, part.dialect->style},
+      [&](const judge::ResultRow& row) { coverage.add(row); });
   if (!rows) return rows;
   journal.add(details->text().substr(headers.details.size()),
               result->text().substr(headers.result.size()), 0);
@@ -188,9 +190,11 @@ Result<MergeOutcome> merge_shards(const MergeOptions& options) {
   outcome.coverage.recorded = number_fact(run, kRecordedFact);
   outcome.coverage.repeats = number_fact(run, kRepeatsFact);
   outcome.coverage.not_selected = number_fact(run, kNotSelectedFact);
-  const CsvHeaders headers = headers_of(run);
+  const Dialect& dialect = *parts->front().dialect;
+  const CsvHeaders headers = headers_of(parts->front());
   Result<Journal> journal =
-      Journal::create(options.out_directory, options.timestamp, {headers, facts_of_whole(run), {}});
+      Journal::create(options.out_directory, options.timestamp,
+                      {headers, dialect.names, dialect.style, facts_of_whole(run), {}});
   if (!journal) return propagate(journal);
   outcome.paths = journal->paths();
   for (const Part& part : *parts) {

@@ -15,14 +15,6 @@
 namespace msprobe::check {
 namespace {
 
-// Their outputs are uninitialised or only move data; in effect permanently in the black list.
-constexpr std::string_view kAlwaysSkipped[] = {
-    "empty", "empty_like", "empty_strided", "empty_with_format", "new_empty", "new_empty_strided",
-    "to"};
-static_assert(std::ranges::is_sorted(kAlwaysSkipped));
-
-constexpr std::string_view kNotReplayedTypes[] = {"Distributed", "MindSpeed"};
-
 using Names = std::unordered_set<std::string_view>;
 
 Names names_of(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
@@ -32,20 +24,16 @@ struct Lists {
   Names black;
 
   bool leave_out(std::string_view bare_name) const {
-    return black.contains(bare_name) || std::ranges::binary_search(kAlwaysSkipped, bare_name) ||
-           (!white.empty() && !white.contains(bare_name));
+    return black.contains(bare_name) || (!white.empty() && !white.contains(bare_name));
   }
 };
 
-SkipReason reason_to_skip(std::string_view full_name, const Lists& lists) {
+SkipReason reason_to_skip(std::string_view full_name, const Lists& lists, const Dialect& dialect) {
   if (report::unsafe_name(full_name)) return SkipReason::kHostile;
-  const std::string_view type = full_name.substr(0, full_name.find('.'));
-  if (std::ranges::find(kNotReplayedTypes, type) != std::end(kNotReplayedTypes)) {
-    return SkipReason::kNotSupported;
-  }
+  const SkipReason skip = dialect.reason_to_skip(full_name);
+  if (skip != SkipReason::kNone) return skip;
   const auto name = parse_call_name(full_name);
-  if (!name) return SkipReason::kNotSupported;
-  return lists.leave_out(name->bare_name) ? SkipReason::kFiltered : SkipReason::kNone;
+  return name && lists.leave_out(name->bare_name) ? SkipReason::kFiltered : SkipReason::kNone;
 }
 
 Result<void> check_selection(const dump::DumpIndex& dump, const Names& selected) {
@@ -107,7 +95,11 @@ Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options)
       ++plan.not_selected;
       continue;
     }
-    const SkipReason skip = reason_to_skip(call.full_name, lists);
+    if (const auto group = options.dialect->left_out(call.full_name); !group.empty()) {
+      ++plan.left_out[std::string(group)];
+      continue;
+    }
+    const SkipReason skip = reason_to_skip(call.full_name, lists, *options.dialect);
     if (options.drop_repeats && skip == SkipReason::kNone && repeats.is_repeat(call)) {
       ++plan.repeats;
       continue;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "check/dialect.h"
 #include "check/shard.h"
 #include "check/skip.h"
 #include "core/result.h"
@@ -18,6 +20,7 @@ struct PlanOptions {
   std::vector<std::string> only = {};  // full names; empty: every call
   bool drop_repeats = false;           // -f
   Shard shard = {};
+  const Dialect* dialect = &pytorch_dialect();
 };
 
 struct PlannedCall {
@@ -28,10 +31,11 @@ struct PlannedCall {
 // The calls that get a row, in dump order.
 struct Plan {
   std::vector<PlannedCall> calls;
-  std::size_t recorded = 0;      // calls in the dump
-  std::size_t not_selected = 0;  // left out by --only
-  std::size_t repeats = 0;       // left out by -f
-  std::size_t other_shards = 0;  // left to them by --shard
+  std::size_t recorded = 0;                          // calls in the dump
+  std::size_t not_selected = 0;                      // left out by --only
+  std::size_t repeats = 0;                           // left out by -f
+  std::size_t other_shards = 0;                      // left to them by --shard
+  std::map<std::string, std::size_t> left_out = {};  // calls without a row, by group
 };
 
 // An error is a name in `only` that the dump does not have.

@@ -16,9 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kResultStart = "accuracy_checking_result_";
-constexpr std::string_view kSuffix = ".csv";
-constexpr std::size_t kTimestampDigits = 14;
 constexpr std::size_t kResultCells = 4;
 
 // The rows below the header, up to the one that its writer did not finish.
@@ -61,15 +58,16 @@ Result<std::size_t> check_header(std::string_view text, std::string_view header,
                           path.string()));
 }
 
-Result<judge::ResultRow> read_result_row(const WholeRows& rows, const fs::path& path) {
+Result<judge::ResultRow> read_result_row(const WholeRows& rows, const fs::path& path,
+                                         const report::CellStyle& style) {
   const auto& cells = rows.cells();
   judge::ResultRow row;
   bool good = cells.size() == kResultCells;
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
     if (!good) break;
     auto& verdict = i == 1 ? row.forward : row.backward;
-    verdict = judge::parse_verdict(cells[i]);
-    good = verdict || cells[i] == judge::kBlankText;
+    verdict = report::parse_verdict(cells[i], style);
+    good = verdict || cells[i] == style.no_verdict;
   }
   if (!good) {
     return fail(ErrorKind::kFormat, fmt::format("{}: line {}: not a row that a check writes",
@@ -128,7 +126,7 @@ class Salvager {
   Result<void> walk(const std::function<void(const judge::ResultRow&)>& show) {
     details_.next();
     while (result_.next()) {
-      Result<judge::ResultRow> row = read_result_row(result_, pair_.paths.result);
+      Result<judge::ResultRow> row = read_result_row(result_, pair_.paths.result, pair_.style);
       if (!row) return propagate(row);
       const Result<std::size_t> place = find_place(*row);
       if (!place) return propagate(place);
@@ -233,7 +231,7 @@ Result<void> read_finished(const InterruptedPair& pair,
   const auto strict_cell = strict_place(pair.headers.details);
   details.next();
   while (result.next()) {
-    Result<judge::ResultRow> row = read_result_row(result, pair.paths.result);
+    Result<judge::ResultRow> row = read_result_row(result, pair.paths.result, pair.style);
     if (!row) return propagate(row);
     take_details(details, strict_cell, *row, true);
     show(*row);
@@ -243,27 +241,17 @@ Result<void> read_finished(const InterruptedPair& pair,
                                               pair.paths.result.string(), result.line()));
 }
 
-Result<CsvPaths> paths_to_resume(const fs::path& result_csv) {
+Result<CsvPaths> paths_to_resume(const fs::path& result_csv, const CsvNames& names) {
   const auto checked = check_input_file(result_csv, {.suffix = ".csv", .writable = true});
   if (!checked) return propagate(checked);
-  const std::string name = checked->filename().string();
-  const std::size_t digits = name.size() < kResultStart.size() + kSuffix.size()
-                                 ? 0
-                                 : name.size() - kResultStart.size() - kSuffix.size();
-  const std::string stamp = name.substr(std::min(name.size(), kResultStart.size()), digits);
-  if (!name.starts_with(kResultStart) || digits != kTimestampDigits ||
-      !std::ranges::all_of(stamp, [](char c) { return c >= '0' && c <= '9'; })) {
+  const std::optional<CsvPaths> paths = csv_paths_of(*checked, names);
+  if (!paths) {
     return fail(ErrorKind::kUsage,
                 "When continue acc_check, please do not modify the result csv name.");
   }
-  CsvPaths paths = csv_paths(checked->parent_path(), stamp);
-  const auto details = check_input_file(paths.details, {.suffix = ".csv", .writable = true});
+  const auto details = check_input_file(paths->details, {.suffix = ".csv", .writable = true});
   if (!details) return propagate(details);
-  return paths;
-}
-
-std::string timestamp_of(const CsvPaths& paths) {
-  return paths.result.filename().string().substr(kResultStart.size(), kTimestampDigits);
+  return *paths;
 }
 
 }  // namespace msprobe::check

@@ -11,6 +11,7 @@
 #include "check/csv_pair.h"
 #include "core/result.h"
 #include "judge/detail_row.h"
+#include "report/column.h"
 
 namespace msprobe::check {
 
@@ -22,6 +23,7 @@ struct InterruptedPair {
   // The run ended by itself. If it did not, the last call is done again: its details may have been
   // lost between two of its rows.
   bool finished = false;
+  report::CellStyle style = {};  // in which the rows are written
 };
 
 // The calls that have rows, in the order of the rows.
@@ -51,8 +53,7 @@ Result<void> read_finished(const InterruptedPair& pair,
                            const std::function<void(const judge::ResultRow&)>& show);
 
 // The pair of an interrupted run, by the documented names; an error for any other name.
-Result<CsvPaths> paths_to_resume(const std::filesystem::path& result_csv);
-// The 14 digits in the names.
-std::string timestamp_of(const CsvPaths& paths);
+Result<CsvPaths> paths_to_resume(const std::filesystem::path& result_csv,
+                                 const CsvNames& names = {});
 
 }  // namespace msprobe::check

@@ -185,7 +185,7 @@ TEST(Resume, OnlyTheDocumentedNameIsTaken) {
   scratch.write("accuracy_checking_details_20260101000000.csv", "");
   const auto paths = paths_to_resume(good);
   ASSERT_TRUE(paths) << paths.error().message;
-  EXPECT_EQ(timestamp_of(*paths), "20260101000000");
+  EXPECT_EQ(paths->stamp, "20260101000000");
   for (const char* name :
        {"result.csv", "accuracy_checking_result_2026010100000.csv", "accuracy_checking_result_.csv",
         "accuracy_checking_details_20260101000000.csv",

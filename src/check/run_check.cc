@@ -7,11 +7,10 @@
 
 #include "check/check_work.h"
 #include "check/device_name.h"
+#include "check/dialect.h"
 #include "check/fingerprint.h"
-#include "check/framework.h"
 #include "check/journal.h"
 #include "check/plan.h"
-#include "report/detail_columns.h"
 
 namespace msprobe::check {
 namespace {
@@ -46,16 +45,17 @@ Result<EngineProcess> start_engine(const CheckOptions& options, std::size_t host
 }
 
 // Devices of all hosts, those of host 0 first. Worker i serves device i modulo their number.
-std::vector<Worker> make_workers(const CheckOptions& options, std::size_t calls) {
+std::vector<Worker> make_workers(const CheckOptions& options,
+                                 const std::vector<std::string>& devices, std::size_t calls) {
   std::vector<Worker> workers;
   const std::size_t hosts = host_count(options);
   const std::size_t count = std::clamp<std::size_t>(calls, 1, options.workers * hosts);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t device = i % (options.devices.size() * hosts);
-    workers.push_back({[&options, device] {
-                         const std::size_t per_host = options.devices.size();
+    const std::size_t device = i % (devices.size() * hosts);
+    workers.push_back({[&options, &devices, device] {
+                         const std::size_t per_host = devices.size();
                          return start_engine(options, device / per_host,
-                                             options.devices[device % per_host]);
+                                             devices[device % per_host]);
                        },
                        device});
   }
@@ -75,21 +75,20 @@ std::vector<std::string> device_labels(const CheckOptions& options) {
 }
 
 struct Recorded {
+  std::vector<std::string> engine_devices;  // what engines open for CheckOptions::devices
   dump::DumpIndex dump;
+  const Dialect* dialect;
   Plan plan;
 };
 
 Result<Recorded> read_dump(const CheckOptions& options) {
   Result<dump::DumpIndex> dump = dump::open_dump(options.dump);
   if (!dump) return propagate(dump);
-  const Result<Framework> framework = framework_of(*dump, options.dump);
-  if (!framework) return propagate(framework);
-  if (*framework == Framework::kMindSpore) {
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("{} is a MindSpore dump; checking those is not in this version",
-                            options.dump.string()));
-  }
-  for (const std::string& warning : warnings_about(*dump)) options.say(Level::kWarning, warning);
+  const Result<const Dialect*> dialect = dialect_of(*dump, options.dump);
+  if (!dialect) return propagate(dialect);
+  const Result<std::vector<std::string>> warnings = (*dialect)->look_at(*dump, options.dump);
+  if (!warnings) return propagate(warnings);
+  for (const std::string& warning : *warnings) options.say(Level::kWarning, warning);
   if (options.drop_repeats) {
     options.say(Level::kInfo, "Start filtering the api in the api_info_file.");
   }
@@ -97,7 +96,8 @@ Result<Recorded> read_dump(const CheckOptions& options) {
                                          .black_list = options.config.black_list,
                                          .only = options.only,
                                          .drop_repeats = options.drop_repeats,
-                                         .shard = options.shard});
+                                         .shard = options.shard,
+                                         .dialect = *dialect});
   if (!plan) return propagate(plan);
   if (options.drop_repeats) {
     options.say(Level::kInfo,
@@ -105,16 +105,23 @@ Result<Recorded> read_dump(const CheckOptions& options) {
                             "another.",
                             plan->repeats, plan->recorded));
   }
-  return Recorded{std::move(*dump), std::move(*plan)};
+  for (const auto& [group, calls] : plan->left_out) {
+    options.say(Level::kInfo, fmt::format("{} {} calls are not checked", calls, group));
+  }
+  std::vector<std::string> devices;
+  for (const std::string& named : options.devices) {
+    devices.push_back((*dialect)->engine_device(named, *dump));
+  }
+  return Recorded{std::move(devices), std::move(*dump), *dialect, std::move(*plan)};
 }
 
 // An engine may be killed while it loads; a second one tells whether it is ill.
 Result<std::optional<ReadyEngine>> first_engine(const CheckOptions& options,
-                                                EngineProcess started) {
+                                                const std::string& device, EngineProcess started) {
   Result<std::optional<ReadyEngine>> ready = greet(std::move(started), options.dispatch.interrupt);
   for (int tries = 1; !ready && ready.error().kind == ErrorKind::kExecution;) {
     if (++tries > kGreetingTries) break;
-    Result<EngineProcess> again = start_engine(options, 0, options.devices.front());
+    Result<EngineProcess> again = start_engine(options, 0, device);
     if (!again) return propagate(again);
     ready = greet(std::move(*again), options.dispatch.interrupt);
   }
@@ -128,6 +135,7 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
   if (!recorded.dump.dump_data_dir.empty()) {
     run.data_directory = (options.dump.parent_path() / "dump_tensor_data").string();
   }
+  run.dialect = recorded.dialect->name;
   run.seed = options.seed;
   run.strict = options.profile == judge::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;
@@ -143,9 +151,9 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
 Result<Journal> open_journal(const CheckOptions& options, const Recorded& recorded,
                              const Hello& engine, Coverage& coverage) {
   const JournalOptions journal{
-      {report::csv_header(report::result_columns(), options.titles),
-       report::csv_header(report::detail_columns(options.profile), options.titles)},
-      facts_of(options, recorded.dump, recorded.plan, engine),
+      headers_of(*recorded.dialect, options.profile, options.titles), recorded.dialect->names,
+      recorded.dialect->style,
+      facts_of(options, recorded.dump, *recorded.dialect, recorded.plan, engine),
       device_labels(options)};
   if (!options.resume) return Journal::create(options.out_directory, options.timestamp, journal);
   const ExpectedRows expected{
@@ -153,12 +161,16 @@ Result<Journal> open_journal(const CheckOptions& options, const Recorded& record
       [&](std::size_t i) {
         return std::string(recorded.dump.calls[recorded.plan.calls[i].index].full_name);
       },
-      [&](std::string_view name) { return has_no_details(name, options.profile); }, false};
+      [&](std::string_view name) {
+        return recorded.dialect->has_no_details(name, options.profile);
+      },
+      false};
   return Journal::resume(*options.resume, expected, journal,
                          [&](const judge::ResultRow& row) { coverage.add(row); });
 }
 
-void say_where(const CheckOptions& options, const Journal& journal, std::size_t total) {
+void say_where(const CheckOptions& options, const Journal& journal, const Recorded& recorded) {
+  const std::size_t total = recorded.plan.calls.size();
   const auto say = [&](const std::string& text) { options.say(Level::kInfo, text); };
   for (const std::string& note : journal.notes()) options.say(Level::kWarning, note);
   if (options.resume) {
@@ -171,11 +183,10 @@ void say_where(const CheckOptions& options, const Journal& journal, std::size_t 
     say(fmt::format("{} machines; if one is lost, add to the same command: -csv_path {}",
                     host_count(options), journal.paths().result.string()));
   }
-  if (options.save_error_data) {
-    say(fmt::format(
-        "acc_check task error_data will be saved in {}",
-        (options.config.error_data_path / ("ut_error_data" + journal.timestamp())).string()));
-  }
+  if (!options.save_error_data) return;
+  const auto place = recorded.dialect->error_data(options.config, journal.paths(), recorded.dump);
+  say(place.empty() ? "the dump holds the data of every call: -save_error_data saves nothing"
+                    : fmt::format("acc_check task error_data will be saved in {}", place.string()));
 }
 
 Failure resumable(const Error& error, const CsvPaths& paths) {
@@ -188,11 +199,15 @@ Failure resumable(const Error& error, const CsvPaths& paths) {
 
 Result<CheckOutcome> run_check(const CheckOptions& options) {
   options.say(Level::kInfo, "start acc_check test");
-  // The engine loads while the dump is read.
+  // The engine loads while the dump is read, on the device that most dumps mean.
   Result<EngineProcess> started = start_engine(options, 0, options.devices.front());
   if (!started) return propagate(started);
   const Result<Recorded> recorded = read_dump(options);
   if (!recorded) return propagate(recorded);
+  if (recorded->engine_devices.front() != options.devices.front()) {
+    started = start_engine(options, 0, recorded->engine_devices.front());
+    if (!started) return propagate(started);
+  }
   const Plan& plan = recorded->plan;
   CheckOutcome outcome;
   outcome.total = plan.calls.size();
@@ -201,7 +216,8 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.coverage.not_selected = plan.not_selected;
   outcome.coverage.other_shards = plan.other_shards;
 
-  Result<std::optional<ReadyEngine>> engine = first_engine(options, std::move(*started));
+  Result<std::optional<ReadyEngine>> engine =
+      first_engine(options, recorded->engine_devices.front(), std::move(*started));
   if (!engine) return propagate(engine);
   outcome.interrupted = !*engine;
   if (outcome.interrupted) return outcome;
@@ -213,13 +229,14 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   Result<Journal> journal = open_journal(options, *recorded, (*engine)->hello, outcome.coverage);
   if (!journal) return propagate(journal);
   outcome.paths = journal->paths();
-  say_where(options, *journal, outcome.total);
+  say_where(options, *journal, *recorded);
   const Rules rules{options.profile, options.standards, std::string(device_kind(outcome.device)),
-                    std::string(journal->fact(kRerunFact))};
+                    std::string(journal->fact(kRerunFact)), recorded->dialect};
   CheckWork work(options, recorded->dump, plan, rules, *journal, outcome.coverage);
-  const Result<DispatchEnd> end = dispatch(
-      work, journal->done(), outcome.total, make_workers(options, outcome.total - journal->done()),
-      std::move(**engine), run_options(options, *recorded), options.dispatch);
+  const Result<DispatchEnd> end =
+      dispatch(work, journal->done(), outcome.total,
+               make_workers(options, recorded->engine_devices, outcome.total - journal->done()),
+               std::move(**engine), run_options(options, *recorded), options.dispatch);
   if (!end) return resumable(end.error(), outcome.paths);
   outcome.interrupted = *end == DispatchEnd::kInterrupted;
   if (outcome.interrupted) return outcome;

@@ -115,7 +115,8 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<RunOptions> T>
 void fields(Io& io, T& m) {
-  io(m.dump_name), io(m.data_directory), io(m.seed), io(m.arithmetic), io(m.thresholds);
+  io(m.dialect), io(m.dump_name), io(m.data_directory), io(m.seed), io(m.arithmetic),
+      io(m.thresholds);
   io(m.strict), io(m.allow_tf32);
 }
 

@@ -22,7 +22,7 @@
 
 namespace msprobe::check {
 
-inline constexpr std::uint32_t kWireVersion = 3;
+inline constexpr std::uint32_t kWireVersion = 4;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -39,8 +39,9 @@ struct Fatal {
 };
 
 struct RunOptions {
-  std::string dump_name;       // opens messages about entries
-  std::string data_directory;  // of tensor files; empty: random mode
+  std::string dialect = "pytorch";  // whose dump it is: how calls are read and run
+  std::string dump_name;            // opens messages about entries
+  std::string data_directory;       // of tensor files; empty: random mode
   std::uint64_t seed = 1234;
   measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
   std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype

@@ -7,6 +7,8 @@
 #include "core/call_name.h"
 #include "execute/api.h"
 #include "execute/caught.h"
+#include "execute/dialect.h"
+#include "execute/foreign_device.h"
 #include "execute/npu/table.h"
 #include "execute/precision.h"
 #include "execute/recorded_gradients.h"
@@ -143,7 +145,9 @@ class Execution {
     OrSkip<PyValue> bench = run_forward(api_, bench_, run_options(false), SkipReason::kBenchFailed);
     if (!bench) return bench.error();
     bench_output_ = *std::move(bench);
-    OrSkip<PyValue> device = options_.recorded ? recorded_output() : device_output();
+    OrSkip<PyValue> device = options_.recorded             ? recorded_output()
+                             : options_.foreign != nullptr ? foreign_output()
+                                                           : device_output();
     if (!device) return device.error();
     device_output_ = *std::move(device);
     OrSkip<PyValue> seen = device_output_;
@@ -158,7 +162,13 @@ class Execution {
     return std::nullopt;
   }
 
-  bool calls_wanted() const { return !options_.recorded && options_.device_calls.wanted(); }
+  bool calls_wanted() const {
+    return !options_.recorded && options_.foreign == nullptr && options_.device_calls.wanted();
+  }
+
+  OrSkip<PyValue> foreign_output() {
+    return options_.foreign->forward(record_, outcome_.arguments.call);
+  }
 
   // Says to the device's library that one direction of this call begins.
   std::optional<Skip> begin_on_device(bool backward) {
@@ -197,9 +207,10 @@ class Execution {
     if (!arriving) return arriving.error();
     outcome_.arriving = *std::move(arriving);
     const auto bench = run_backward(bench_, bench_output_, outcome_.arriving,
-                                    SkipReason::kBenchFailed, options_.recorded);
+                                    SkipReason::kBenchFailed, /*keep_graph=*/options_.recorded);
     if (!bench) return bench.error();
-    return options_.recorded ? pair_with_recorded(*bench) : pair_with_device(*bench);
+    if (options_.recorded || options_.foreign != nullptr) return pair_with_recorded(*bench);
+    return pair_with_device(*bench);
   }
 
   std::optional<Skip> pair_with_device(const std::vector<at::Tensor>& bench) {
@@ -213,13 +224,17 @@ class Execution {
   }
 
   std::optional<Skip> pair_with_recorded(const std::vector<at::Tensor>& bench) {
-    OrSkip<PyList> stored = arguments::stored_values(record_.backward->output, options_.arguments);
+    OrSkip<PyList> stored =
+        options_.recorded
+            ? arguments::stored_values(record_.backward->output, options_.arguments)
+            : options_.foreign->backward(record_, outcome_.arguments.call, outcome_.arriving);
     if (!stored) return stored.error();
     const auto node = [&] {
       return run_last_node(bench_output_, outcome_.arriving, SkipReason::kBenchFailed)
           .value_or(std::vector<at::Tensor>());
     };
-    OrSkip<RecordedGradients> device = match_gradients(bench_.inputs, bench, *stored, node);
+    OrSkip<RecordedGradients> device =
+        options_.dialect->match_gradients(bench_.inputs, bench, *stored, node);
     if (!device) return device.error();
     outcome_.backward_note = device->note;
     if (device->node.empty()) {
@@ -293,17 +308,18 @@ std::vector<LeafPair> pair_leaves(const PyValue& bench, const PyValue& device) {
 }
 
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options) {
-  const auto name = parse_call_name(record.full_name);
-  if (!name || name->type == "Distributed" || name->type == "MindSpeed") {
+  const auto recorded = parse_call_name(record.full_name);
+  if (!recorded || recorded->type == "Distributed" || recorded->type == "MindSpeed") {
     return skip(SkipReason::kNotSupported,
                 fmt::format("API {} not support for acc_check. SKIP.", record.full_name));
   }
-  const Api* api = find_api(name->type, name->bare_name);
-  if (api == nullptr) return unknown(record.full_name, *name);
+  const Api* api = options.dialect->find(recorded->type, recorded->bare_name);
+  if (api == nullptr) return unknown(record.full_name, *recorded);
+  const CallName name = options.dialect->torch_name(*recorded);
   // Operators are watched one by one; this is for what lies between, such as copies that ask for
   // more memory than there is.
   OrSkip<OrSkip<CallOutcome>> outcome = caught(
-      SkipReason::kBenchFailed, [&] { return Execution(record, *name, *api, options).run(); });
+      SkipReason::kBenchFailed, [&] { return Execution(record, name, *api, options).run(); });
   return outcome ? *std::move(outcome) : std::unexpected(outcome.error());
 }
 

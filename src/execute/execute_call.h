@@ -17,10 +17,16 @@ namespace msprobe::execute {
 
 using arguments::PyValue;
 
+struct Dialect;
+class ForeignDevice;
+const Dialect& pytorch_dialect();
+
 struct ExecuteOptions {
+  const Dialect* dialect = &pytorch_dialect();
   arguments::Options arguments;
   at::Device device = at::kCPU;
   bool recorded = false;                    // the device's outputs are those stored in the dump
+  ForeignDevice* foreign = nullptr;         // runs the device side instead of LibTorch
   bool raise = true;                        // off: the benchmark computes in the recorded precision
   libtorch::DeviceCalls device_calls = {};  // of the device's library, where it has them
 };

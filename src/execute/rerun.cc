@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "execute/caught.h"
+#include "execute/dialect.h"
 #include "execute/tree.h"
 
 namespace msprobe::execute {
@@ -48,7 +49,10 @@ PyList changed(const PyList& arriving, const TensorChange& change) {
 }  // namespace
 
 Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options)
-    : record_(record), options_(options), name_(*parse_call_name(record.full_name)) {}
+    : record_(record),
+      options_(options),
+      recorded_name_(*parse_call_name(record.full_name)),
+      name_(options.dialect->torch_name(recorded_name_)) {}
 
 OrSkip<PyCall> Rerun::built(bool adjust) const {
   arguments::Options how = options_.arguments;
@@ -119,7 +123,7 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
     return bench_side(*edited, how, backward, variation.change);
   });
   if (!side) return std::unexpected(side.error());
-  const Api* api = find_api(name_.type, name_.bare_name);
+  const Api* api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
   const OrSkip<PyValue> output = run_forward(*api, *side, run, SkipReason::kBenchFailed);
   if (!output) return std::unexpected(output.error());
   Leaves leaves{leaves_of(*output, name_.bare_name), {}, has_drawn()};

@@ -57,7 +57,8 @@ class Rerun {
 
   const dump::CallRecord& record_;
   const ExecuteOptions& options_;
-  CallName name_;
+  CallName recorded_name_;
+  CallName name_;  // PyTorch's
   std::optional<OrSkip<PyCall>> call_;
   std::optional<OrSkip<PyList>> arriving_;
   std::optional<Precision> precision_;

@@ -13,12 +13,12 @@ namespace {
 template <class Change>
 Side side_of(const PyCall& call, bool with_grad, const Change& change) {
   Side side;
-  const auto copy = [&](bool of_keyword) {
-    return [&, of_keyword](const PyValue& leaf) {
+  const auto copy = [&](bool of_keyword, bool in_list) {
+    return [&, of_keyword, in_list](const PyValue& leaf) {
       PyValue changed = change(leaf);
       const auto* source = leaf.as<at::Tensor>();
       if (source == nullptr) return changed;
-      Input input{of_keyword, {}};
+      Input input{of_keyword, in_list, {}};
       if (with_grad && source->requires_grad()) {
         input.edge = libtorch::watch(std::get<at::Tensor>(changed.data));
       }
@@ -28,10 +28,15 @@ Side side_of(const PyCall& call, bool with_grad, const Change& change) {
   };
   side.call.output_shape = call.output_shape;
   side.call.args.reserve(call.args.size());
-  for (const PyValue& value : call.args) side.call.args.push_back(map_leaves(value, copy(false)));
+  const auto is_leaf = [](const PyValue& value) {
+    return value.as<PyList>() == nullptr && value.as<PyDict>() == nullptr;
+  };
+  for (const PyValue& value : call.args) {
+    side.call.args.push_back(map_leaves(value, copy(false, !is_leaf(value))));
+  }
   side.call.kwargs.reserve(call.kwargs.size());
   for (const auto& [name, value] : call.kwargs) {
-    side.call.kwargs.emplace_back(name, map_leaves(value, copy(true)));
+    side.call.kwargs.emplace_back(name, map_leaves(value, copy(true, !is_leaf(value))));
   }
   return side;
 }

@@ -14,7 +14,8 @@ namespace msprobe::execute {
 
 struct Input {
   bool of_keyword = false;
-  libtorch::Edge edge;  // invalid: not differentiated for
+  bool in_list = false;  // a member of a list or dictionary
+  libtorch::Edge edge;   // invalid: not differentiated for
 };
 
 struct Side {

@@ -2,6 +2,7 @@
 // cells. Writers and readers walk the same columns.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -58,23 +59,55 @@ std::string csv_header(std::span<const Column<Row>> columns, Titles titles) {
   return out;
 }
 
-inline void append_field(std::string& out, const std::string& text, int) { append_text(out, text); }
-inline void append_field(std::string& out, const judge::Cell& cell, int precision) {
-  append_number(out, cell, precision);
+// How cells of a file are spelled.
+struct CellStyle {
+  int precision = kDefaultPrecision;  // decimals of a double
+  bool shortest = false;              // instead: the fewest digits that read back to the same value
+  std::string_view blank = judge::kBlankText;       // a metric or text that does not apply
+  std::string_view no_verdict = judge::kBlankText;  // there was nothing to judge
+  std::array<std::string_view, 4> verdicts = {"pass", "warning", "error", "SKIP"};  // by Verdict
+};
+
+inline std::optional<judge::Verdict> parse_verdict(std::string_view text, const CellStyle& style) {
+  const auto found = std::ranges::find(style.verdicts, text);
+  if (found == style.verdicts.end()) return std::nullopt;
+  return static_cast<judge::Verdict>(found - style.verdicts.begin());
 }
-inline void append_field(std::string& out, judge::Verdict verdict, int) { out += name(verdict); }
-inline void append_field(std::string& out, std::optional<judge::Verdict> verdict, int) {
-  out += verdict ? name(*verdict) : judge::kBlankText;
+
+inline void append_field(std::string& out, const std::string& text, const CellStyle& style) {
+  append_text(out, text == judge::kBlankText ? style.blank : std::string_view(text));
+}
+inline void append_field(std::string& out, const judge::Cell& cell, const CellStyle& style) {
+  if (cell.blank()) {
+    out += style.blank;
+  } else if (style.shortest) {
+    append_shortest(out, cell.value);
+  } else {
+    append_number(out, cell, style.precision);
+  }
+}
+inline void append_field(std::string& out, judge::Verdict verdict, const CellStyle& style) {
+  out += style.verdicts[static_cast<std::size_t>(verdict)];
+}
+inline void append_field(std::string& out, std::optional<judge::Verdict> verdict,
+                         const CellStyle& style) {
+  if (verdict) return append_field(out, *verdict, style);
+  out += style.no_verdict;
 }
 
 template <class Row>
 void append_record(std::string& out, std::span<const Column<Row>> columns, const Row& row,
-                   int precision) {
+                   const CellStyle& style) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i > 0) out += ',';
-    std::visit([&](auto member) { append_field(out, row.*member, precision); }, columns[i].field);
+    std::visit([&](auto member) { append_field(out, row.*member, style); }, columns[i].field);
   }
   out += kRecordEnd;
+}
+template <class Row>
+void append_record(std::string& out, std::span<const Column<Row>> columns, const Row& row,
+                   int precision) {
+  append_record(out, columns, row, CellStyle{.precision = precision});
 }
 
 }  // namespace msprobe::report

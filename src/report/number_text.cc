@@ -76,7 +76,7 @@ void append_like_numpy(std::string& out, std::string_view scientific, double val
   }
 }
 
-void append_shortest(std::string& out, double value, bool half) {
+void append_narrow(std::string& out, double value, bool half) {
   if (std::isnan(value)) {
     out += "nan";
   } else if (std::isinf(value)) {
@@ -101,11 +101,25 @@ void append_number(std::string& out, const judge::Cell& cell, int precision) {
       append_fixed(out, cell.value, precision);
       break;
     case judge::Cell::Kind::kSingle:
-      append_shortest(out, cell.value, false);
+      append_narrow(out, cell.value, false);
       break;
     case judge::Cell::Kind::kHalf:
-      append_shortest(out, cell.value, true);
+      append_narrow(out, cell.value, true);
       break;
+  }
+}
+
+void append_shortest(std::string& out, double value) {
+  if (std::isnan(value)) {
+    out += "nan";
+  } else if (std::isinf(value)) {
+    out += value < 0 ? "-inf" : "inf";
+  } else {
+    std::array<char, 32> buffer;
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                   std::chars_format::scientific)
+                         .ptr;
+    append_like_numpy(out, {buffer.data(), static_cast<std::size_t>(end - buffer.data())}, value);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/call_name.h"
 #include "execute/caught.h"
+#include "execute/dialect.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
@@ -71,7 +72,7 @@ class CallJudge {
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
             const CallOutcome& outcome, const Options& allowed)
       : record_(record),
-        name_(*parse_call_name(record.full_name)),
+        name_(options.dialect->torch_name(*parse_call_name(record.full_name))),
         tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
         outcome_(outcome),
         recorded_(options.recorded),

@@ -1,4 +1,4 @@
-#include "check/framework.h"
+#include "check/dialect.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +9,19 @@ namespace msprobe::check {
 namespace {
 
 constexpr std::size_t kLookedAtCalls = 100;
+
+using AnyDialect = const Dialect& (*)();
+constexpr AnyDialect kDialects[] = {&pytorch_dialect};
+
+// As a dump spells it, in lower case.
+struct FrameworkRow {
+  std::string_view framework;
+  std::string_view dialect;
+};
+constexpr FrameworkRow kFrameworks[] = {
+    {"pytorch", "pytorch"}, {"pt", "pytorch"},          {"mindspore", "mindspore"},
+    {"ms", "mindspore"},    {"mindtorch", "mindtorch"},
+};
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -26,17 +39,29 @@ bool has_torch_tensors(const dump::DumpIndex& dump) {
 
 }  // namespace
 
-Result<Framework> framework_of(const dump::DumpIndex& dump, const std::filesystem::path& path) {
-  if (!dump.framework) {
-    if (has_torch_tensors(dump)) return Framework::kPyTorch;
+const Dialect* find_dialect(std::string_view name) {
+  const auto found =
+      std::ranges::find(kDialects, name, [](auto dialect) { return dialect().name; });
+  return found == std::end(kDialects) ? nullptr : &(*found)();
+}
+
+Result<const Dialect*> dialect_of(const dump::DumpIndex& dump, const std::filesystem::path& path) {
+  if (!dump.framework || dump.framework->empty()) {
+    if (has_torch_tensors(dump)) return &pytorch_dialect();
     return fail(ErrorKind::kFormat,
                 fmt::format("Key \"framework\" not found in {}", path.string()));
   }
   const std::string name = lower(*dump.framework);
-  if (name == "pytorch" || name == "pt") return Framework::kPyTorch;
-  if (name == "mindspore" || name == "ms" || name == "mindtorch") return Framework::kMindSpore;
+  const auto row = std::ranges::find(kFrameworks, name, &FrameworkRow::framework);
+  const Dialect* dialect = row == std::end(kFrameworks) ? nullptr : find_dialect(row->dialect);
+  if (dialect != nullptr) return dialect;
   return fail(ErrorKind::kUnsupported,
               fmt::format("Unsupported framework in api_info: {}", *dump.framework));
+}
+
+CsvHeaders headers_of(const Dialect& dialect, judge::Profile profile, report::Titles titles) {
+  return {report::csv_header(dialect.result_columns(), titles),
+          report::csv_header(dialect.detail_columns(profile), titles)};
 }
 
 std::vector<std::string> warnings_about(const dump::DumpIndex& dump) {

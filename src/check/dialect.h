@@ -1,0 +1,75 @@
+// Dialect: everything in which the dumps of one framework, and the files a check of them writes,
+// differ from those of another. One struct of data and functions per dialect; nothing else in the
+// check asks whose dump it is. What differs in running a call is execute::Dialect, in the engine.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check/config.h"
+#include "check/csv_pair.h"
+#include "check/skip.h"
+#include "core/result.h"
+#include "dump/dump_json.h"
+#include "judge/detail_row.h"
+#include "judge/judge.h"
+#include "judge/result_row.h"
+#include "measure/measured_call.h"
+#include "report/column.h"
+
+namespace msprobe::check {
+
+struct Dialect {
+  std::string_view name;  // in the run file, and what engines are told: "pytorch"
+
+  // --- Which calls are checked. ---
+  // Why a call gets a row without running; kNone: it runs.
+  SkipReason (*reason_to_skip)(std::string_view full_name);
+  // Calls that get no row and are only counted: the group they are counted under; empty: a row.
+  std::string_view (*left_out)(std::string_view full_name);
+  // What a user should know before the check, or why there can be none.
+  Result<std::vector<std::string>> (*look_at)(const dump::DumpIndex& dump,
+                                              const std::filesystem::path& path);
+
+  // --- Devices. ---
+  // What an engine opens for a device as the user named it.
+  std::string (*engine_device)(std::string_view named, const dump::DumpIndex& dump);
+
+  // --- Verdicts. ---
+  judge::DetailRow (*judge_leaf)(const measure::MeasuredLeaf& leaf, const judge::Context& context);
+  judge::ResultRow (*conclude)(std::string_view full_name,
+                               std::span<const judge::DetailRow> forward,
+                               std::span<const judge::DetailRow> backward, judge::Profile profile,
+                               bool backward_skipped);
+  // Calls of which the details say nothing.
+  bool (*has_no_details)(std::string_view full_name, judge::Profile profile);
+
+  // --- Files. ---
+  std::span<const report::Column<judge::DetailRow>> (*detail_columns)(judge::Profile profile);
+  std::span<const report::Column<judge::ResultRow>> (*result_columns)();
+  report::CellStyle style;  // its decimals are those of the configuration
+  CsvNames names;
+  // Where -save_error_data puts tensors; empty: nowhere, the dump holds them already.
+  std::filesystem::path (*error_data)(const Config& config, const CsvPaths& paths,
+                                      const dump::DumpIndex& dump);
+};
+
+const Dialect& pytorch_dialect();
+
+// By the key "framework"; older dumps lack it and are recognized by their tensor types.
+Result<const Dialect*> dialect_of(const dump::DumpIndex& dump, const std::filesystem::path& path);
+
+// By name; null: none is called so.
+const Dialect* find_dialect(std::string_view name);
+
+// The first bytes of both files.
+CsvHeaders headers_of(const Dialect& dialect, judge::Profile profile, report::Titles titles);
+
+// What a user should know of any dump before it is checked: its level, odd and repeated keys.
+std::vector<std::string> warnings_about(const dump::DumpIndex& dump);
+
+}  // namespace msprobe::check

@@ -1,0 +1,75 @@
+#include "check/leaf_verdict.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "check/leaf_value.h"
+#include "judge/dropout.h"
+
+namespace msprobe::check {
+namespace {
+
+using judge::DetailRow;
+using judge::Verdict;
+using measure::LeafKind;
+using measure::MeasuredLeaf;
+
+constexpr std::string_view kTypesDiffer = "bench and npu output type is different.";
+constexpr std::string_view kStructureDiffers = "bench and npu output structure is different.";
+constexpr std::string_view kKeysDiffer = "bench and npu output dict keys are different.";
+
+DetailRow error_row(const judge::Context& context, std::string_view message) {
+  return judge::reason_row(context.row_name, Verdict::kError, message);
+}
+
+// Both sides drop by chance from the same input, so the bench tells how many zeros came with it.
+judge::DropoutCall dropout_call(const measure::DropoutFacts& facts, double elements) {
+  judge::DropoutCall call{.p = facts.probability};
+  if (!call.p || *call.p >= 1 || elements == 0) return call;
+  const double bench_share = static_cast<double>(facts.bench_zeros) / elements;
+  call.input_zeros = std::clamp((bench_share - *call.p) / (1 - *call.p), 0.0, 1.0);
+  return call;
+}
+
+DetailRow judge_tensor_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
+  const std::optional<DType> bench_dtype = parse_dtype(leaf.bench_dtype);
+  if (!bench_dtype || !leaf.dtype) {
+    return error_row(
+        context, fmt::format("Bench out dtype is {} but npu output dtype is {}, cannot compare.",
+                             leaf.bench_dtype, leaf.device_dtype));
+  }
+  const judge::OutputPair pair{*bench_dtype, leaf.bench_shape, *leaf.dtype, leaf.device_shape};
+  if (auto row = judge::judge_structure(pair, context)) return *row;
+  const bool drops = leaf.dropout && leaf.dropout->probability != 0.0 &&
+                     judge::judged_by_zeros(context.api, context.profile);
+  if (!drops) return judge::judge_tensor(pair, leaf.metrics, context);
+  return judge::judge_dropout(pair, {leaf.dropout->bench_zeros, 0}, {leaf.dropout->device_zeros, 0},
+                              dropout_call(*leaf.dropout, static_cast<double>(leaf.metrics.count)),
+                              context);
+}
+
+}  // namespace
+
+DetailRow judge_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
+  switch (leaf.kind) {
+    case LeafKind::kTensor:
+    case LeafKind::kShapesDiffer:
+      return judge_tensor_leaf(leaf, context);
+    case LeafKind::kValue:
+      return judge::judge_value(leaf_value(leaf.bench_dtype, leaf.bench_text),
+                                leaf_value(leaf.device_dtype, leaf.device_text), context);
+    case LeafKind::kNone:
+      return judge::judge_value({}, {}, context);
+    case LeafKind::kTypesDiffer:
+      return error_row(context, kTypesDiffer);
+    case LeafKind::kDeviceMissing:
+      return error_row(context, kStructureDiffers);
+    case LeafKind::kKeysDiffer:
+      return error_row(context, kKeysDiffer);
+  }
+  return error_row(context, kTypesDiffer);
+}
+
+}  // namespace msprobe::check

@@ -1,0 +1,67 @@
+// Dumps of PyTorch, as documents 000 and 002 describe their check.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "check/dialect.h"
+#include "check/leaf_verdict.h"
+#include "core/call_name.h"
+#include "report/detail_columns.h"
+
+namespace msprobe::check {
+namespace {
+
+// Their outputs are uninitialised or only move data; in effect permanently in the black list.
+constexpr std::string_view kAlwaysSkipped[] = {
+    "empty", "empty_like", "empty_strided", "empty_with_format", "new_empty", "new_empty_strided",
+    "to"};
+static_assert(std::ranges::is_sorted(kAlwaysSkipped));
+
+constexpr std::string_view kNotReplayedTypes[] = {"Distributed", "MindSpeed"};
+
+SkipReason pytorch_reason_to_skip(std::string_view full_name) {
+  const std::string_view type = full_name.substr(0, full_name.find('.'));
+  if (std::ranges::find(kNotReplayedTypes, type) != std::end(kNotReplayedTypes)) {
+    return SkipReason::kNotSupported;
+  }
+  const auto name = parse_call_name(full_name);
+  if (!name) return SkipReason::kNotSupported;
+  const bool always = std::ranges::binary_search(kAlwaysSkipped, name->bare_name);
+  return always ? SkipReason::kFiltered : SkipReason::kNone;
+}
+
+std::filesystem::path pytorch_error_data(const Config& config, const CsvPaths& paths,
+                                         const dump::DumpIndex& /*dump*/) {
+  return config.error_data_path / ("ut_error_data" + paths.stamp);
+}
+
+// The public tool writes no details of a dropout.
+bool pytorch_has_no_details(std::string_view full_name, judge::Profile profile) {
+  return profile == judge::Profile::kReference &&
+         full_name.find("dropout") != std::string_view::npos;
+}
+
+}  // namespace
+
+const Dialect& pytorch_dialect() {
+  static const Dialect dialect{
+      .name = "pytorch",
+      .reason_to_skip = &pytorch_reason_to_skip,
+      .left_out = [](std::string_view) { return std::string_view(); },
+      .look_at = [](const dump::DumpIndex& dump, const std::filesystem::path&)
+          -> Result<std::vector<std::string>> { return warnings_about(dump); },
+      .engine_device = [](std::string_view named,
+                          const dump::DumpIndex&) { return std::string(named); },
+      .judge_leaf = &judge_leaf,
+      .conclude = &judge::conclude,
+      .has_no_details = &pytorch_has_no_details,
+      .detail_columns = &report::detail_columns,
+      .result_columns = &report::result_columns,
+      .style = {},
+      .names = {},
+      .error_data = &pytorch_error_data,
+  };
+  return dialect;
+}
+
+}  // namespace msprobe::check
