@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -22,7 +23,8 @@ constexpr std::uint32_t kLookBack = 32;
 // Values this near are the same values; what lies between this and the tolerance might be another
 // call's.
 constexpr double kNear = 0.1;  // of the tolerance
-constexpr std::array kReaches{1e-6, 1e-4, kAgreement, 0.04};
+constexpr double kNearReach = 1e-5;
+constexpr double kOutputReach = 1e-4;
 constexpr double kSmallestReach = 1e-9;
 
 class Aligner {
@@ -57,11 +59,20 @@ class Aligner {
     shape_ = shape_of(target_, call);
     inputs_number_ = fingerprint(target_.inputs(call), exact_);
     outputs_number_ = fingerprint(target_.outputs(call), exact_);
+    // Behind a divergence equal values are not to be expected, so the flow of data is asked first.
+    if (diverged_) learn(call_number);
+    const bool inherits = diverged_ && translate(call);
+    if (inherits) {
+      if (const Found found = by_flow(call)) return found;
+    }
     if (const Found found = by_values(call)) return found;
     if (const Found found = by_inputs(call)) return found;
     if (const Found found = by_outputs(call)) return found;
     learn(call_number);
-    if (const Found found = by_flow(call)) return found;
+    translate(call);
+    if (!inherits) {
+      if (const Found found = by_flow(call)) return found;
+    }
     return by_sequence(call);
   }
 
@@ -71,7 +82,8 @@ class Aligner {
     for (std::uint32_t i = next_; i < end; ++i) {
       const Call& other = golden_.calls[i];
       if (used_[i] || other.name != call.name || other.direction != call.direction) continue;
-      if (is_near(inputs_apart(call, other)) && is_near(outputs_apart(call, other))) {
+      if (agree(target_.inputs(call), golden_.inputs(other), exact_, kNear) &&
+          agree(target_.outputs(call), golden_.outputs(other), exact_, kNear)) {
         return {i, Match::kValues};
       }
     }
@@ -81,14 +93,13 @@ class Aligner {
   Found by_values(const Call& call) {
     const double moves = slack(target_.inputs(call)) + slack(target_.outputs(call)) * 1.25;
     const double number = values_number(inputs_number_, outputs_number_);
-    for (const double reach : kReaches) {
+    for (const double reach : reaches(call)) {
       index_->by_values.near(shape_.whole, number, kSmallestReach + moves * reach, kMostCandidates,
                              candidates_);
       const Found found = best(call, Match::kValues, [&](const Call& other) {
-        return inputs_apart(call, other).agrees() && outputs_apart(call, other).agrees();
+        return inputs_agree(call, other) && outputs_agree(call, other);
       });
       if (found) return found;
-      if (exact_) break;
     }
     return {};
   }
@@ -97,56 +108,75 @@ class Aligner {
   // else is: they may be the very cause, or belong to another call on the same tensor.
   Found by_inputs(const Call& call) {
     const double moves = slack(target_.inputs(call));
-    for (const double reach : kReaches) {
-      for (const bool same_outputs : {true, false}) {
-        const NumberIndex& index = same_outputs ? index_->by_inputs : index_->by_name;
-        index.near(same_outputs ? shape_.whole : shape_.named, inputs_number_,
-                   kSmallestReach + moves * reach, kMostCandidates, candidates_);
-        const Found found = best(call, Match::kInputs, [&](const Call& other) {
-          const bool used = used_[number_of(other)];
-          return other.name == call.name && inputs_apart(call, other).agrees() &&
-                 (!used || (same_outputs && other.arguments == call.arguments && call.inputs != 0));
-        });
-        if (found) return found;
-      }
-      if (exact_) break;
-    }
-    return {};
-  }
-
-  // Other inputs, yet what comes out is known: a fused call, or one of several that replace it.
-  Found by_outputs(const Call& call) {
-    if (!tells_apart(target_.outputs(call))) return {};
-    const double moves = slack(target_.outputs(call));
-    for (const double reach : {kReaches[0], kReaches[1]}) {
-      index_->by_outputs.near(shape_.outputs, outputs_number_, kSmallestReach + moves * reach,
-                              kMostCandidates, candidates_);
-      const Found found = best(call, Match::kOutputs, [&](const Call& other) {
-        return is_near(outputs_apart(call, other));
+    for (const double reach : reaches(call)) {
+      index_->by_name.near(shape_.named, inputs_number_, kSmallestReach + moves * reach,
+                           kMostCandidates, candidates_);
+      const Found found = best(call, Match::kInputs, [&](const Call& other) {
+        const std::uint32_t number = number_of(other);
+        if (used_[number] && (other.arguments != call.arguments || call.inputs == 0 ||
+                              index_->shapes[number].whole != shape_.whole)) {
+          return false;
+        }
+        return inputs_agree(call, other);
       });
       if (found) return found;
     }
     return {};
   }
 
-  // The inputs as the golden run had them, where it is known which tensor of it each one is.
-  Found by_flow(const Call& call) {
+  // How far from the call's own number a candidate may be: first what is surely the same, then all
+  // that the tolerance allows. Checksums have no neighbours.
+  std::span<const double> reaches(const Call& call) {
+    reaches_ = {kNearReach, kAgreement};
+    for (const Tensor& tensor : target_.inputs(call)) widen(tensor);
+    for (const Tensor& tensor : target_.outputs(call)) widen(tensor);
+    return std::span(reaches_).first(exact_ ? 1 : 2);
+  }
+  void widen(const Tensor& tensor) {
+    reaches_[1] = std::max(reaches_[1], tolerance(tensor, tensor));
+  }
+
+  // Other inputs, yet what comes out is known: a fused call, or one of several that replace it.
+  Found by_outputs(const Call& call) {
+    if (!tells_apart(target_.outputs(call))) return {};
+    const double moves = slack(target_.outputs(call));
+    index_->by_outputs.near(shape_.outputs, outputs_number_, kSmallestReach + moves * kOutputReach,
+                            kMostCandidates, candidates_);
+    return best(call, Match::kOutputs, [&](const Call& other) {
+      return agree(target_.outputs(call), golden_.outputs(other), exact_, kNear);
+    });
+  }
+
+  // Makes translated_: the inputs as the golden run had them, where it is known which tensor of it
+  // each one is. True: one of them differs from the target's.
+  bool translate(const Call& call) {
     translated_.clear();
-    bool any = false;
+    any_known_ = false;
+    bool differs = false;
     for (const Tensor& tensor : target_.inputs(call)) {
       const auto known = counterpart_.find(tensor.identity);
-      any = any || known != counterpart_.end();
-      translated_.push_back(known == counterpart_.end() ? tensor : golden_.tensors[known->second]);
+      if (known == counterpart_.end()) {
+        translated_.push_back(tensor);
+        continue;
+      }
+      any_known_ = true;
+      translated_.push_back(golden_.tensors[known->second]);
+      differs = differs || difference(tensor, translated_.back(), exact_) >
+                               tolerance(tensor, translated_.back());
     }
-    if (!any) return {};
+    return differs;
+  }
+
+  Found by_flow(const Call& call) {
+    if (!any_known_) return {};
     const double number = fingerprint(translated_, exact_);
-    index_->by_inputs.near(shape_.whole, number, kSmallestReach + slack(translated_) * kReaches[1],
+    index_->by_inputs.near(shape_.whole, number, kSmallestReach + slack(translated_) * kNearReach,
                            kMostCandidates, candidates_);
     const Found found = best(call, Match::kFlow, [&](const Call& other) {
       // Another name on equal inputs may be a part of a fused call: pair_leftovers() decides.
       const bool renamed = other.name != call.name;
-      if (renamed && (used_[number_of(other)] || inputs_apart(call, other).agrees())) return false;
-      return worst_of(translated_, golden_.inputs(other), exact_).agrees();
+      if (renamed && (used_[number_of(other)] || inputs_agree(call, other))) return false;
+      return agree(translated_, golden_.inputs(other), exact_);
     });
     return found;
   }
@@ -193,6 +223,8 @@ class Aligner {
   }
 
   void take(std::uint32_t call_number, const Found& found) {
+    const bool agrees = found.match == Match::kValues || found.match == Match::kOutputs;
+    diverged_ = diverged_ || !agrees;
     if (!found) return;
     result_.partners[call_number] = {found.golden, found.match, used_[found.golden]};
     if (used_[found.golden]) return;
@@ -238,7 +270,7 @@ class Aligner {
       for (std::uint32_t j = place + 1; j < std::min(next, place + 1 + kLookBack); ++j) {
         const Call& other = golden_.calls[j];
         if (used_[j] || index_->shapes[j].whole != shape_of(target_, call).whole) continue;
-        if (!inputs_apart(call, other).agrees() || computed_elsewhere(other, i)) continue;
+        if (!inputs_agree(call, other) || computed_elsewhere(other, i)) continue;
         partner = {j, Match::kInputs, false};
         used_[j] = true;
         break;
@@ -260,12 +292,10 @@ class Aligner {
   bool computed_elsewhere(const Call& other, std::uint32_t call_number) const {
     const auto end = std::min<std::size_t>(target_.calls.size(), call_number + kMostCandidates);
     for (std::size_t i = call_number; i < end; ++i) {
-      if (outputs_apart(target_.calls[i], other).agrees()) return true;
+      if (outputs_agree(target_.calls[i], other)) return true;
     }
     return false;
   }
-
-  static bool is_near(const Worst& worst) { return worst.comparable && worst.excess <= kNear; }
 
   static bool tells_apart(std::span<const Tensor> tensors) {
     return std::ranges::any_of(tensors, [](const Tensor& tensor) {
@@ -274,14 +304,14 @@ class Aligner {
     });
   }
 
-  Worst inputs_apart(const Call& call, const Call& other) const {
-    return worst_of(target_.inputs(call), golden_.inputs(other), exact_);
+  bool inputs_agree(const Call& call, const Call& other) const {
+    return agree(target_.inputs(call), golden_.inputs(other), exact_);
   }
-  Worst outputs_apart(const Call& call, const Call& other) const {
-    return worst_of(target_.outputs(call), golden_.outputs(other), exact_);
+  bool outputs_agree(const Call& call, const Call& other) const {
+    return agree(target_.outputs(call), golden_.outputs(other), exact_);
   }
-  std::size_t number_of(const Call& golden_call) const {
-    return static_cast<std::size_t>(&golden_call - golden_.calls.data());
+  std::uint32_t number_of(const Call& golden_call) const {
+    return static_cast<std::uint32_t>(&golden_call - golden_.calls.data());
   }
 
   const Trace& target_;
@@ -290,6 +320,7 @@ class Aligner {
   Alignment result_;
   std::vector<bool> used_;  // golden calls with a partner
   std::uint32_t next_ = 0;  // the golden call that is expected
+  bool diverged_ = false;   // a call had no counterpart with its values
   std::optional<CallIndex> index_;
   std::unordered_map<std::uint64_t, std::uint32_t> counterpart_;  // identity -> golden tensor
   std::uint32_t learned_ = 0;
@@ -298,6 +329,8 @@ class Aligner {
   double inputs_number_ = 0, outputs_number_ = 0;
   std::vector<std::uint32_t> candidates_;
   std::vector<Tensor> translated_;
+  bool any_known_ = false;  // one of translated_ is the golden run's
+  std::array<double, 2> reaches_{};
 };
 
 }  // namespace

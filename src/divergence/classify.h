@@ -27,7 +27,6 @@ enum class Cause : std::uint8_t {
   kUnmatched,      // it comes out of calls that only the target has
   kUninitialised,  // it is uninitialised memory that a later call uses
   kGrowth,         // it grew little by little past the tolerance
-  kOtherRank,      // it came from another rank (decided over all ranks)
 };
 
 struct Event {

@@ -53,7 +53,7 @@ double code_of(double value) {  // of a value that no arithmetic can be done wit
   return value > 0 ? 5 : -5;
 }
 
-double share(double value, double scale) {
+double share_of(double value, double scale) {
   if (!std::isfinite(value)) return code_of(value);
   return scale > 0 ? std::clamp(value / scale, -2.0, 2.0) : 0;
 }
@@ -72,8 +72,8 @@ double real_fingerprint(const Tensor& tensor) {
     sum += std::log(std::max(largest, 1e-300));
   }
   if (tensor.has_range)
-    sum += 0.83 * share(tensor.max, largest) + 0.71 * share(tensor.min, largest);
-  if (tensor.has_mean) sum += 0.57 * share(tensor.mean, size);
+    sum += 0.83 * share_of(tensor.max, largest) + 0.71 * share_of(tensor.min, largest);
+  if (tensor.has_mean) sum += 0.57 * share_of(tensor.mean, size);
   return sum;
 }
 
@@ -121,6 +121,17 @@ Worst worst_of(std::span<const Tensor> target, std::span<const Tensor> golden, b
     if (excess > worst.excess) worst = {apart, excess, i, worst.comparable};
   }
   return worst;
+}
+
+bool agree(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact,
+           double share) {
+  if (target.size() != golden.size()) return false;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    if (difference(target[i], golden[i], exact) > share * tolerance(target[i], golden[i])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 double fingerprint(std::span<const Tensor> tensors, bool exact) {

@@ -39,6 +39,10 @@ struct Worst {
 };
 Worst worst_of(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact);
 
+// Whether no tensor differs by more than `share` of its tolerance; stops at the first that does.
+bool agree(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact,
+           double share = 1);
+
 // A number that is near for lists of tensors with near values, and far for others; to find
 // candidates by binary search. `slack` is by how much it moves at most, for each 1 of relative
 // difference.
