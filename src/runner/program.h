@@ -1,0 +1,10 @@
+// The text of runner.py, embedded: the engine needs no file beside it.
+#pragma once
+
+#include <string_view>
+
+namespace msprobe::runner {
+
+extern const std::string_view kProgram;
+
+}  // namespace msprobe::runner

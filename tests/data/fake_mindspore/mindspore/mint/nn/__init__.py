@@ -1,0 +1,1 @@
+from mindspore.mint.nn import functional  # noqa: F401
