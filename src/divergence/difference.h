@@ -21,9 +21,9 @@ inline constexpr double kAmplification = 10;
 inline constexpr double kMostInputDifference = 0.1;
 
 // Relative difference of two tensors of one form by their recorded values: the largest of norm,
-// maximum and minimum against the largest magnitude, mean against the root mean square. Checksums
-// decide alone where `exact` is set and both have one: 0 or 1. Infinite: NaN or infinity on one
-// side, another shape, or golden zero against something.
+// maximum and minimum against the largest magnitude, mean against the root mean square. Unequal
+// checksums make it 1 where `exact` is set, equal ones 0 unless the values contradict them.
+// Infinite: NaN or infinity on one side, another shape, or golden zero against something.
 double difference(const Tensor& target, const Tensor& golden, bool exact);
 
 // Whether that is no more than rounding explains.

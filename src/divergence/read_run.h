@@ -11,7 +11,7 @@
 
 namespace msprobe::divergence {
 
-// Appends one entry. Entries must come in the order of the file; finish() ends the run.
+// Appends one entry, in any order; finish() ends the run.
 void add_entry(const dump::Entry& entry, Trace& run);
 
 struct RecordedRun {

@@ -142,9 +142,25 @@ void name_call(Call& call) {
   call.makes_garbage = std::ranges::find(kUninitialised, operation) != kUninitialised.end();
 }
 
+namespace {
+
+void put_in_order(Trace& run) {
+  if (!std::ranges::is_sorted(run.calls, {}, &Call::at)) {
+    std::ranges::stable_sort(run.calls, {}, &Call::at);
+  }
+  const auto same = [](const Call& left, const Call& right) {
+    return left.at == right.at && left.entry == right.entry;
+  };
+  const auto [first, last] = std::ranges::unique(run.calls, same);
+  run.calls.erase(first, last);
+}
+
+}  // namespace
+
 // What went into a backward pass went into the gradients of the parameters too. Their entry has no
 // inputs of its own, and without them they would look like the origin of what they carry on.
 void finish(Trace& run) {
+  put_in_order(run);
   std::unordered_map<std::string_view, std::vector<std::size_t>> backward;
   for (std::size_t i = 0; i < run.calls.size(); ++i) {
     const Call& call = run.calls[i];

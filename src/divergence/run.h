@@ -45,6 +45,7 @@ struct Communication {
 struct Call {
   std::string_view entry;  // "Torch.matmul.3.forward"
   std::string_view api;    // "Torch.matmul"; of a module "Module.blocks.0.Block"
+  std::uint64_t at = 0;    // where in the file
   std::uint64_t name = 0;  // hash of the API name without prefix, in-place and operator spelling
   std::uint64_t arguments = 0;  // hash of the arguments that are not tensors
   std::uint32_t first = 0;      // in Trace::tensors: inputs, then outputs
@@ -107,8 +108,8 @@ Tensor describe(const dump::Item& item, std::uint32_t path);
 // Fills what follows from Call::entry.
 void name_call(Call& call);
 
-// Completes a run whose calls are all there: gradients of a module's parameters get the inputs
-// of its backward pass.
+// Completes a run whose entries are all there: puts its calls in the order of the file, each once,
+// and gives the gradients of a module's parameters the inputs of its backward pass.
 void finish(Trace& run);
 
 std::uint64_t mix(std::uint64_t seed, std::uint64_t value);

@@ -63,6 +63,7 @@ class EntryReader::Implementation {
  public:
   Result<void> read(const EntrySlice& slice, std::string_view place, Entry& out) {
     out.name = slice.name;
+    out.at = slice.at;
     out.parts = parse_entry_name(slice.name).value_or(EntryName{});
     out.items.clear();
     out.texts.clear();

@@ -60,6 +60,7 @@ struct Item {
 
 struct Entry {
   std::string_view name;
+  std::uint64_t at = 0;  // byte offset in the file: the order of execution
   EntryName parts;
   std::vector<Item> items;
   std::deque<std::string> texts;  // what the items point to, where the file does not have it
