@@ -72,8 +72,10 @@ class Classifier {
     }
     const Worst inputs = apart(number, true);
     Event event = event_of(number, inputs, outputs);
-    if (inputs.difference <= kMostInputDifference &&
-        outputs.difference > kAmplification * inputs.difference) {
+    const double saved = saved_difference(number);
+    event.input_difference = std::max(inputs.difference, saved);
+    if (event.input_difference <= kMostInputDifference &&
+        outputs.difference > kAmplification * event.input_difference) {
       role.role = Role::kIntroduces;
       role.doubtful = event.doubtful = is_doubtful(call, other, outputs);
       ++result_.introducing;
@@ -82,7 +84,24 @@ class Classifier {
     }
     role.role = Role::kInherits;
     ++result_.inheriting;
-    find_origin(number, event);
+    find_origin(number, event, saved > inputs.difference);
+  }
+
+  // A backward pass also computes with what its forward pass kept, which its entry does not show.
+  double saved_difference(std::uint32_t number) {
+    const Call& call = target_.calls[number];
+    if (call.direction == dump::EntryKind::kForward) return 0;
+    if (forward_.empty()) {
+      for (std::uint32_t i = 0; i < target_.calls.size(); ++i) {
+        const Call& other = target_.calls[i];
+        if (other.direction == dump::EntryKind::kForward) forward_.emplace(other.twin, i);
+      }
+    }
+    const auto found = forward_.find(call.twin);
+    if (found == forward_.end() || found->second > number) return 0;
+    const Partner& partner = alignment_.partners[found->second];
+    if (partner.golden == kNoCall || partner.match == Match::kOutputs) return 0;
+    return std::max(apart(found->second, true).difference, apart(found->second, false).difference);
   }
 
   Event event_of(std::uint32_t number, const Worst& inputs, const Worst& outputs) const {
@@ -101,7 +120,7 @@ class Classifier {
   }
 
   // Where the differing inputs of a call come from, if not from a call that is judged already.
-  void find_origin(std::uint32_t number, Event event) {
+  void find_origin(std::uint32_t number, Event event, bool saved) {
     learn(number);
     const Call& call = target_.calls[number];
     const Call& other = golden_.calls[event.golden];
@@ -130,7 +149,7 @@ class Classifier {
       result_.events.push_back(event);
       return;
     }
-    if (input_differs) return;
+    if (input_differs || saved) return;
     event.cause = Cause::kGrowth;
     result_.events.push_back(event);
   }
@@ -218,6 +237,7 @@ class Classifier {
   Classified result_;
   std::unordered_map<std::uint64_t, std::uint32_t> producer_;  // identity -> target call
   std::uint32_t learned_ = 0;
+  std::unordered_map<std::uint64_t, std::uint32_t> forward_;  // Call::twin -> forward call
 };
 
 }  // namespace

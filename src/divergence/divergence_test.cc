@@ -183,6 +183,19 @@ TEST(FirstDivergence, NaNOnOneSideIsADifference) {
   EXPECT_EQ(compare(target, golden).call, "");
 }
 
+// The loss is wrong, so are the gradients of its backward pass, though what arrives there is 1.
+TEST(FirstDivergence, ABackwardPassInheritsFromItsForwardPass) {
+  const auto run = [](double out, double gradient) -> Calls {
+    return {{"Functional.linear", {1.0}, {MadeTensor(out)}},
+            {"Functional.mse_loss", {MadeTensor(out)}, {MadeTensor(0.5 * out)}},
+            {"Functional.mse_loss", {5.0}, {MadeTensor(gradient)}, "backward"}};
+  };
+  const Answer answer = compare(run(2, 9), run(3, 5));
+  EXPECT_EQ(answer.call, "Functional.linear.0.forward");
+  EXPECT_EQ(answer.classified.events.size(), 1);
+  EXPECT_EQ(answer.classified.inheriting, 2);
+}
+
 // A module's parameter gradients come before its backward entry, whose inputs they share.
 TEST(FirstDivergence, ParameterGradientsInherit) {
   const auto run = [](double loss, double gradient) -> Calls {

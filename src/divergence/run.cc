@@ -139,6 +139,7 @@ void name_call(Call& call) {
   call.is_module = parts->is_module;
   const std::string_view operation = parts->is_module ? parts->owner : operation_of(parts->owner);
   call.name = hash_of(operation);
+  call.twin = mix(hash_of(parts->owner), hash_of(parts->number));
   call.makes_garbage = std::ranges::find(kUninitialised, operation) != kUninitialised.end();
 }
 

@@ -48,6 +48,7 @@ struct Call {
   std::uint64_t at = 0;    // where in the file
   std::uint64_t name = 0;  // hash of the API name without prefix, in-place and operator spelling
   std::uint64_t arguments = 0;  // hash of the arguments that are not tensors
+  std::uint64_t twin = 0;       // the same for the forward and the backward pass of one call
   std::uint32_t first = 0;      // in Trace::tensors: inputs, then outputs
   std::uint32_t inputs = 0, outputs = 0;
   std::uint32_t first_argument = 0, argument_count = 0;  // in Trace::arguments
