@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/call_name.h"
+#include "core/log.h"
 #include "execute/tree.h"
 #include "runner/runner.h"
 
@@ -40,6 +41,10 @@ PyList as_recorded(const PyCall& call, const PyList& gradients) {
 class MindSporeDevice : public execute::ForeignDevice {
  public:
   explicit MindSporeDevice(std::unique_ptr<runner::Runner> runner) : runner_(std::move(runner)) {}
+  ~MindSporeDevice() override {
+    log::debug("device mindspore ({} {}, {}): {}", runner_->greeting().version,
+               runner_->greeting().target, runner_->greeting().python, text(runner_->times()));
+  }
 
   OrSkip<PyValue> forward(const dump::CallRecord& record, const PyCall& call) override {
     return runner_->forward(api_of(record.full_name), call);

@@ -9,6 +9,7 @@
 
 #include "check/wire.h"
 #include "cli/parser.h"
+#include "core/log.h"
 #include "foreign_devices.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
@@ -135,6 +136,7 @@ int main(int argc, char** argv) {
     fmt::print("{}", parser.help("msprobe-engine"));
     return 0;
   }
+  log::start();
   at::set_num_threads(options.threads);
   libtorch::make_errors_short();
   libtorch::mend_kernels();

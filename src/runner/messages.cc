@@ -252,6 +252,7 @@ Result<Reply> read_reply(std::string_view message, std::span<const std::byte> me
   if (found["result"].get(result) || !read_value(result, memory, 0, reply.result)) return malformed;
   std::uint64_t nanos = 0;
   if (!found["own_ns"].get(nanos)) reply.own_nanos = nanos;
+  if (!found["cpu_ns"].get(nanos)) reply.cpu_nanos = nanos;
   return reply;
 }
 

@@ -29,6 +29,7 @@ struct Reply {
   PyValue result;
   std::string error;            // of the call, where it raised one
   std::uint64_t own_nanos = 0;  // that MindSpore itself took
+  std::uint64_t cpu_nanos = 0;  // of processor time that the runner took beside it
 };
 
 // Trusts nothing: places outside of `memory` are an error.

@@ -1,10 +1,11 @@
 #include "runner/runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include "runner/program.h"
 
@@ -17,6 +18,13 @@ constexpr std::string_view kLook =
     "import importlib.util, socket, sys\n"
     "found = importlib.util.find_spec('mindspore') is not None\n"
     "socket.socket(fileno=int(sys.argv[1])).sendall(bytes([1, 0, 0, 0, 49 if found else 48]))\n";
+
+std::uint64_t thread_cpu_nanos() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
 
 std::string python_of(const Options& options) {
   if (!options.python.empty()) return options.python;
@@ -62,6 +70,7 @@ std::unexpected<Skip> Runner::lost(const Error& error) {
 template <class MakeMessage>
 OrSkip<PyValue> Runner::exchange(std::size_t bytes, const MakeMessage& make_message) {
   const Clock::time_point begin = Clock::now();
+  const std::uint64_t cpu_begin = thread_cpu_nanos();
   const Result<std::span<std::byte>> memory = process_->memory(bytes);
   if (!memory) return skip(SkipReason::kOutOfMemory, memory.error().message);
   if (Result<void> sent = process_->send(make_message(*memory)); !sent) return lost(sent.error());
@@ -75,6 +84,7 @@ OrSkip<PyValue> Runner::exchange(std::size_t bytes, const MakeMessage& make_mess
   ++times_.messages;
   times_.own_nanos += reply->own_nanos;
   times_.total_nanos += static_cast<std::uint64_t>(took.count());
+  times_.cpu_nanos += reply->cpu_nanos + (thread_cpu_nanos() - cpu_begin);
   if (!reply->error.empty()) return skip(SkipReason::kDeviceFailed, reply->error);
   return std::move(reply->result);
 }
@@ -100,6 +110,18 @@ OrSkip<PyList> Runner::backward(const PyList& arriving) {
     return skip(SkipReason::kDeviceFailed, "the runner sent no list of gradients");
   }
   return std::move(*gradients);
+}
+
+std::string text(const Times& times) {
+  const auto each = [&](std::uint64_t nanos) {
+    return static_cast<double>(nanos) / 1e6 /
+           static_cast<double>(std::max<std::uint64_t>(times.messages, 1));
+  };
+  return fmt::format(
+      "{} calls and gradients: {:.2f} ms each beside MindSpore's own {:.2f} ms ({:.2f} ms of "
+      "processor time)",
+      times.messages, each(times.total_nanos - times.own_nanos), each(times.own_nanos),
+      each(times.cpu_nanos));
 }
 
 bool is_installed(const Options& options) {

@@ -27,6 +27,7 @@ struct Times {
   std::uint64_t messages = 0;
   std::uint64_t own_nanos = 0;    // that MindSpore itself took
   std::uint64_t total_nanos = 0;  // from request to answer
+  std::uint64_t cpu_nanos = 0;    // of processor time beside MindSpore's own, of both processes
 };
 
 class Runner {
@@ -56,6 +57,10 @@ class Runner {
   Greeting greeting_;
   Times times_;
 };
+
+// "1013 calls and gradients: 0.35 ms each beside MindSpore's own 1.20 ms (0.31 ms of processor
+// time)"
+std::string text(const Times& times);
 
 // Whether the Python that would be used has a MindSpore; it is looked for, not loaded.
 bool is_installed(const Options& options = {});
