@@ -41,6 +41,11 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   if (dialect == nullptr) {
     return fail(ErrorKind::kUnsupported, fmt::format("no dialect {}", options.dialect));
   }
+  if (serve.foreign != nullptr && dialect == &execute::pytorch_dialect()) {
+    return fail(ErrorKind::kUsage, fmt::format("device {} runs calls of MindSpore dumps, and this "
+                                               "is a PyTorch dump; name another device with -d",
+                                               serve.device_name));
+  }
   execute::set_dialect(*dialect, run.execute);
   run.execute.arguments.seed = options.seed;
   run.execute.arguments.data = run.data ? &*run.data : nullptr;

@@ -209,8 +209,8 @@ class Execution {
     const auto bench = run_backward(bench_, bench_output_, outcome_.arriving,
                                     SkipReason::kBenchFailed, /*keep_graph=*/options_.recorded);
     if (!bench) return bench.error();
-    if (options_.recorded || options_.foreign != nullptr) return pair_with_recorded(*bench);
-    return pair_with_device(*bench);
+    if (options_.foreign != nullptr) return pair_with_foreign(*bench);
+    return options_.recorded ? pair_with_recorded(*bench) : pair_with_device(*bench);
   }
 
   std::optional<Skip> pair_with_device(const std::vector<at::Tensor>& bench) {
@@ -223,11 +223,20 @@ class Execution {
     return std::nullopt;
   }
 
+  std::optional<Skip> pair_with_foreign(const std::vector<at::Tensor>& bench) {
+    const OrSkip<PyList> device =
+        options_.foreign->backward(record_, outcome_.arguments.call, outcome_.arriving);
+    if (!device) return device.error();
+    if (device->size() != bench.size()) {
+      return Skip{SkipReason::kDeviceFailed, fmt::format("the device gave {} gradients, not {}",
+                                                         device->size(), bench.size())};
+    }
+    outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), *device);
+    return std::nullopt;
+  }
+
   std::optional<Skip> pair_with_recorded(const std::vector<at::Tensor>& bench) {
-    OrSkip<PyList> stored =
-        options_.recorded
-            ? arguments::stored_values(record_.backward->output, options_.arguments)
-            : options_.foreign->backward(record_, outcome_.arguments.call, outcome_.arriving);
+    OrSkip<PyList> stored = arguments::stored_values(record_.backward->output, options_.arguments);
     if (!stored) return stored.error();
     const auto node = [&] {
       return run_last_node(bench_output_, outcome_.arriving, SkipReason::kBenchFailed)

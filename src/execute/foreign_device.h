@@ -19,8 +19,9 @@ class ForeignDevice {
   // changed.
   virtual OrSkip<arguments::PyValue> forward(const dump::CallRecord& record,
                                              const arguments::PyCall& call) = 0;
-  // Follows forward() of the same call. Gradients as the framework's dumps list them under
-  // backward "output"; `arriving` as they are listed under "input", None where there is none.
+  // Follows forward() of the same call. One gradient per tensor among the arguments, in lists too:
+  // positional ones depth first, then keywords; None where there is none. `arriving` as the dump
+  // lists gradients under backward "input".
   virtual OrSkip<arguments::PyList> backward(const dump::CallRecord& record,
                                              const arguments::PyCall& call,
                                              const arguments::PyList& arriving) = 0;
