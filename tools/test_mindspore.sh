@@ -34,3 +34,6 @@ fi
 
 export GLOG_v=4
 "$python" -W ignore tests/mindspore/test_collector.py
+
+export MSPROBE_MINDSPORE_PYTHON=$python
+python3 tests/mindspore/differential.py "$built/bin/msprobe"

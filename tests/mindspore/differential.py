@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Runs every call of a MindSpore dump with the real MindSpore, through the device `mindspore`, and explains every failure or fails itself.
+
+usage: differential.py MSPROBE [DUMP] [--least N]
+
+MSPROBE_MINDSPORE_PYTHON names the Python with MindSpore (tools/test_mindspore.sh makes one). DUMP is the 153 Mint and MintFunctional APIs
+in tests/data/mindspore/mint_calls by default. At least --least of its APIs must run, and no call may be wrong by the strict status unless
+EXPLAINED says why. No test of the default suite: it needs MindSpore."""
+import argparse
+import collections
+import csv
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+DUMP = pathlib.Path(__file__).parents[1] / "data" / "mindspore" / "mint_calls" / "dump.json"
+
+# What MindSpore 2.10's CPU computes wrongly, or not at all: (API, part of the reason or message) -> why.
+EXPLAINED = {}
+
+
+def read(directory: pathlib.Path, kind: str) -> list:
+    path, = directory.glob(f"accuracy_checking_{kind}_*.csv")
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def api_of(name: str) -> str:
+    return re.match(r"(.+?)\.\d+(\.|$)", name).group(1)
+
+
+def explanation(name: str, text: str) -> str:
+    for (api, part), why in EXPLAINED.items():
+        if api_of(name) == api and part in text:
+            return why
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("msprobe")
+    parser.add_argument("dump", nargs="?", default=str(DUMP))
+    parser.add_argument("--least", type=int, default=150)
+    opts = parser.parse_args()
+    with tempfile.TemporaryDirectory() as out:
+        done = subprocess.run([opts.msprobe, "acc_check", "-api_info", opts.dump, "-d", "mindspore", "-o", out], text=True,
+                              stdout=subprocess.PIPE, check=False)
+        if done.returncode == 2:
+            return 2
+        results, details = read(pathlib.Path(out), "result"), read(pathlib.Path(out), "details")
+    print(done.stdout.strip())
+
+    apis, ran, counts = set(), set(), collections.Counter()
+    unexplained, explained = [], []
+    for row in results:
+        name, api = row["API Name"], api_of(row["API Name"])
+        apis.add(api)
+        if row["Forward Test Success"] != "SKIP":
+            ran.add(api)
+        for direction in ("Forward", "Backward"):
+            status = row[f"{direction} Test Success"]
+            counts[f"{direction} {status or 'none'}"] += 1
+            if status == "SKIP":
+                why = explanation(name, row["Message"])
+                (explained if why else unexplained).append(f"{name} {direction.lower()} SKIP: {why or row['Message']}")
+    for row in details:
+        if row["Strict Status"] == "error":
+            why = explanation(row["API Name"], row["Strict Reason"])
+            (explained if why else unexplained).append(f"{row['API Name']}: {why or row['Strict Reason']}")
+
+    print(", ".join(f"{key} {count}" for key, count in sorted(counts.items())))
+    print(f"APIs that ran on MindSpore: {len(ran)} of {len(apis)}" +
+          (f" (not: {', '.join(sorted(apis - ran))})" if apis - ran else ""))
+    for title, rows in (("explained", explained), ("unexplained", unexplained)):
+        print(f"{title}: {len(rows)}")
+        for row in rows:
+            print(f"  {row}")
+    return 1 if unexplained or len(ran) < opts.least else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
