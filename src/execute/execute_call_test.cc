@@ -184,7 +184,7 @@ std::vector<Input> watched(std::size_t count) {
   std::vector<Input> inputs;
   for (std::size_t i = 0; i < count; ++i) {
     at::Tensor tensor = at::ones({1});
-    inputs.push_back({false, libtorch::watch(tensor)});
+    inputs.push_back({false, false, libtorch::watch(tensor)});
   }
   return inputs;
 }
