@@ -151,6 +151,16 @@ void write_json(const DivergenceReport& report, JsonWriter& json) {
   json.key("renamed").value(report.renamed);
   json.key("computed_again").value(report.again);
   json.key("origin_count").value(report.origin_count);
+  json.key("judged").begin_array();
+  for (const JudgedCall& call : report.judged) {
+    json.begin_object();
+    json.key("rank").value(call.rank);
+    write_text(json, "target", call.target);
+    write_text(json, "golden", call.golden);
+    json.key("role").value(call.role == Role::kIntroduces ? "introduces" : "inherits");
+    json.end_object();
+  }
+  json.end_array();
   json.key("origins").begin_array();
   for (const Divergence& origin : report.origins) write_one(origin, json);
   json.end_array();

@@ -36,7 +36,10 @@ class Search {
           classify(*pair.target, *pair.golden, result.alignment, report_.exact, pair.measure);
     }
     gather();
-    for (const RankResult& result : report_.per_rank) count(result);
+    for (std::uint32_t r = 0; r < pairs_.size(); ++r) {
+      count(report_.per_rank[r]);
+      list_calls(r);
+    }
     return std::move(report_);
   }
 
@@ -147,6 +150,20 @@ class Search {
     report_.golden_only += classified.golden_only;
     report_.renamed += classified.renamed;
     report_.again += classified.again;
+  }
+
+  void list_calls(std::uint32_t r) {
+    const RankResult& result = report_.per_rank[r];
+    for (std::size_t i = 0; i < result.classified.roles.size(); ++i) {
+      const CallRole& role = result.classified.roles[i];
+      if (role.doubtful || (role.role != Role::kIntroduces && role.role != Role::kInherits)) {
+        continue;
+      }
+      const std::uint32_t golden = result.alignment.partners[i].golden;
+      report_.judged.push_back(
+          {pairs_[r].rank, std::string(pairs_[r].target->calls[i].entry),
+           golden == kNoCall ? "" : std::string(pairs_[r].golden->calls[golden].entry), role.role});
+    }
   }
 
   std::span<const RankPair> pairs_;

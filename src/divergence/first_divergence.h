@@ -46,6 +46,14 @@ struct RankResult {
   Classified classified;
 };
 
+// A call that does not agree.
+struct JudgedCall {
+  int rank = 0;
+  std::string target;
+  std::string golden;
+  Role role = Role::kInherits;
+};
+
 struct DivergenceReport {
   std::optional<Divergence> first;  // nothing: the runs agree
   std::vector<Divergence> origins;  // in execution order, the first `kMostOrigins`
@@ -55,6 +63,7 @@ struct DivergenceReport {
   std::size_t rank_count = 0;
   bool exact = false;                // by checksums
   std::vector<RankResult> per_rank;  // as the pairs were given
+  std::vector<JudgedCall> judged;    // calls that introduce or inherit, in the order of the ranks
 
   static constexpr std::size_t kMostOrigins = 100;
 };
