@@ -110,4 +110,8 @@ function(msprobe_find_libtorch)
   add_library(msprobe::libtorch ALIAS msprobe_libtorch)
   target_include_directories(msprobe_libtorch BEFORE INTERFACE ${own_headers})
   target_link_libraries(msprobe_libtorch INTERFACE torch)
+  get_filename_component(torch_library ${Torch_DIR}/../../../lib/libtorch_cpu.so ABSOLUTE)
+  if(EXISTS ${torch_library})  # that of a wheel
+    msprobe_finds_library(msprobe_libtorch INTERFACE ${torch_library})
+  endif()
 endfunction()

@@ -6,8 +6,19 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 include(GNUInstallDirs)
-# An installed engine finds the LibTorch that it was linked with, where that is now.
-set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+# Where a program looks for its libraries beside the system's directories: nowhere, unless msprobe_finds_library() says so, built as
+# well as installed. CMake's own ways would pad the list with empty entries (the current directory) and leave out what lies in the clone.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+
+# msprobe_finds_library(target INTERFACE|PRIVATE a.so): `target` finds a.so at run time where it is now.
+function(msprobe_finds_library target scope library)
+  get_filename_component(file ${library} REALPATH)  # the system's, behind a link in a directory of a package
+  get_filename_component(directory ${file} DIRECTORY)
+  if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    get_filename_component(directory ${library} DIRECTORY)
+    target_link_options(${target} ${scope} "LINKER:-rpath,${directory}")
+  endif()
+endfunction()
 
 find_program(MSPROBE_CCACHE ccache)
 if(MSPROBE_CCACHE)

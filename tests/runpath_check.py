@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Every program and library, built and installed, looks for others in directories that it needs and nowhere else: each entry of its RUNPATH
+is absolute and holds a library that it names, and with them it finds all it names.
+
+usage: runpath_check.py BUILD_DIR
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+DYNAMIC = re.compile(r"\((NEEDED|RPATH|RUNPATH)\)[^[]*\[(.*)\]")
+
+
+def is_elf(path):
+    if path.is_symlink() or not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        head = file.read(18)
+    return head[:4] == b"\x7fELF" and head[16] in (2, 3)  # a program or a shared library, no object file
+
+
+def faults_of(path):
+    listing = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+    found = DYNAMIC.findall(listing)
+    needed = [value for kind, value in found if kind == "NEEDED"]
+    for value in (value for kind, value in found if kind != "NEEDED"):
+        for entry in value.split(":"):
+            if not entry.startswith("/"):
+                yield f"{entry!r} of {value!r} depends on where it is started"
+            elif not any((pathlib.Path(entry) / name).exists() for name in needed):
+                yield f"{entry!r} of {value!r} holds nothing that it needs"
+    with tempfile.TemporaryDirectory() as elsewhere:
+        libraries = subprocess.run(["ldd", path], cwd=elsewhere, capture_output=True, text=True, check=False).stdout
+    yield from (line.strip() for line in libraries.splitlines() if "not found" in line)
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    looked_at, wrong = 0, []
+    with tempfile.TemporaryDirectory() as prefix:
+        subprocess.run(["cmake", "--install", build, "--prefix", prefix], stdout=subprocess.DEVNULL, check=True)
+        for root in (build / "bin", build / "python", build / "src", pathlib.Path(prefix)):
+            for path in filter(is_elf, root.rglob("*")):
+                looked_at += 1
+                wrong.extend(f"{path}: {fault}" for fault in faults_of(path))
+    print("\n".join(wrong))
+    print(f"{looked_at} programs and libraries, {len(wrong)} faults")
+    return 1 if wrong or looked_at == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
