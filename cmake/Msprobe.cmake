@@ -50,7 +50,7 @@ function(msprobe_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # helpers of tests have the same names in many files
   msprobe_precompile(${name} ${arg_PRECOMPILED})
   string(REGEX REPLACE "_test$" "." prefix ${name})
-  gtest_discover_tests(${name} TEST_PREFIX ${prefix} PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name} TEST_PREFIX ${prefix} PROPERTIES LABELS unit DISCOVERY_TIMEOUT 600)
 endfunction()
 
 # msprobe_library(core SOURCES a.cc TESTS a_test.cc DEPENDS fmt::fmt)

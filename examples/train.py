@@ -27,7 +27,7 @@ class Block(nn.Module):
         q, k, v = self.qkv(x).reshape(batch, tokens, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
         scores = torch.matmul(q, k.transpose(-2, -1)) / (width // self.heads) ** 0.5
         hidden = torch.triu(torch.ones(tokens, tokens, dtype=torch.bool), diagonal=1)
-        weights = torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
+        weights = torch.softmax(scores.masked_fill(hidden, -1e4), dim=-1)
         return self.projection(torch.matmul(weights, v).transpose(1, 2).reshape(batch, tokens, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

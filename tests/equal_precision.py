@@ -20,7 +20,7 @@ SUMMARY = re.compile(r"^(outputs|gradients): (\d+) calls, (\d+) did not run; "
 
 def replay(engine, folder, *more):
     command = [engine, "--replay", os.path.join(folder, "dump.json"), "--equal-precision", *more]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     return run.returncode, run.stdout + run.stderr
 
 

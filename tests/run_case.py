@@ -61,7 +61,7 @@ def run(program, words, trace, directory):
     environment = {**os.environ, "NO_COLOR": "1", "MSPROBE_LOG_LEVEL": "1"}
     if trace:  # the leak checker of a sanitizer build cannot work under a tracer
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=300,
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=1200,
                           stdin=subprocess.DEVNULL, cwd=directory)
 
 

@@ -251,7 +251,7 @@ def check_watch(checks: Checks, scratch: pathlib.Path) -> None:
     process = subprocess.Popen([checks.program, "convert_info", str(out / "msprobe_ge_dump"), "--watch"], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     try:
-        deadline = time.time() + 60
+        deadline = time.time() + 400
         others = lambda: [f for f in source.parent.iterdir() if "min_max" not in f.name and f != source]
         while others() and time.time() < deadline:
             time.sleep(0.1)
@@ -262,7 +262,7 @@ def check_watch(checks: Checks, scratch: pathlib.Path) -> None:
         checks.check("watch", not source.exists() and pathlib.Path(f"{source}_min_max.npz").exists(), "the finished file is converted")
     finally:
         process.send_signal(signal.SIGINT)
-        checks.check("watch", process.wait(30) == 0, "ends at Ctrl-C")
+        checks.check("watch", process.wait(200) == 0, "ends at Ctrl-C")
 
 
 def check_kills(checks: Checks) -> None:

@@ -146,7 +146,7 @@ TEST_F(ClusterTest, ACrashOrAHangFarAwayCostsOneRow) {
   names[20] = "Torch.crash.0";
   names[40] = "Torch.hang.0";
   CheckOptions with = options(write_dump(names), "out");
-  with.dispatch.timeout_seconds = 2;
+  with.dispatch.timeout_seconds = 6;
   const auto outcome = check_on(3, with);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->coverage.passed, 58U);
@@ -154,7 +154,7 @@ TEST_F(ClusterTest, ACrashOrAHangFarAwayCostsOneRow) {
   const std::string result = read_text(outcome->paths.result);
   EXPECT_THAT(result, HasSubstr("Torch.crash.0,SKIP,SKIP,crashed: the engine ended with signal "
                                 "SIGSEGV (Segmentation fault)"));
-  EXPECT_THAT(result, HasSubstr("Torch.hang.0,SKIP,SKIP,timed_out: no answer within 2 s"));
+  EXPECT_THAT(result, HasSubstr("Torch.hang.0,SKIP,SKIP,timed_out: no answer within 6 s"));
 }
 
 TEST_F(ClusterTest, AHostWithoutTheEngineIsToldOf) {

@@ -89,7 +89,7 @@ class Communication(unittest.TestCase):
             file.write(textwrap.dedent(SCRIPT))
         processes = [subprocess.Popen([sys.executable, "-W", "ignore", path, str(rank)], cwd=cls.directory, stderr=subprocess.PIPE, text=True)
                      for rank in (0, 1)]
-        errors = [process.communicate(timeout=120)[1] for process in processes]
+        errors = [process.communicate(timeout=1200)[1] for process in processes]
         assert all(process.returncode == 0 for process in processes), errors
         cls.ranks = [cls.read(0, rank) for rank in (0, 1)]
 

@@ -32,7 +32,7 @@ class InDirectory(unittest.TestCase):
         self._scratch.cleanup()
 
     def finish(self, process):
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate(timeout=1200)
         return process.returncode, out, error
 
     def info(self, kind):
@@ -292,13 +292,13 @@ class WithoutRank(InDirectory):
     def test_rank0_belongs_to_one_live_process(self):
         first, second = self.begin(), self.begin()
         self.assertEqual(self.directories(), [f"proc{second.pid}", "rank0"])
-        _out, told = second.communicate("\n", timeout=120)
+        _out, told = second.communicate("\n", timeout=1200)
         self.assertIn(f"this one records into proc{second.pid}", told)
         first.kill()
         first.communicate()
         third = self.begin()
         self.assertEqual(self.directories(), [f"proc{second.pid}", "rank0"])
-        _out, told = third.communicate("\n", timeout=120)
+        _out, told = third.communicate("\n", timeout=1200)
         self.assertEqual(told.count("[WARNING]"), 1)
         self.assertIn("step0/rank0 has a dump of an earlier run; it is overwritten", told)
 
@@ -320,7 +320,7 @@ class WithoutRank(InDirectory):
         """
         _status, out, _error = self.finish(start(script, self.directory))
         try:
-            self.begin().communicate("\n", timeout=120)
+            self.begin().communicate("\n", timeout=1200)
             self.assertEqual(self.directories(), ["rank0"])
         finally:
             os.kill(int(out), signal.SIGKILL)
@@ -368,15 +368,16 @@ class Import(InDirectory):
     def test_the_package_is_quick_to_import(self):
         script = """
             import time
+            begin = time.process_time()
             import torch, torch.utils.data
             start = time.process_time()
             from msprobe.pytorch import PrecisionDebugger
             PrecisionDebugger(dump_path="dump")
-            print(time.process_time() - start)
+            print((time.process_time() - start) / (start - begin))
         """
         status, out, error = self.finish(start(script, self.directory))
         self.assertEqual(status, 0, error)
-        self.assertLess(float(out), 0.3)
+        self.assertLess(float(out), 0.15)  # of what PyTorch itself takes, on any machine
 
 
 if __name__ == "__main__":
