@@ -13,7 +13,7 @@ namespace msprobe::arguments {
 struct Options {
   std::uint64_t seed = 1234;
   const Directory* data = nullptr;  // of the tensor files; null: random mode
-  bool adjust = true;  // what some APIs do to their inputs first (HF32, targets)
+  bool adjust = true;               // what some APIs do to their inputs first (HF32, targets)
 };
 
 // Tensors are on the CPU, in their recorded dtype, and require grad where the record says so.
