@@ -8,6 +8,7 @@
 #include "report/csv_text.h"
 #include "torchair/columns.h"
 #include "torchair/row_json.h"
+#include "torchair/verdict.h"
 
 namespace msprobe::app {
 namespace {
@@ -30,15 +31,6 @@ void append_row(std::string& out, const torchair::Row& row, torchair::Mode mode)
     report::append_text(out, column.text(row));
   }
   out += report::kRecordEnd;
-}
-
-// `stem`, or with a number where an earlier run of the same second has its tables.
-std::string free_stem(const std::filesystem::path& directory, const std::string& stem) {
-  std::string found = stem;
-  for (int number = 2; std::filesystem::exists(directory / (found + ".csv")); ++number) {
-    found = fmt::format("{}_{}", stem, number);
-  }
-  return found;
 }
 
 void write_tokens(JsonWriter& json, std::string_view key, const std::vector<std::int64_t>& tokens) {
@@ -79,6 +71,14 @@ std::string json_tail(const torchair::Plan& plan, const std::optional<torchair::
 
 }  // namespace
 
+std::string free_stem(const std::filesystem::path& directory, const std::string& stem) {
+  std::string found = stem;
+  for (int number = 2; std::filesystem::exists(directory / (found + ".csv")); ++number) {
+    found = fmt::format("{}_{}", stem, number);
+  }
+  return found;
+}
+
 Result<CompareOutput> CompareOutput::start(const CompareFiles& files, const torchair::Plan& plan,
                                            torchair::Mode mode) {
   CompareOutput output(files, plan, mode);
@@ -109,7 +109,11 @@ Result<CompareOutput::Table*> CompareOutput::table_of(std::int64_t rank) {
   Table table{csv, std::move(*file), {}, {}};
   if (files_.xlsx) {
     table.xlsx = files_.directory / (stem + ".xlsx");
-    Result<torchair::XlsxTable> sheet = torchair::XlsxTable::create(table.xlsx, mode_);
+    std::vector<std::string> names;
+    for (const torchair::Column& column : torchair::columns_of(mode_)) {
+      names.emplace_back(column.title);
+    }
+    Result<report::XlsxTable> sheet = report::XlsxTable::create(table.xlsx, std::move(names));
     if (!sheet) return propagate(sheet);
     table.sheet.emplace(std::move(*sheet));
   }
@@ -121,7 +125,13 @@ Result<bool> CompareOutput::add(const torchair::Row& row) {
   if (!table) return propagate(table);
   append_row((*table)->file.buffer(), row, mode_);
   if (const auto flushed = (*table)->file.flush_if_full(); !flushed) return propagate(flushed);
-  if ((*table)->sheet) (*table)->sheet->add(row);
+  if ((*table)->sheet) {
+    std::vector<report::XlsxCell> cells;
+    for (const torchair::Column& column : torchair::columns_of(mode_)) {
+      cells.push_back({column.text(row), column.is_text});
+    }
+    (*table)->sheet->add(cells, torchair::mark_of(row));
+  }
   if (!json_) return true;
   JsonWriter json;
   torchair::write_row(json, row);

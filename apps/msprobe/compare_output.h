@@ -10,12 +10,15 @@
 
 #include "core/result.h"
 #include "report/output_file.h"
+#include "report/xlsx_table.h"
 #include "torchair/compare.h"
 #include "torchair/plan.h"
 #include "torchair/row.h"
-#include "torchair/xlsx.h"
 
 namespace msprobe::app {
+
+// `stem`, or with a number behind it if an earlier run of the same second has its tables.
+std::string free_stem(const std::filesystem::path& directory, const std::string& stem);
 
 struct CompareFiles {
   std::filesystem::path directory;
@@ -42,7 +45,7 @@ class CompareOutput {
     std::filesystem::path csv;
     report::OutputFile file;
     std::filesystem::path xlsx;
-    std::optional<torchair::XlsxTable> sheet;
+    std::optional<report::XlsxTable> sheet;
   };
   CompareOutput(CompareFiles files, const torchair::Plan& plan, torchair::Mode mode)
       : files_(std::move(files)), plan_(&plan), mode_(mode) {}

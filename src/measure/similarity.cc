@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <type_traits>
 
 #include "measure/finite.h"
 #include "measure/tally.h"
@@ -51,8 +52,35 @@ void add_products(SimilarityTally& tally, const Complex& device, const Complex& 
   tally.bench_squares += std::norm(bench);
 }
 
+// |(D - B) / B| in the arithmetic of T, or of its real type.
+template <class T, class Real>
+double quotient(T device, T bench, Real epsilon) {
+  if (bench == T(0)) {
+    device += epsilon;
+    bench += epsilon;
+  }
+  return static_cast<double>(std::abs((device - bench) / bench));
+}
+
 template <class T>
-void add(SimilarityTally& tally, const T& device, const T& bench, std::uint64_t place) {
+double relative_error(const T& device, const T& bench, double error, RelativeRule rule) {
+  switch (rule) {
+    case RelativeRule::kSingle:
+      if constexpr (std::is_same_v<T, double>) {
+        return quotient(static_cast<float>(device), static_cast<float>(bench), 0x1p-23F);
+      }
+      [[fallthrough]];
+    case RelativeRule::kDouble:
+      return quotient(device, bench, 0x1p-52);
+    case RelativeRule::kPlain:
+      break;
+  }
+  return error == 0 ? 0 : error / std::abs(bench);
+}
+
+template <class T>
+void add(SimilarityTally& tally, RelativeRule rule, const T& device, const T& bench,
+         std::uint64_t place) {
   ++tally.count;
   add(tally.device, device);
   add(tally.bench, bench);
@@ -68,13 +96,14 @@ void add(SimilarityTally& tally, const T& device, const T& bench, std::uint64_t 
   ++tally.finite;
   add_products(tally, device, bench);
   const double error = std::abs(device - bench);
-  const double relative = error == 0 ? 0 : error / std::abs(bench);
+  const double relative = relative_error(device, bench, error, rule);
+  const bool single = rule == RelativeRule::kSingle;
   tally.error_squares += error * error;
   tally.error_sum += error;
   tally.max_abs_error = std::max(tally.max_abs_error, error);
   tally.max_relative_error = std::max(tally.max_relative_error, relative);
-  tally.beyond_1000 += relative < 0.001 ? 0 : 1;
-  tally.beyond_200 += relative < 0.005 ? 0 : 1;
+  tally.beyond_1000 += relative < (single ? 0.001F : 0.001) ? 0 : 1;
+  tally.beyond_200 += relative < (single ? 0.005F : 0.005) ? 0 : 1;
 }
 
 // Calls visit(device, bench, i) for every element, as T.
@@ -102,18 +131,30 @@ void for_each_of_kind(const TensorView& device, const TensorView& bench, const V
 
 }  // namespace
 
-void add_plainly(SimilarityTally& tally, std::span<const double> device,
+RelativeRule epsilon_rule(DType device, DType bench) {
+  const auto is_single = [](DType dtype) {
+    return is_float8(dtype) || (is_float(dtype) && size_bytes(dtype) <= 4);
+  };
+  return is_single(device) && is_single(bench) ? RelativeRule::kSingle : RelativeRule::kDouble;
+}
+
+void add_plainly(SimilarityTally& tally, RelativeRule rule, std::span<const double> device,
                  std::span<const double> bench, std::uint64_t first) {
-  for (std::size_t i = 0; i < device.size(); ++i) add(tally, device[i], bench[i], first + i);
+  for (std::size_t i = 0; i < device.size(); ++i) add(tally, rule, device[i], bench[i], first + i);
+}
+
+SimilarityTally tally_similarity_plainly_by(RelativeRule rule, const TensorView& device,
+                                            const TensorView& bench, std::uint64_t first) {
+  SimilarityTally tally;
+  for_each_of_kind(device, bench, [&](const auto& d, const auto& b, std::size_t i) {
+    add(tally, rule, d, b, first + i);
+  });
+  return tally;
 }
 
 SimilarityTally tally_similarity_plainly(const TensorView& device, const TensorView& bench,
                                          std::uint64_t first) {
-  SimilarityTally tally;
-  for_each_of_kind(device, bench, [&](const auto& d, const auto& b, std::size_t i) {
-    add(tally, d, b, first + i);
-  });
-  return tally;
+  return tally_similarity_plainly_by(RelativeRule::kPlain, device, bench, first);
 }
 
 SideTally tally_side(const TensorView& view) {

@@ -7,6 +7,8 @@
 //   relative error  |D - B| / |B|; 0 where D equals B, infinite where only B is 0
 //   cosine          D.B / (|D| |B|), complex |<D,B>| / (|D| |B|); 1 where both are all zero, NaN
 //                   where one is
+//
+// The comparison of two dumps defines the relative error otherwise: see RelativeRule.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,15 @@ struct SideTally {
 
   double mean() const { return sum / static_cast<double>(count); }
 };
+
+// How the relative error of an element is calculated.
+enum class RelativeRule : std::uint8_t {
+  kPlain,   // as above
+  kSingle,  // |(D - B) / B| in float32; where B is 0, 2^-23 is added to both first
+  kDouble,  // the same in float64 with 2^-52
+};
+// The rule with an epsilon for two dtypes: kSingle for floats of at most 32 bits.
+RelativeRule epsilon_rule(DType device, DType bench);
 
 // What one pass over (a part of) a pair collects.
 struct SimilarityTally {
@@ -72,6 +83,11 @@ SimilarityTally tally_similarity(const TensorView& device, const TensorView& ben
 // The plain loop that defines it.
 SimilarityTally tally_similarity_plainly(const TensorView& device, const TensorView& bench,
                                          std::uint64_t first);
+// Both with the relative errors of `rule`.
+SimilarityTally tally_similarity_by(RelativeRule rule, const TensorView& device,
+                                    const TensorView& bench, std::uint64_t first);
+SimilarityTally tally_similarity_plainly_by(RelativeRule rule, const TensorView& device,
+                                            const TensorView& bench, std::uint64_t first);
 
 SideTally tally_side(const TensorView& view);
 
@@ -89,7 +105,7 @@ bool needs_scaled_products(const SimilarityTally& tally);
 Similarity finish(const SimilarityTally& tally, bool is_complex);
 
 // One block of doubles, element by element: what the kernel leaves to the definition.
-void add_plainly(SimilarityTally& tally, std::span<const double> device,
+void add_plainly(SimilarityTally& tally, RelativeRule rule, std::span<const double> device,
                  std::span<const double> bench, std::uint64_t first);
 
 }  // namespace msprobe::measure

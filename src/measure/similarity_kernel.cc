@@ -23,9 +23,9 @@
 namespace msprobe::measure::HWY_NAMESPACE {
 namespace {
 
-SimilarityTally similarity_with_target(const TensorView& device, const TensorView& bench,
-                                       std::uint64_t first) {
-  return tally_similarity_plainly(device, bench, first);
+SimilarityTally similarity_with_target(RelativeRule rule, const TensorView& device,
+                                       const TensorView& bench, std::uint64_t first) {
+  return tally_similarity_plainly_by(rule, device, bench, first);
 }
 
 }  // namespace
@@ -40,6 +40,7 @@ HWY_BEFORE_NAMESPACE();
 namespace msprobe::measure::HWY_NAMESPACE {
 namespace {
 
+template <RelativeRule kRule>
 class PairVectors {
  public:
   PairVectors()
@@ -56,9 +57,13 @@ class PairVectors {
     const Vector magnitude = hn::Abs(bench);
     const Mask finite = hn::Lt(error, set(std::numeric_limits<double>::infinity()));
     if (HWY_UNLIKELY(!hn::AllTrue(Doubles(), finite))) return false;
-    // Below the bound a relative error is neither the largest nor near a threshold.
-    const Mask open = hn::Gt(error, hn::Mul(magnitude, bound_));
-    if (!hn::AllFalse(Doubles(), open)) add_open(error, magnitude);
+    if constexpr (kRule == RelativeRule::kPlain) {
+      // Below the bound a relative error is neither the largest nor near a threshold.
+      const Mask open = hn::Gt(error, hn::Mul(magnitude, bound_));
+      if (!hn::AllFalse(Doubles(), open)) add_open(error, magnitude);
+    } else {
+      count_relative(quotient_of(device, bench));
+    }
     count_ += hn::Lanes(Doubles());
     dot_ = hn::MulAdd(device, bench, dot_);
     error_squares_ = hn::MulAdd(error, error, error_squares_);
@@ -80,16 +85,21 @@ class PairVectors {
     Float error_sum = hn::Zero(Floats());
     Float max_error = hn::Zero(Floats());
     Nearest nearest;
+    Quotients quotients;
     const Float near = hn::Set(Floats(), float_near_);
     std::uint32_t open = 0;  // vectors whose relative errors have to be looked at
     for (std::size_t i = 0; i < kFloatVectors; ++i) {
       const Float d = load_as(Floats(), device + i * lanes);
       const Float b = load_as(Floats(), bench + i * lanes);
       const Float error = hn::Abs(hn::Sub(d, b));
-      const Float magnitude = hn::Abs(b);
-      const auto is_open = hn::Gt(error, hn::Mul(magnitude, near));
-      if (!hn::AllFalse(Floats(), is_open)) open |= std::uint32_t{1} << i;
-      if constexpr (!kAreFloat16<Device, Bench>) nearest.add(hn::Max(error, magnitude));
+      if constexpr (kRule == RelativeRule::kPlain) {
+        const Float magnitude = hn::Abs(b);
+        const auto is_open = hn::Gt(error, hn::Mul(magnitude, near));
+        if (!hn::AllFalse(Floats(), is_open)) open |= std::uint32_t{1} << i;
+        if constexpr (!kAreFloat16<Device, Bench>) nearest.add(hn::Max(error, magnitude));
+      } else {
+        quotients.add(d, b);
+      }
       dot = hn::MulAdd(d, b, dot);
       error_squares = hn::MulAdd(error, error, error_squares);
       error_sum = hn::Add(error_sum, error);
@@ -102,6 +112,12 @@ class PairVectors {
                                       keeps_squares(of_bench.squares, of_bench.largest())));
     if (HWY_UNLIKELY(nearest.is_tiny() || !hn::AllTrue(Floats(), kept))) return false;
     if (open != 0 && !add_open_vectors(device, bench, open)) return false;
+    if constexpr (kRule != RelativeRule::kPlain) {
+      beyond_1000_ += quotients.count_1000();
+      beyond_200_ += quotients.count_200();
+      relative_ = hn::Max(relative_, hn::Max(lower_doubles(quotients.largest()),
+                                             upper_doubles(quotients.largest())));
+    }
     raise_max_error(device, bench, hn::GetLane(hn::MaxOfLanes(Floats(), max_error)));
     count_ += kFloatVectors * lanes;
     add_floats(dot_, dot);
@@ -197,6 +213,64 @@ class PairVectors {
     return hn::IfThenZeroElse(hn::Eq(error, set(0)), hn::Div(error, magnitude));
   }
 
+  // |(D - B) / B| by a rule with an epsilon, in the floats or doubles of `tag`.
+  template <class Tag>
+  HWY_INLINE static hn::Vec<Tag> quotient_in(Tag tag, hn::Vec<Tag> device, hn::Vec<Tag> bench) {
+    using T = hn::TFromD<Tag>;
+    const auto epsilon = hn::IfThenElseZero(hn::Eq(bench, hn::Zero(tag)),
+                                            hn::Set(tag, std::numeric_limits<T>::epsilon()));
+    const auto divisor = hn::Add(bench, epsilon);
+    return hn::Abs(hn::Div(hn::Sub(hn::Add(device, epsilon), divisor), divisor));
+  }
+
+  HWY_INLINE static Vector quotient_of(Vector device, Vector bench) {
+    if constexpr (kRule == RelativeRule::kDouble) return quotient_in(Doubles(), device, bench);
+    // What is widened here was a float before.
+    return hn::PromoteTo(Doubles(), quotient_in(Singles(), hn::DemoteTo(Singles(), device),
+                                                hn::DemoteTo(Singles(), bench)));
+  }
+
+  HWY_INLINE void count_relative(Vector relative) {
+    constexpr bool kSingle = kRule == RelativeRule::kSingle;
+    beyond_1000_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(kSingle ? 0.001F : 0.001)));
+    beyond_200_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(kSingle ? 0.005F : 0.005)));
+    relative_ = hn::Max(relative_, relative);
+  }
+
+  // The relative errors of a group, by a rule with an epsilon.
+  class Quotients {
+   public:
+    Quotients()
+        : counts_1000_(hn::Zero(Counts())),
+          counts_200_(hn::Zero(Counts())),
+          largest_(hn::Zero(Floats())) {}
+
+    HWY_INLINE void add(Float device, Float bench) {
+      const Float relative = quotient_in(Floats(), device, bench);
+      count(counts_1000_, hn::Ge(relative, hn::Set(Floats(), 0.001F)));
+      count(counts_200_, hn::Ge(relative, hn::Set(Floats(), 0.005F)));
+      largest_ = hn::Max(largest_, relative);
+    }
+
+    Float largest() const { return largest_; }
+    std::uint64_t count_1000() const { return sum(counts_1000_); }
+    std::uint64_t count_200() const { return sum(counts_200_); }
+
+   private:
+    using Counts = hn::RebindToSigned<Floats>;
+
+    HWY_INLINE static void count(hn::Vec<Counts>& counts, hn::Mask<Floats> beyond) {
+      counts = hn::Sub(counts, hn::BitCast(Counts(), hn::VecFromMask(Floats(), beyond)));
+    }
+    static std::uint64_t sum(hn::Vec<Counts> counts) {
+      return static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(Counts(), counts)));
+    }
+
+    hn::Vec<Counts> counts_1000_;
+    hn::Vec<Counts> counts_200_;
+    Float largest_;
+  };
+
   HWY_INLINE void raise_bounds() {
     highest_ = maximum(relative_);
     const double near = std::min(highest_, kBelowThresholds);
@@ -227,9 +301,10 @@ class PairVectors {
 
 // `count` elements; what does not fill a vector and vectors with elements that are not finite go to
 // the plain loop.
-template <class Device, class Bench>
-HWY_INLINE void add_elements(PairVectors& vectors, SimilarityTally& rest, const Device* device,
-                             const Bench* bench, std::size_t count, std::uint64_t first) {
+template <RelativeRule kRule, class Device, class Bench>
+HWY_INLINE void add_elements(PairVectors<kRule>& vectors, SimilarityTally& rest,
+                             const Device* device, const Bench* bench, std::size_t count,
+                             std::uint64_t first) {
   constexpr std::size_t kMost = hn::MaxLanes(Doubles());
   const std::size_t lanes = hn::Lanes(Doubles());
   std::array<double, kMost> device_block;
@@ -241,15 +316,16 @@ HWY_INLINE void add_elements(PairVectors& vectors, SimilarityTally& rest, const 
     if (HWY_LIKELY(vectors.add(d, b))) continue;
     hn::StoreU(d, Doubles(), device_block.data());
     hn::StoreU(b, Doubles(), bench_block.data());
-    add_plainly(rest, std::span(device_block).first(lanes), std::span(bench_block).first(lanes),
-                first + i);
+    add_plainly(rest, kRule, std::span(device_block).first(lanes),
+                std::span(bench_block).first(lanes), first + i);
   }
 }
 
 // Of pairs that floats can hold, whole groups first. Returns how many elements it took.
-template <class Device, class Bench>
-HWY_INLINE std::size_t add_groups(PairVectors& vectors, SimilarityTally& rest, const Device* device,
-                                  const Bench* bench, std::size_t count, std::uint64_t first) {
+template <RelativeRule kRule, class Device, class Bench>
+HWY_INLINE std::size_t add_groups(PairVectors<kRule>& vectors, SimilarityTally& rest,
+                                  const Device* device, const Bench* bench, std::size_t count,
+                                  std::uint64_t first) {
   std::size_t done = 0;
   if constexpr (kAreGrouped<Device, Bench>) {
     const std::size_t group = kFloatVectors * hn::Lanes(Floats());
@@ -261,14 +337,14 @@ HWY_INLINE std::size_t add_groups(PairVectors& vectors, SimilarityTally& rest, c
   return done;
 }
 
-template <class Device, class Bench>
+template <RelativeRule kRule, class Device, class Bench>
 SimilarityTally tally_stored(const TensorView& device, const TensorView& bench,
                              std::uint64_t first) {
   const auto* d = reinterpret_cast<const Device*>(device.bytes.data());
   const auto* b = reinterpret_cast<const Bench*>(bench.bytes.data());
   const std::size_t count = device.numel();
   const std::size_t whole = count - count % hn::Lanes(Doubles());
-  PairVectors vectors;
+  PairVectors<kRule> vectors;
   SimilarityTally rest;
   const std::size_t grouped = add_groups(vectors, rest, d, b, whole, first);
   add_elements(vectors, rest, d + grouped, b + grouped, whole - grouped, first + grouped);
@@ -280,18 +356,19 @@ SimilarityTally tally_stored(const TensorView& device, const TensorView& bench,
   widen(device, whole, std::span(device_tail).first(left));
   widen(bench, whole, std::span(bench_tail).first(left));
   SimilarityTally tail;
-  add_plainly(tail, std::span(device_tail).first(left), std::span(bench_tail).first(left),
+  add_plainly(tail, kRule, std::span(device_tail).first(left), std::span(bench_tail).first(left),
               first + whole);
   merge(tally, tail);
   return tally;
 }
 
 // Any other pair, widened a block at a time.
+template <RelativeRule kRule>
 SimilarityTally tally_widened(const TensorView& device, const TensorView& bench,
                               std::uint64_t first) {
   std::array<double, kBlock> device_block;
   std::array<double, kBlock> bench_block;
-  PairVectors vectors;
+  PairVectors<kRule> vectors;
   SimilarityTally rest;
   const std::size_t count = device.numel();
   for (std::size_t done = 0; done < count; done += kBlock) {
@@ -300,7 +377,7 @@ SimilarityTally tally_widened(const TensorView& device, const TensorView& bench,
     widen(bench, done, std::span(bench_block).first(n));
     const std::size_t whole = n - n % hn::Lanes(Doubles());
     add_elements(vectors, rest, device_block.data(), bench_block.data(), whole, first + done);
-    add_plainly(rest, std::span(device_block).subspan(whole, n - whole),
+    add_plainly(rest, kRule, std::span(device_block).subspan(whole, n - whole),
                 std::span(bench_block).subspan(whole, n - whole), first + done + whole);
   }
   SimilarityTally tally = vectors.tally();
@@ -310,36 +387,61 @@ SimilarityTally tally_widened(const TensorView& device, const TensorView& bench,
 
 using Kernel = SimilarityTally (*)(const TensorView&, const TensorView&, std::uint64_t);
 
-template <class Device>
-Kernel kernel_for(DType bench) {
-  switch (bench) {
-    case DType::kFloat16:
-      return &tally_stored<Device, hwy::float16_t>;
-    case DType::kBFloat16:
-      return &tally_stored<Device, hwy::bfloat16_t>;
-    case DType::kFloat32:
-      return &tally_stored<Device, float>;
-    case DType::kFloat64:
-      return &tally_stored<Device, double>;
-    default:
-      return &tally_widened;
+// The rules with an epsilon are for floats up to 32 bits, or for what is wider.
+template <RelativeRule kRule, class Device, class Bench>
+Kernel kernel_of_pair() {
+  constexpr bool kIsSingle = kAreGrouped<Device, Bench>;
+  if constexpr (kRule == RelativeRule::kPlain || kIsSingle == (kRule == RelativeRule::kSingle)) {
+    return &tally_stored<kRule, Device, Bench>;
+  } else {
+    return &tally_widened<kRule>;
   }
 }
 
-SimilarityTally similarity_with_target(const TensorView& device, const TensorView& bench,
-                                       std::uint64_t first) {
+template <RelativeRule kRule, class Device>
+Kernel kernel_for(DType bench) {
+  switch (bench) {
+    case DType::kFloat16:
+      return kernel_of_pair<kRule, Device, hwy::float16_t>();
+    case DType::kBFloat16:
+      return kernel_of_pair<kRule, Device, hwy::bfloat16_t>();
+    case DType::kFloat32:
+      return kernel_of_pair<kRule, Device, float>();
+    case DType::kFloat64:
+      return kernel_of_pair<kRule, Device, double>();
+    default:
+      return &tally_widened<kRule>;
+  }
+}
+
+template <RelativeRule kRule>
+SimilarityTally similarity_by(const TensorView& device, const TensorView& bench,
+                              std::uint64_t first) {
   switch (device.dtype) {
     case DType::kFloat16:
-      return kernel_for<hwy::float16_t>(bench.dtype)(device, bench, first);
+      return kernel_for<kRule, hwy::float16_t>(bench.dtype)(device, bench, first);
     case DType::kBFloat16:
-      return kernel_for<hwy::bfloat16_t>(bench.dtype)(device, bench, first);
+      return kernel_for<kRule, hwy::bfloat16_t>(bench.dtype)(device, bench, first);
     case DType::kFloat32:
-      return kernel_for<float>(bench.dtype)(device, bench, first);
+      return kernel_for<kRule, float>(bench.dtype)(device, bench, first);
     case DType::kFloat64:
-      return kernel_for<double>(bench.dtype)(device, bench, first);
+      return kernel_for<kRule, double>(bench.dtype)(device, bench, first);
     default:
-      return tally_widened(device, bench, first);
+      return tally_widened<kRule>(device, bench, first);
   }
+}
+
+SimilarityTally similarity_with_target(RelativeRule rule, const TensorView& device,
+                                       const TensorView& bench, std::uint64_t first) {
+  switch (rule) {
+    case RelativeRule::kSingle:
+      return similarity_by<RelativeRule::kSingle>(device, bench, first);
+    case RelativeRule::kDouble:
+      return similarity_by<RelativeRule::kDouble>(device, bench, first);
+    case RelativeRule::kPlain:
+      break;
+  }
+  return similarity_by<RelativeRule::kPlain>(device, bench, first);
 }
 
 }  // namespace
@@ -353,12 +455,17 @@ namespace msprobe::measure {
 
 HWY_EXPORT(similarity_with_target);
 
+SimilarityTally tally_similarity_by(RelativeRule rule, const TensorView& device,
+                                    const TensorView& bench, std::uint64_t first) {
+  if (is_complex(device.dtype) || is_complex(bench.dtype)) {
+    return tally_similarity_plainly_by(rule, device, bench, first);
+  }
+  return HWY_DYNAMIC_DISPATCH(similarity_with_target)(rule, device, bench, first);
+}
+
 SimilarityTally tally_similarity(const TensorView& device, const TensorView& bench,
                                  std::uint64_t first) {
-  if (is_complex(device.dtype) || is_complex(bench.dtype)) {
-    return tally_similarity_plainly(device, bench, first);
-  }
-  return HWY_DYNAMIC_DISPATCH(similarity_with_target)(device, bench, first);
+  return tally_similarity_by(RelativeRule::kPlain, device, bench, first);
 }
 
 }  // namespace msprobe::measure

@@ -53,6 +53,10 @@ TEST(Similarity, TheKernelAgreesWithThePlainLoop) {
           expect_equal(tally_similarity(pair.device.view(), pair.bench.view(), 7),
                        tally_similarity_plainly(pair.device.view(), pair.bench.view(), 7),
                        in_floats ? 0x1p-19 : static_cast<double>(length + 16) * 0x1p-50);
+          const RelativeRule rule = epsilon_rule(device, bench);
+          expect_equal(tally_similarity_by(rule, pair.device.view(), pair.bench.view(), 7),
+                       tally_similarity_plainly_by(rule, pair.device.view(), pair.bench.view(), 7),
+                       in_floats ? 0x1p-19 : static_cast<double>(length + 16) * 0x1p-50);
         }
       }
     }
@@ -134,6 +138,21 @@ TEST(Similarity, ZerosAreDefined) {
   EXPECT_EQ(of(zeros, ones).max_relative_error, 1);
   EXPECT_EQ(of(ones, zeros).max_relative_error, INFINITY);
   EXPECT_EQ(of(ones, zeros).within_200, 0);
+}
+
+TEST(Similarity, RulesWithAnEpsilonKnowTheTypes) {
+  EXPECT_EQ(epsilon_rule(DType::kFloat16, DType::kFloat32), RelativeRule::kSingle);
+  EXPECT_EQ(epsilon_rule(DType::kFloat8E4M3, DType::kBFloat16), RelativeRule::kSingle);
+  EXPECT_EQ(epsilon_rule(DType::kFloat32, DType::kFloat64), RelativeRule::kDouble);
+  EXPECT_EQ(epsilon_rule(DType::kInt32, DType::kFloat32), RelativeRule::kDouble);
+  const auto largest = [](RelativeRule rule, const TestTensor& d, const TestTensor& b) {
+    return tally_similarity_by(rule, d.view(), b.view(), 0).max_relative_error;
+  };
+  const TestTensor three = tensor_of(DType::kFloat32, {3, 1});
+  const TestTensor zero = tensor_of(DType::kFloat32, {0, 1});
+  EXPECT_EQ(largest(RelativeRule::kSingle, three, zero), 25165824);
+  EXPECT_EQ(largest(RelativeRule::kDouble, three, zero), 3 * 0x1p52);
+  EXPECT_EQ(largest(RelativeRule::kSingle, zero, zero), 0);
 }
 
 TEST(Similarity, EqualTensorsHaveACosineOfOne) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "report/xlsx_table.h"
 #include "torchair/row.h"
 
 namespace msprobe::torchair {
@@ -26,7 +27,7 @@ std::optional<double> difference(const StatisticPair& pair);
 std::optional<double> relative_difference(const StatisticPair& pair);
 
 // Red, yellow and green of the documented marks.
-enum class Mark : std::uint8_t { kNone, kNormal, kSuspicious, kAbnormal };
+using report::Mark;
 Mark mark_of(const Row& row);
 
 }  // namespace msprobe::torchair

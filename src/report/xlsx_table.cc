@@ -1,4 +1,4 @@
-#include "torchair/xlsx.h"
+#include "report/xlsx_table.h"
 
 #include <array>
 #include <charconv>
@@ -8,10 +8,7 @@
 #include <fmt/format.h>
 #include <xlsxwriter.h>
 
-#include "torchair/columns.h"
-#include "torchair/verdict.h"
-
-namespace msprobe::torchair {
+namespace msprobe::report {
 namespace {
 
 constexpr lxw_row_t kRowsOfSheet = 1'000'000;
@@ -25,26 +22,25 @@ constexpr std::array<Colour, 3> kColours = {
     {{Mark::kNormal, 0xC6EFCE}, {Mark::kSuspicious, 0xFFFF00}, {Mark::kAbnormal, 0xFF0000}}};
 
 // A finite number, so that a spreadsheet can sort by it; everything else stays text.
-bool parse_number(const std::string& text, double& number) {
+bool is_finite_number(const std::string& text, double& number) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() &&
          std::isfinite(number);
 }
 
 // What a cell can hold, not cut inside a character.
-std::string shortened(std::string text) {
+std::string_view shortened(std::string_view text) {
   if (text.size() <= kMostCharacters) return text;
   std::size_t end = kMostCharacters;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  text.resize(end);
-  return text;
+  return text.substr(0, end);
 }
 
 }  // namespace
 
 struct XlsxTable::Book {
   std::filesystem::path path;
-  Mode mode;
+  std::vector<std::string> titles;
   lxw_workbook* workbook = nullptr;
   lxw_worksheet* sheet = nullptr;
   lxw_format* bold = nullptr;
@@ -65,15 +61,14 @@ struct XlsxTable::Book {
     sheet = workbook_add_worksheet(workbook, nullptr);
     next = 0;
     lxw_col_t place = 0;
-    for (const Column& column : columns_of(mode)) {
-      worksheet_write_string(sheet, next, place++, std::string(column.title).c_str(), bold);
+    for (const std::string& title : titles) {
+      worksheet_write_string(sheet, next, place++, title.c_str(), bold);
     }
     worksheet_freeze_panes(sheet, 1, 1);
     ++next;
   }
 
-  lxw_format* format_of(const Row& row) const {
-    const Mark mark = mark_of(row);
+  lxw_format* format_of(Mark mark) const {
     for (std::size_t i = 0; i < kColours.size(); ++i) {
       if (kColours[i].mark == mark) return formats[i];
     }
@@ -86,10 +81,11 @@ XlsxTable::XlsxTable(XlsxTable&&) noexcept = default;
 XlsxTable& XlsxTable::operator=(XlsxTable&&) noexcept = default;
 XlsxTable::~XlsxTable() = default;
 
-Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path, Mode mode) {
+Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path,
+                                    std::vector<std::string> titles) {
   auto book = std::make_unique<Book>();
   book->path = path;
-  book->mode = mode;
+  book->titles = std::move(titles);
   std::string directory = path.parent_path().string();
   lxw_workbook_options options{};
   options.constant_memory = LXW_TRUE;
@@ -108,14 +104,14 @@ Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path, Mode mode
   return XlsxTable(std::move(book));
 }
 
-void XlsxTable::add(const Row& row) {
+void XlsxTable::add(std::span<const XlsxCell> cells, Mark mark) {
   if (book_->next > kRowsOfSheet) book_->start_sheet();
-  lxw_format* format = book_->format_of(row);
+  lxw_format* format = book_->format_of(mark);
   lxw_col_t place = 0;
-  for (const Column& column : columns_of(book_->mode)) {
-    const std::string text = shortened(column.text(row));
+  for (const XlsxCell& cell : cells) {
+    const std::string text(shortened(cell.text));
     double number = 0;
-    if (!column.is_text && parse_number(text, number)) {
+    if (!cell.is_text && is_finite_number(text, number)) {
       worksheet_write_number(book_->sheet, book_->next, place++, number, format);
     } else {
       // Written as text, so a name that looks like a formula stays one.
@@ -138,4 +134,4 @@ Result<bool> XlsxTable::close() {
   return true;
 }
 
-}  // namespace msprobe::torchair
+}  // namespace msprobe::report
