@@ -1,0 +1,264 @@
+#include "dump_compare/columns.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/json_writer.h"
+#include "core/python_text.h"
+#include "report/csv_text.h"
+
+namespace msprobe::dump_compare {
+namespace {
+
+using Out = std::string;
+using State = RealNumbers::State;
+
+constexpr std::string_view kUnsupported = "unsupported";
+
+template <bool kTarget>
+const dump::Item* item_of(const Row& row) {
+  return kTarget ? row.target : row.golden;
+}
+
+template <bool kTarget>
+void name_cell(Out& out, const Row& row, const EntryRows&) {
+  const dump::Entry* const entry = kTarget ? row.target_entry : row.golden_entry;
+  const dump::Item* const item = item_of<kTarget>(row);
+  out += item == nullptr ? std::string(kNotKnown) : dump::item_name(*entry, *item);
+}
+
+template <bool kTarget>
+void dtype_cell(Out& out, const Row& row, const EntryRows&) {
+  const dump::Item* const item = item_of<kTarget>(row);
+  out += item == nullptr ? kNotKnown : dtype_text(*item);
+}
+
+template <bool kTarget>
+void shape_cell(Out& out, const Row& row, const EntryRows&) {
+  const dump::Item* const item = item_of<kTarget>(row);
+  out += item == nullptr ? std::string(kNotKnown) : shape_text(*item);
+}
+
+template <bool kTarget>
+void requires_grad_cell(Out& out, const Row& row, const EntryRows&) {
+  out += requires_grad_text(item_of<kTarget>(row));
+}
+
+template <bool kTarget, Statistic kStatistic>
+void statistic_cell(Out& out, const Row& row, const EntryRows&) {
+  append_cell(out, statistic_of(item_of<kTarget>(row), kStatistic));
+}
+
+template <bool kTarget>
+void md5_cell(Out& out, const Row& row, const EntryRows&) {
+  out += md5_text(item_of<kTarget>(row));
+}
+
+template <Statistic kStatistic>
+void difference_cell(Out& out, const Row& row, const EntryRows&) {
+  append_difference(out, row.difference(kStatistic));
+}
+
+template <Statistic kStatistic>
+void relative_cell(Out& out, const Row& row, const EntryRows&) {
+  append_relative(out, row.difference(kStatistic));
+}
+
+// As Python's round().
+double rounded(double value, int decimals) {
+  if (!std::isfinite(value) || std::abs(value) >= 1e15) return value;
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return std::strtod(text.data(), nullptr);
+}
+
+void append_number(Out& out, double value) {
+  if (std::isnan(value)) {
+    out += "Nan";
+    return;
+  }
+  if (std::isinf(value)) out += ' ';
+  append_python_float(out, value);
+}
+
+// A metric; `of_one`: known of pairs of one element, too.
+void append_metric(Out& out, const Row& row, double value, bool of_one) {
+  switch (row.real.state) {
+    case State::kUnsupported:
+      out += kUnsupported;
+      return;
+    case State::kShapes:
+      out += "shape unmatched";
+      return;
+    case State::kClasses:
+      out += kNotKnown;
+      return;
+    case State::kOneElement:
+      if (!of_one) {
+        out += kUnsupported;
+        return;
+      }
+      break;
+    case State::kAll:
+      break;
+  }
+  append_number(out, value);
+}
+
+template <double RealNumbers::* kField, bool kOfOne = false>
+void metric_cell(Out& out, const Row& row, const EntryRows&) {
+  append_metric(out, row, rounded(row.real.*kField, 12), kOfOne);
+}
+
+void cosine_cell(Out& out, const Row& row, const EntryRows&) {
+  const double cosine = rounded(row.real.cosine, 12);
+  append_metric(out, row, cosine > 0.9999 ? rounded(cosine, 6) : cosine, false);
+}
+
+void euclidean_cell(Out& out, const Row& row, const EntryRows&) {
+  append_metric(out, row, row.real.euclidean_distance, false);
+}
+
+void consistent_cell(Out& out, const Row& row, const EntryRows&) {
+  out += requires_grad_text(row.target) == requires_grad_text(row.golden) ? "True" : "False";
+}
+
+void message_cell(Out& out, const Row& row, const EntryRows&) {
+  if (row.messages.empty()) {
+    out += "[]";
+    return;
+  }
+  out += '[';
+  for (std::size_t i = 0; i < row.messages.size(); ++i) {
+    if (i > 0) out += ", ";
+    JsonWriter json;
+    json.value(row.messages[i]);
+    out += json.text();
+  }
+  out += ']';
+}
+
+void stack_cell(Out& out, const Row& row, const EntryRows& entry) {
+  out += row.is_first && !entry.stack.empty() ? std::string_view(entry.stack) : kNotKnown;
+}
+
+void data_name_cell(Out& out, const Row& row, const EntryRows&) {
+  const auto file = [&](const dump::Item* item) {
+    if (item == nullptr) {
+      append_python_string(out, kNotKnown);
+    } else {
+      append_python_string(out, item->data_name.empty() ? "-1" : item->data_name);
+    }
+  };
+  out += '[';
+  file(row.target);
+  out += ", ";
+  file(row.golden);
+  out += ']';
+}
+
+constexpr Column kFirst[] = {
+    {"NPU Name", &name_cell<true>, true},
+    {"Bench Name", &name_cell<false>, true},
+    {"NPU Dtype", &dtype_cell<true>, true},
+    {"Bench Dtype", &dtype_cell<false>, true},
+    {"NPU Tensor Shape", &shape_cell<true>, true},
+    {"Bench Tensor Shape", &shape_cell<false>, true},
+    {"NPU Requires_grad", &requires_grad_cell<true>, true},
+    {"Bench Requires_grad", &requires_grad_cell<false>, true},
+};
+constexpr Column kReal[] = {
+    {"Cosine", &cosine_cell},
+    {"EucDist", &euclidean_cell},
+    {"MaxAbsErr", &metric_cell<&RealNumbers::max_abs_error, true>},
+    {"MaxRelativeErr", &metric_cell<&RealNumbers::max_relative_error, true>},
+    {"One Thousandth Err Ratio", &metric_cell<&RealNumbers::within_1000>},
+    {"Five Thousandths Err Ratio", &metric_cell<&RealNumbers::within_200>},
+};
+constexpr Column kDifferences[] = {
+    {"Max diff", &difference_cell<Statistic::kMax>},
+    {"Min diff", &difference_cell<Statistic::kMin>},
+    {"Mean diff", &difference_cell<Statistic::kMean>},
+    {"L2norm diff", &difference_cell<Statistic::kNorm>},
+    {"MaxRelativeErr", &relative_cell<Statistic::kMax>},
+    {"MinRelativeErr", &relative_cell<Statistic::kMin>},
+    {"MeanRelativeErr", &relative_cell<Statistic::kMean>},
+    {"NormRelativeErr", &relative_cell<Statistic::kNorm>},
+};
+constexpr Column kSides[] = {
+    {"NPU max", &statistic_cell<true, Statistic::kMax>},
+    {"NPU min", &statistic_cell<true, Statistic::kMin>},
+    {"NPU mean", &statistic_cell<true, Statistic::kMean>},
+    {"NPU l2norm", &statistic_cell<true, Statistic::kNorm>},
+    {"Bench max", &statistic_cell<false, Statistic::kMax>},
+    {"Bench min", &statistic_cell<false, Statistic::kMin>},
+    {"Bench mean", &statistic_cell<false, Statistic::kMean>},
+    {"Bench l2norm", &statistic_cell<false, Statistic::kNorm>},
+};
+constexpr Column kMd5[] = {
+    {"NPU MD5", &md5_cell<true>, true},
+    {"BENCH MD5", &md5_cell<false>, true},
+};
+constexpr Column kVerdict[] = {
+    {"Requires_grad Consistent", &consistent_cell, true},
+    {"Result", [](Out& out, const Row& row, const EntryRows&) { out += name(row.outcome); }, true},
+    {"Err_message", &message_cell, true},
+};
+constexpr Column kStack = {"NPU_Stack_Info", &stack_cell, true};
+constexpr Column kDataName = {"Data_name", &data_name_cell, true};
+// Ours.
+constexpr Column kLast[] = {
+    {"Match", [](Out& out, const Row& row, const EntryRows&) { out += name(row.match); }, true},
+    {"Module",
+     [](Out& out, const Row&, const EntryRows& entry) {
+       out += entry.module.empty() ? kNotKnown : std::string_view(entry.module);
+     },
+     true},
+};
+
+}  // namespace
+
+std::vector<Column> columns_of(Mode mode, bool stack) {
+  std::vector<Column> columns(std::begin(kFirst), std::end(kFirst));
+  const auto add = [&](std::span<const Column> more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  if (mode == Mode::kReal) add(kReal);
+  if (mode == Mode::kStatistics) add(kDifferences);
+  if (mode == Mode::kMd5) {
+    add(kMd5);
+  } else {
+    add(kSides);
+  }
+  add(kVerdict);
+  if (stack) columns.push_back(kStack);
+  if (mode == Mode::kReal) columns.push_back(kDataName);
+  add(kLast);
+  return columns;
+}
+
+std::string csv_titles(std::span<const Column> columns) {
+  std::string line;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i > 0) line += ',';
+    report::append_text(line, columns[i].title);
+  }
+  return line += '\n';
+}
+
+void append_csv(std::string& out, std::span<const Column> columns, const EntryRows& entry) {
+  std::string cell;
+  for (const Row& row : entry.rows) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) out += ',';
+      cell.clear();
+      columns[i].append(cell, row, entry);
+      report::append_text(out, cell);
+    }
+    out += '\n';
+  }
+}
+
+}  // namespace msprobe::dump_compare

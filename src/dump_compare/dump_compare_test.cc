@@ -1,0 +1,209 @@
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "dump_compare/compare.h"
+#include "dump_compare/inputs.h"
+
+namespace msprobe::dump_compare {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Cell real(double number) { return {Cell::Kind::kReal, number, {}}; }
+Cell text(std::string_view words) { return {Cell::Kind::kText, 0, words}; }
+Cell integer(std::string_view digits) {
+  return {Cell::Kind::kInteger, std::stod(std::string(digits)), digits};
+}
+
+std::string diff(const Cell& target, const Cell& golden) {
+  std::string out;
+  const Difference difference = difference_of(target, golden);
+  append_difference(out, difference);
+  out += ' ';
+  append_relative(out, difference);
+  return out;
+}
+
+TEST(Differences, FollowTheTable) {
+  EXPECT_EQ(diff(real(3), real(2)), "1.0 50.0%");
+  EXPECT_EQ(diff(real(-1), real(2)), "-3.0 150.0%");
+  EXPECT_EQ(diff(real(1), real(0)), "1.0 inf");
+  EXPECT_EQ(diff(real(0.0), real(-0.0)), "0 0");
+  EXPECT_EQ(diff(real(NAN), real(NAN)), "0 0");
+  EXPECT_EQ(diff(real(NAN), real(1)), "Nan Nan");
+  EXPECT_EQ(diff(real(INFINITY), real(1)), "inf inf");
+  EXPECT_EQ(diff(real(1), real(INFINITY)), "-inf -inf");
+  EXPECT_EQ(diff(real(-INFINITY), real(INFINITY)), "-inf -inf");
+  EXPECT_EQ(diff(text("None"), text("None")), "0 0");
+  EXPECT_EQ(diff(text("True"), text("False")), "Diff Diff");
+  EXPECT_EQ(diff(text("None"), real(1)), "Diff Diff");
+  EXPECT_EQ(diff(text("npu:0"), text("cuda:0")), "N/A N/A");
+  EXPECT_EQ(diff(Cell{}, real(1)), "N/A N/A");
+  EXPECT_EQ(diff(integer("9223372036854775807"), integer("9223372036854775805")).substr(0, 3),
+            "2.0");
+}
+
+TEST(Cells, MappingOfCells) {
+  const CellMapping mapping({{"trunk.Conv2d", "stem.Convolution"}, {"a.", "b."}});
+  EXPECT_EQ(mapping.entry("Cell.trunk.Conv2d.forward.0"), "Module.stem.Convolution.forward.0");
+  EXPECT_EQ(mapping.entry("Module.x.a.LSTMCell.backward.1"), "Module.x.b.LSTMCell.backward.1");
+  EXPECT_EQ(mapping.entry("Torch.a.0.forward"), "Torch.a.0.forward");
+}
+
+class InScratch : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::temp_directory_path() / ("msprobe_dump_compare_" + std::to_string(::getpid()));
+    fs::create_directories(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  fs::path put(const fs::path& name, const std::string& words) {
+    fs::create_directories((directory_ / name).parent_path());
+    std::ofstream(directory_ / name) << words;
+    return directory_ / name;
+  }
+  fs::path dump(const fs::path& name, const std::string& data) {
+    return put(name, R"({"task": "statistics", "framework": "pytorch", "data": {)" + data + "}}");
+  }
+
+  struct Outcome {
+    std::vector<std::string> rows;  // "target golden result"
+    Totals totals;
+    std::string fault;
+  };
+  static Outcome compared(CompareOptions options) {
+    Outcome outcome;
+    const auto dumps = open_dumps(options);
+    if (!dumps) {
+      outcome.fault = dumps.error().message;
+      return outcome;
+    }
+    CompareEvents events;
+    events.on_rows = [&](const EntryRows& rows) -> Result<void> {
+      for (const Row& row : rows.rows) {
+        const auto shown = [](const dump::Entry* entry, const dump::Item* item) {
+          return item == nullptr ? std::string("-") : dump::item_name(*entry, *item);
+        };
+        outcome.rows.push_back(shown(row.target_entry, row.target) + " " +
+                               shown(row.golden_entry, row.golden) + " " +
+                               std::string(name(row.outcome)));
+      }
+      return {};
+    };
+    const auto totals = compare(*dumps, options, events);
+    if (totals) {
+      outcome.totals = *totals;
+    } else {
+      outcome.fault = totals.error().message;
+    }
+    return outcome;
+  }
+
+  fs::path directory_;
+};
+
+std::string tensor(double norm, const std::string& dtype = "torch.float32") {
+  const std::string number = std::to_string(norm);
+  return R"({"type": "torch.Tensor", "dtype": ")" + dtype + R"(", "shape": [2], "Max": )" + number +
+         R"(, "Min": )" + number + R"(, "Mean": )" + number + R"(, "Norm": )" + number +
+         R"(, "requires_grad": false})";
+}
+
+std::string call(const std::string& name, const std::string& input, const std::string& output) {
+  return "\"" + name + R"(": {"input_args": [)" + input + R"(], "output": [)" + output + "]}";
+}
+
+TEST_F(InScratch, ErrorsThatACallMakesAreFound) {
+  CompareOptions options;
+  options.target = dump("t.json", call("Torch.f.0.forward", tensor(1), tensor(3)) + "," +
+                                      call("Torch.g.0.forward", tensor(3), tensor(6)));
+  options.golden = dump("g.json", call("Torch.f.0.forward", tensor(1), tensor(1)) + "," +
+                                      call("Torch.g.0.forward", tensor(1), tensor(2)));
+  EXPECT_THAT(compared(options).rows,
+              ElementsAre("Torch.f.0.forward.input.0 Torch.f.0.forward.input.0 pass",
+                          "Torch.f.0.forward.output.0 Torch.f.0.forward.output.0 error",
+                          "Torch.g.0.forward.input.0 Torch.g.0.forward.input.0 pass",
+                          "Torch.g.0.forward.output.0 Torch.g.0.forward.output.0 pass"));
+}
+
+TEST_F(InScratch, WhatOneSideLacksIsListed) {
+  CompareOptions options;
+  options.target = dump("t.json", call("Torch.a.0.forward", tensor(1), tensor(1)) + "," +
+                                      call("Torch.f.0.forward", tensor(1), tensor(1)));
+  options.golden =
+      dump("g.json", call("Torch.f.0.forward", tensor(1) + "," + tensor(2), tensor(1)) + "," +
+                         call("Torch.z.0.forward", "null", "null"));
+  const Outcome outcome = compared(options);
+  EXPECT_THAT(
+      outcome.rows,
+      ElementsAre("Torch.a.0.forward.input.0 - unmatched", "Torch.a.0.forward.output.0 - unmatched",
+                  "Torch.f.0.forward.input.0 Torch.f.0.forward.input.0 pass",
+                  "Torch.f.0.forward.output.0 Torch.f.0.forward.output.0 pass",
+                  "- Torch.f.0.forward.input.1 unmatched", "- Torch.z.0.forward.input.0 unmatched",
+                  "- Torch.z.0.forward.output.0 unmatched"));
+  EXPECT_EQ(outcome.totals.golden_only, 3U);
+  EXPECT_EQ(outcome.totals.compared(), 2U);
+}
+
+TEST_F(InScratch, BackwardCallsPairByNumberThenByOrder) {
+  const auto backward = [](int number, double norm) {
+    return call("Torch.f." + std::to_string(number) + ".backward", "null", tensor(norm));
+  };
+  CompareOptions options;
+  options.target = dump("t.json", backward(5, 2) + "," + backward(4, 1) + "," + backward(0, 3));
+  options.golden = dump("g.json", backward(2, 2) + "," + backward(1, 1) + "," + backward(0, 3));
+  EXPECT_THAT(compared(options).rows,
+              ::testing::Contains("Torch.f.4.backward.output.0 Torch.f.1.backward.output.0 pass"));
+  // One more on a side: nothing says which one it is.
+  options.golden = dump("h.json", backward(2, 2) + "," + backward(0, 3));
+  EXPECT_THAT(compared(options).rows,
+              ::testing::Contains("Torch.f.4.backward.output.0 - unmatched"));
+}
+
+TEST_F(InScratch, OtherDtypesAreErrorsWithBothSidesShown) {
+  CompareOptions options;
+  options.target = dump("t.json", call("Torch.f.0.forward", tensor(1, "torch.int32"), "null"));
+  options.golden = dump("g.json", call("Torch.f.0.forward", tensor(1, "torch.int64"), "null"));
+  EXPECT_THAT(compared(options).rows,
+              ::testing::Contains("Torch.f.0.forward.input.0 Torch.f.0.forward.input.0 error"));
+}
+
+TEST_F(InScratch, WhatCannotBeComparedIsRefused) {
+  CompareOptions options;
+  options.target = put("t.json", R"({"task": "structure", "data": {"Torch.f.0.forward": {}}})");
+  options.golden = dump("g.json", call("Torch.f.0.forward", "null", "null"));
+  EXPECT_THAT(compared(options).fault, HasSubstr("structure"));
+  options.target = put("t.json", R"({"task": "statistics", "data": {}})");
+  EXPECT_THAT(compared(options).fault, HasSubstr("no recorded calls"));
+  options.target = put("t.json", R"({"task": "tensor", "data": {"Torch.f.0.forward": {}}})");
+  EXPECT_THAT(compared(options).fault, HasSubstr("other tasks"));
+  options.target = put("t.json", "{");
+  EXPECT_THAT(compared(options).fault, HasSubstr("t.json"));
+}
+
+TEST_F(InScratch, RanksAndStepsPairByNumber) {
+  for (const char* name : {"t/step0/rank0", "t/step0/rank2", "t/step1/rank0", "g/step0/rank0",
+                           "g/step1/rank0", "g/step1/rank1"}) {
+    dump(fs::path(name) / "dump.json", "");
+  }
+  const auto found = find_dumps(directory_ / "t", directory_ / "g");
+  ASSERT_TRUE(found) << found.error().message;
+  std::vector<std::string> suffixes;
+  for (const DumpPair& pair : found->pairs) suffixes.push_back(pair.suffix);
+  EXPECT_THAT(suffixes, ElementsAre("_step0_rank0", "_step1_rank0"));
+  EXPECT_EQ(found->left_out.size(), 2U);
+  EXPECT_FALSE(find_dumps(directory_ / "t/step0", directory_ / "g/step1/rank1"));
+  EXPECT_FALSE(find_dumps(directory_ / "t", directory_ / "g/step0/rank0/dump.json"));
+  EXPECT_TRUE(find_dumps(directory_ / "t/step0/rank0", directory_ / "g/step1/rank1"));
+}
+
+}  // namespace
+}  // namespace msprobe::dump_compare

@@ -1,0 +1,242 @@
+#include "dump_compare/real_data.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/cast.h"
+#include "core/mapped_pages.h"
+#include "core/shrunken_file.h"
+#include "dump/tensor_file.h"
+#include "measure/similarity.h"
+#include "measure/tally.h"
+#include "measure/widen.h"
+#include "measure/windows.h"
+
+namespace msprobe::dump_compare {
+namespace {
+
+namespace fs = std::filesystem;
+using dump::Item;
+using dump::ItemKind;
+using measure::SimilarityTally;
+
+constexpr std::uint64_t kLargeBytes = std::uint64_t{16} << 20;
+
+// A tensor of a dump, in the dtype it had when it was recorded.
+struct Loaded {
+  FileBytes file;
+  Tensor tensor;
+};
+
+// Files may hold a wider type than was recorded; the record is right.
+Result<Tensor> in_recorded_dtype(Tensor tensor, const Item& item) {
+  const std::optional<DType> recorded = parse_dtype(item.dtype);
+  const bool is_wider = recorded && is_float(*recorded) && is_float(tensor.dtype) &&
+                        size_bytes(tensor.dtype) > size_bytes(*recorded);
+  if (!is_wider) return tensor;
+  return cast(tensor, *recorded);
+}
+
+Result<Loaded> load(const Directory& directory, const Item& item) {
+  Loaded loaded;
+  const std::string name(item.data_name);
+  Result<FileBytes> file = directory.load(name);
+  if (!file) return propagate(file);
+  Result<Tensor> tensor = dump::parse_tensor_file(*file, name);
+  if (!tensor) return propagate(tensor);
+  tensor = in_recorded_dtype(*std::move(tensor), item);
+  if (!tensor) return propagate(tensor);
+  // A file that shrank meanwhile reads as zeros.
+  if (has_shrunk(directory.path() / name, *file)) {
+    return fail(ErrorKind::kIo, fmt::format("{}: the file shrank while it was read", name));
+  }
+  loaded.file = *std::move(file);
+  loaded.tensor = *std::move(tensor);
+  return loaded;
+}
+
+Shape squeezed(const Shape& shape) {
+  Shape out = shape;
+  std::erase(out, 1);
+  return out;
+}
+
+// Elements first .. first + n - 1 of a tensor; their pages are brought by `pages`.
+TensorView part_of(const Loaded& loaded, std::uint64_t first, std::uint64_t n) {
+  const std::size_t size = size_bytes(loaded.tensor.dtype);
+  return {loaded.tensor.dtype, {}, loaded.tensor.bytes.subspan(first * size, n * size)};
+}
+
+void bring(MappedPages& pages, const Loaded& loaded, std::uint64_t first, std::uint64_t n) {
+  const std::span<const std::byte> bytes = part_of(loaded, first, n).bytes;
+  const std::span<const std::byte> all = loaded.file.bytes;
+  // What was cast or unpacked is not in the file.
+  if (bytes.data() < all.data() || bytes.data() >= all.data() + all.size()) return;
+  pages.bring(loaded.file, bytes, first + n == loaded.tensor.view().numel());
+}
+
+SimilarityTally tally_pair(const Loaded& target, const Loaded& golden, std::uint64_t count,
+                           int threads) {
+  const measure::RelativeRule rule =
+      measure::epsilon_rule(target.tensor.dtype, golden.tensor.dtype);
+  return measure::reduce_in_windows<SimilarityTally>(
+      count, threads, [&](std::uint64_t first, std::uint64_t n) {
+        MappedPages pages;
+        bring(pages, target, first, n);
+        bring(pages, golden, first, n);
+        SimilarityTally part;
+        for (std::uint64_t done = 0; done < n; done += measure::kChunk) {
+          const std::uint64_t at = first + done;
+          const std::uint64_t size = std::min<std::uint64_t>(measure::kChunk, n - done);
+          measure::merge(part, measure::tally_similarity_by(rule, part_of(target, at, size),
+                                                            part_of(golden, at, size), at));
+        }
+        return part;
+      });
+}
+
+double relative_distance(const SimilarityTally& tally) {
+  if (tally.error_squares == 0) return 0;
+  return std::sqrt(tally.error_squares / tally.bench_squares);
+}
+
+RealNumbers numbers_of(const SimilarityTally& tally, std::uint64_t count, bool is_complex) {
+  // Norms up to here count as zero.
+  constexpr double kZeroNorm = 0x1p-52;
+  RealNumbers numbers;
+  numbers.state = RealNumbers::State::kAll;
+  const measure::Similarity found = measure::finish(tally, is_complex);
+  const bool target_zero = std::sqrt(tally.device_squares) <= kZeroNorm;
+  const bool golden_zero = std::sqrt(tally.bench_squares) <= kZeroNorm;
+  numbers.cosine = target_zero && golden_zero   ? 1
+                   : target_zero || golden_zero ? std::numeric_limits<double>::quiet_NaN()
+                                                : found.cosine;
+  numbers.euclidean_distance = found.euclidean_distance;
+  numbers.max_abs_error = found.max_abs_error;
+  numbers.max_relative_error = found.max_relative_error;
+  numbers.relative_distance = relative_distance(tally);
+  // Elements that are NaN or infinite on both sides count as equal.
+  const auto all = static_cast<double>(count);
+  numbers.within_1000 = (all - static_cast<double>(tally.beyond_1000)) / all;
+  numbers.within_200 = (all - static_cast<double>(tally.beyond_200)) / all;
+  return numbers;
+}
+
+RealNumbers measure_one(const Loaded& target, const Loaded& golden) {
+  RealNumbers numbers;
+  numbers.state = RealNumbers::State::kOneElement;
+  const SimilarityTally tally = tally_pair(target, golden, 1, 1);
+  numbers.relative_distance = relative_distance(tally);
+  if (tally.finite == 0) {
+    if (tally.mismatches > 0) {
+      numbers.relative_distance = std::numeric_limits<double>::infinity();
+    }
+    numbers.max_abs_error = std::numeric_limits<double>::quiet_NaN();
+    numbers.max_relative_error = numbers.max_abs_error;
+    return numbers;
+  }
+  numbers.max_abs_error = tally.max_abs_error;
+  numbers.max_relative_error = tally.max_relative_error;
+  return numbers;
+}
+
+void skip(Row& row, std::string_view side, std::string_view reason) {
+  row.outcome = Outcome::kSkipped;
+  row.messages.push_back(fmt::format("skipped: {}: {}", side, reason));
+}
+
+std::uint64_t elements_of(const Item& item) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : item.shape) {
+    if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(extent), &count)) {
+      return std::numeric_limits<std::uint64_t>::max() / 16;
+    }
+  }
+  return count;
+}
+
+// Operators whose result has valid rows first and anything behind them; the keyword that counts
+// them.
+struct ValidRows {
+  std::string_view api;
+  std::string_view place;
+};
+constexpr std::array kValidRows{ValidRows{"npu_grouped_matmul", "input.group_list"},
+                                ValidRows{"npu_dequant_swiglu_quant", "input.group_index"}};
+
+// How many elements of an output of the row's call are valid; all of them unless the call says.
+std::uint64_t valid_elements(const Row& row, const Directory& directory, const Tensor& output,
+                             std::uint64_t count) {
+  if (!row.is_output() || output.shape.empty() || output.shape.front() == 0) return count;
+  for (const ValidRows& rule : kValidRows) {
+    if (row.target_entry->name.find(rule.api) == std::string_view::npos) continue;
+    const auto& items = row.target_entry->items;
+    const auto found = std::ranges::find(items, rule.place, &Item::place);
+    if (found == items.end() || found->data_name.empty()) return count;
+    const Result<Loaded> groups = load(directory, *found);
+    if (!groups || is_complex(groups->tensor.dtype)) return count;
+    const measure::SideTally side = measure::tally_side(groups->tensor.view());
+    const auto rows = static_cast<double>(output.shape.front());
+    if (!(side.sum >= 0) || side.sum >= rows) return count;
+    return static_cast<std::uint64_t>(side.sum) *
+           (count / static_cast<std::uint64_t>(output.shape.front()));
+  }
+  return count;
+}
+
+}  // namespace
+
+bool is_large(const Row& row) {
+  if (row.target == nullptr || row.target->kind != ItemKind::kTensor) return false;
+  const std::optional<DType> dtype = parse_dtype(row.target->dtype);
+  return elements_of(*row.target) * (dtype ? size_bytes(*dtype) : 1) >= kLargeBytes;
+}
+
+Result<void> RealData::open(const fs::path& target_json, const fs::path& golden_json) {
+  for (const auto& [directory, json] :
+       {std::pair(&target_, &target_json), std::pair(&golden_, &golden_json)}) {
+    const fs::path path = json->parent_path() / "dump_tensor_data";
+    Result<Directory> opened = Directory::open(path);
+    if (!opened) return propagate(opened, json->string() + ": its tensor files cannot be read");
+    directory->emplace(*std::move(opened));
+  }
+  return {};
+}
+
+void RealData::measure(Row& row, int threads) const {
+  const bool has_target = !row.target->data_name.empty();
+  const bool has_golden = !row.golden->data_name.empty();
+  if (has_target != has_golden && row.target->kind == ItemKind::kTensor &&
+      row.golden->kind == ItemKind::kTensor) {
+    return skip(row, has_target ? "golden" : "target", "no tensor file was recorded");
+  }
+  if (!has_target || !has_golden) return;
+  const Result<Loaded> target = load(*target_, *row.target);
+  if (!target) return skip(row, "target", target.error().message);
+  const Result<Loaded> golden = load(*golden_, *row.golden);
+  if (!golden) return skip(row, "golden", golden.error().message);
+  const std::uint64_t count = target->tensor.view().numel();
+  if (count == 0) return;
+  if (squeezed(target->tensor.shape) != squeezed(golden->tensor.shape)) {
+    row.real.state = RealNumbers::State::kShapes;
+    return;
+  }
+  if (count == 1) {
+    row.real = measure_one(*target, *golden);
+    return;
+  }
+  const std::uint64_t valid = valid_elements(row, *target_, target->tensor, count);
+  const SimilarityTally tally = tally_pair(*target, *golden, valid, threads);
+  if (tally.mismatches > 0) {
+    row.real.state = RealNumbers::State::kClasses;
+    return;
+  }
+  row.real = numbers_of(tally, count,
+                        is_complex(target->tensor.dtype) || is_complex(golden->tensor.dtype));
+}
+
+}  // namespace msprobe::dump_compare
