@@ -28,7 +28,15 @@ TEST(Spellings, EveryDocumentedOneIsRewritten) {
   const DeclaredOptions compare{.long_names = {"target_path", "golden_path"}, .letters = "om"};
   EXPECT_EQ(rewrite_spellings(Words{"-tp", "ge", "-gp", "fx"}, compare),
             (Words{"--target_path", "ge", "--golden_path", "fx"}));
-  EXPECT_EQ(documented_spellings().size(), 10U);
+  const DeclaredOptions dumps{.long_names = {"cell_mapping", "data_mapping", "diff_analyze",
+                                             "fuzzy_match", "is_print_compare_log"},
+                              .letters = "om"};
+  EXPECT_EQ(rewrite_spellings(Words{"-cm", "-dm", "map.yaml", "-da", "-fm", "-tensor_log"}, dumps),
+            (Words{"--cell_mapping", "--data_mapping", "map.yaml", "--diff_analyze",
+                   "--fuzzy_match", "--is_print_compare_log"}));
+  EXPECT_EQ(rewrite_spellings(Words{"-cm", "cells.yaml"}, dumps),
+            (Words{"--cell_mapping=cells.yaml"}));
+  EXPECT_EQ(documented_spellings().size(), 15U);
 }
 
 TEST(Spellings, ValuesAfterAnEqualsSign) {

@@ -24,13 +24,11 @@ const std::vector<Command>& table() {
        "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --standards my.yaml --json\n",
        &declare_api_precision_compare},
       {"compare",
-       "Compare graph-mode dumps operator by operator: GE against FX, fused against not.",
-       "  msprobe compare --target_path dump/msprobe_ge_dump --golden_path dump/msprobe_fx_dump "
-       "--mode torchair\n"
-       "  msprobe compare -tp fused/msprobe_ge_dump -gp unfused/msprobe_ge_dump -o out -m torchair "
-       "--xlsx\n"
-       "  msprobe compare -tp dump/msprobe_ge_dump -gp data_dump -m torchair --data-mode md5 "
-       "--json rows.json\n",
+       "Compare two dumps item by item: two runs of a model, or graph-mode dumps (TorchAir).",
+       "  msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json -o out\n"
+       "  msprobe compare -tp npu/step0 -gp gpu/step0 --xlsx --report\n"
+       "  msprobe compare --nan -tp npu/step0\n"
+       "  msprobe compare -tp dump/msprobe_ge_dump -gp dump/msprobe_fx_dump\n",
        &declare_compare},
       {"convert_info", "Turn graph-mode dumps into info files of minimum and maximum.",
        "  msprobe convert_info msprobe_ge_dump\n"

@@ -1,200 +1,97 @@
-// msprobe compare --mode torchair: graph-mode dumps, operator by operator.
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
+// msprobe compare: two dumps of PyTorch, item by item, or two graph-mode dumps, operator by
+// operator. The input decides which.
+#include "compare_command.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
+#include <filesystem>
+#include <memory>
 
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
-#include "compare_output.h"
-#include "compare_summary.h"
 #include "core/log.h"
-#include "core/path_check.h"
-#include "core/shrunken_file.h"
-#include "progress_bar.h"
-#include "report_files.h"
-#include "timestamp.h"
-#include "torchair/compare.h"
-#include "torchair_report.h"
+#include "dump_compare/inputs.h"
 
 namespace msprobe::app {
 namespace {
 
-using torchair::Mode;
-
-struct TorchairOptions {
-  std::string target;
-  std::string golden;
-  std::string out = "./";
-  std::string mode = "auto";
-  std::string data_mode = "auto";
-  std::string json;
-  ReportFiles report;
-  bool xlsx = false;
-  double stat_limit = torchair::VerdictLimits{}.statistics;
-  std::optional<std::int64_t> fx_token_offset;
-  std::optional<std::int64_t> rank;
-  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-};
-
-const std::map<std::string, std::optional<Mode>>& data_modes() {
-  static const std::map<std::string, std::optional<Mode>> kModes{{"auto", std::nullopt},
-                                                                 {"real", Mode::kReal},
-                                                                 {"statistics", Mode::kStatistics},
-                                                                 {"md5", Mode::kMd5}};
-  return kModes;
+// Graph-mode dumps are directories without any dump.json.
+bool is_torchair(const CompareCommand& options) {
+  if (options.mode == "torchair") return true;
+  std::error_code ignored;
+  return std::filesystem::is_directory(options.target, ignored) &&
+         std::filesystem::is_directory(options.golden, ignored) &&
+         !dump_compare::has_dumps(options.target) && !dump_compare::has_dumps(options.golden);
 }
 
-std::string_view mode_text(Mode mode) {
-  switch (mode) {
-    case Mode::kStatistics:
-      return "statistics";
-    case Mode::kMd5:
-      return "MD5 (CRC-32)";
-    case Mode::kReal:
-      break;
+ExitStatus run(const CompareCommand& options) {
+  if (options.nan) return run_nonfinite_search(options);
+  if (options.golden.empty()) {
+    return refuse({ErrorKind::kUsage, "--golden_path is required (-gp): the dump to compare with"});
   }
-  return "real data";
+  return is_torchair(options) ? run_torchair_compare(options) : run_dump_compare(options);
 }
 
-void log_plan(const torchair::Plan& plan, Mode mode) {
-  for (const std::string& note : plan.notes) log::warning("{}", note);
-  for (const std::string& text : plan.left_out) log::warning("{}", text);
-  log::info("comparing {}: {} of {} token directories", mode_text(mode),
-            plan.bench_is_fx ? "GE against FX" : "GE against GE", plan.pairs.size());
-  if (plan.fx_token_offset) {
-    log::info("FX token directories count {} (--fx-token-offset changes it)",
-              *plan.fx_token_offset == 0
-                  ? "from the real token"
-                  : fmt::format("{} more than the real token", *plan.fx_token_offset));
-  }
+void declare_dump_options(cli::Parser& command, CompareCommand& options) {
+  command.flag("--fuzzy_match", options.fuzzy,
+               "-fm: pair calls by their place in the sequence, whatever their numbers");
+  command.value("--data_mapping", options.data_mapping,
+                "-dm: YAML file, target item name: golden item name");
+  command.flag("--cell_mapping", options.cell_mapping,
+               "-cm: pair cells with modules; with =FILE also modules of other names (YAML, "
+               "path.Class: path.Class)");
+  command.flag("--diff_analyze", options.diff_analyze,
+               "-da: write where the two runs part to diff_analyze_{time}.json");
+  command.flag("--is_print_compare_log", options.log_rows,
+               "-tensor_log: log every row of a comparison of real data");
+  command
+      .value("--stack-mode", options.stack,
+             "column of stacks: auto (if stack.json is there), on, off")
+      .one_of({"auto", "on", "off"})
+      .shows_default();
+  command.value("--stack-json", options.stack_json, "stack.json, if not beside the target");
+  command.value("--suffix", options.suffix, "put into the names of the tables");
+  command.flag("--nan", options.nan,
+               "only find where NaN and infinities come from in --target_path; no golden dump");
 }
 
-ExitStatus exit_status(const torchair::CompareTotals& totals) {
-  if (totals.passed + totals.failed == 0 && totals.unreadable == 0) {
-    log::error("nothing was compared: {} tensors, none with a counterpart and a verdict",
-               totals.rows);
-    return kCannot;
-  }
-  return totals.failed + totals.unreadable > 0 ? kFailed : kPassed;
-}
-
-Result<torchair::CompareOptions> compare_options(const TorchairOptions& options) {
-  const Result<std::filesystem::path> target = check_input_directory(options.target);
-  if (!target) return propagate(target);
-  const Result<std::filesystem::path> golden = check_input_directory(options.golden);
-  if (!golden) return propagate(golden);
-  if (*target == *golden) {
-    return fail(ErrorKind::kUsage, "--target_path and --golden_path are the same directory");
-  }
-  torchair::CompareOptions job;
-  job.plan = {*target, *golden, options.rank, options.fx_token_offset};
-  job.mode = data_modes().at(options.data_mode);
-  job.limits.statistics = options.stat_limit;
-  job.threads = options.threads;
-  job.places = !options.json.empty();
-  return job;
-}
-
-ExitStatus run(const TorchairOptions& options) {
-  if (options.mode != "torchair") {
-    log::error(
-        "Invalid mode '{}'. Available modes: ['torchair']: two dump.json cannot be compared yet",
-        options.mode);
-    return kCannot;
-  }
-  const Result<torchair::CompareOptions> job = compare_options(options);
-  if (!job) return refuse(job.error());
-  const Result<std::filesystem::path> out = prepare_output_directory(options.out);
-  if (!out) return refuse(out.error());
-
-  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json,
-                           options.rank.has_value()};
-  ProgressBar bar("Comparing (MiB)");
-  CompareSummary summary;
-  std::optional<TorchairReport> report;
-  if (options.report.any()) report.emplace(*job);
-  torchair::Plan plan;
-  Mode mode = Mode::kReal;
-  std::optional<Result<CompareOutput>> output;
-  torchair::CompareEvents events;
-  events.on_plan = [&](const torchair::Plan& made, Mode found) {
-    plan = made;
-    mode = found;
-    log_plan(plan, mode);
-    output.emplace(CompareOutput::start(files, plan, mode));
-  };
-  events.on_row = [&](const torchair::Row& row) -> Result<bool> {
-    if (!*output) return propagate(*output);
-    summary.add(row);
-    if (report) report->add(row);
-    return (*output)->add(row);
-  };
-  events.on_progress = [&](std::uint64_t done, std::uint64_t total) {
-    bar.show(static_cast<std::size_t>(done >> 20), static_cast<std::size_t>(total >> 20));
-  };
-  events.on_note = [&](const std::string& text) {
-    bar.clear();
-    log::warning("{}", text);
-  };
-  events.on_bench_only = [&](const torchair::UnitPair& unit,
-                             const std::vector<std::string>& names) {
-    if (*output) (*output)->add_bench_only(unit, names);
-  };
-  survive_shrinking_files();
-  const Result<torchair::CompareTotals> totals = torchair::compare(*job, events);
-  bar.clear();
-  if (!totals) return refuse(totals.error());
-  if (!*output) return refuse(output->error());
-  const Result<std::vector<std::filesystem::path>> written =
-      (*output)->finish(summary.first_difference(), *totals);
-  if (!written) return refuse(written.error());
-  fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
-  for (const std::filesystem::path& path : *written) {
-    log::info("Saved comparing results: {}", path.string());
-  }
-  if (report) {
-    const std::filesystem::path beside =
-        *out / fmt::format("compare_report_{}.html", files.timestamp);
-    const Result<void> saved =
-        write_runs(options.report, std::span(&report->run(), 1), beside, "error");
-    if (!saved) return refuse(saved.error());
-  }
-  return exit_status(*totals);
+void declare_torchair_options(cli::Parser& command, CompareCommand& options) {
+  command
+      .value("--data-mode", options.data_mode,
+             "TorchAir: what is compared; auto: what the files hold")
+      .one_of(torchair_data_mode_names())
+      .shows_default();
+  command
+      .value("--stat-limit", options.stat_limit,
+             "TorchAir statistics: relative difference above which a tensor fails")
+      .not_negative()
+      .shows_default();
+  command.value("--fx-token-offset", options.fx_token_offset,
+                "TorchAir: what FX token directories count more than the real token (found by "
+                "itself)");
+  command.value("--rank", options.rank, "compare this rank only").not_negative();
 }
 
 }  // namespace
 
 Run declare_compare(cli::Parser& command) {
-  auto options = std::make_shared<TorchairOptions>();
-  std::vector<std::string> modes;
-  for (const auto& [name, mode] : data_modes()) modes.push_back(name);
-  command.value("--target_path", options->target, "-tp: GE dump (msprobe_ge_dump)").required();
+  auto options = std::make_shared<CompareCommand>();
   command
-      .value("--golden_path", options->golden,
-             "-gp: FX dump (msprobe_fx_dump, data_dump), or GE dump with fusion off")
+      .value("--target_path", options->target,
+             "-tp: dump.json, directory of ranks or steps; or GE dump (msprobe_ge_dump)")
       .required();
-  command.value("-o,--output_path", options->out, "directory for the tables").shows_default();
-  command.value("-m,--mode", options->mode, "torchair");
-  command.value("--data-mode", options->data_mode, "what is compared; auto: what the files hold")
-      .one_of(modes)
+  command.value("--golden_path", options->golden,
+                "-gp: the same of the run to compare with; or FX dump (msprobe_fx_dump, "
+                "data_dump), GE dump with fusion off");
+  command.value("-o,--output_path", options->out,
+                "directory for the tables [./output; graph-mode dumps: ./]");
+  command.value("-m,--mode", options->mode, "auto (the input decides), torchair")
+      .one_of({"auto", "torchair"})
       .shows_default();
-  command
-      .value("--stat-limit", options->stat_limit,
-             "statistics: relative difference above which a tensor fails")
-      .not_negative()
-      .shows_default();
-  command.value("--fx-token-offset", options->fx_token_offset,
-                "what FX token directories count more than the real token (found by itself)");
-  command.value("--rank", options->rank, "compare this rank only").not_negative();
   command.value("--threads", options->threads, "threads").between(1, 256).shows_default();
   command.flag("--xlsx", options->xlsx, "write the tables as xlsx too, with coloured rows");
   command.value("--json", options->json, "write every row to this file as JSON");
+  declare_dump_options(command, *options);
+  declare_torchair_options(command, *options);
   declare_report_options(command, options->report);
   return [options] { return run(*options); };
 }

@@ -8,13 +8,18 @@ namespace {
 constexpr Spelling kSpellings[] = {
     {"-api_info", "api_info_file"},
     {"-backward", "backward_info_file"},
+    {"-cm", "cell_mapping"},
     {"-config", "config_path"},
     {"-csv_path", "result_csv_path"},
+    {"-da", "diff_analyze"},
+    {"-dm", "data_mapping"},
+    {"-fm", "fuzzy_match"},
     {"-forward", "forward_info_file"},
     {"-gp", "golden_path"},
     {"-gpu", "gpu_csv_path"},
     {"-npu", "npu_csv_path"},
     {"-save_error_data", "save_error_data"},
+    {"-tensor_log", "is_print_compare_log"},
     {"-tp", "target_path"},
 };
 
@@ -23,12 +28,17 @@ struct OptionalValue {
   std::string_view option;
   std::string_view suffix;
 };
-constexpr OptionalValue kOptionalValues[] = {{"--json", ".json"}, {"--report", ".html"}};
+constexpr OptionalValue kOptionalValues[] = {{"--json", ".json"},
+                                             {"--report", ".html"},
+                                             {"--cell_mapping", ".yaml"},
+                                             {"--cell_mapping", ".yml"},
+                                             {"--cell_mapping", ".json"}};
 
 // Whether `word` is the value of the option before it.
 bool is_optional_value(const std::string& word, std::string_view before) {
-  const auto* found = std::ranges::find(kOptionalValues, before, &OptionalValue::option);
-  return found != std::end(kOptionalValues) && word.ends_with(found->suffix);
+  return std::ranges::any_of(kOptionalValues, [&](const OptionalValue& row) {
+    return row.option == before && word.ends_with(row.suffix);
+  });
 }
 
 bool declares(const DeclaredOptions& declared, std::string_view long_name) {

@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
 import subprocess
 import tempfile
 
 import numpy as np
 
+from msprobe.common import program
+
 __all__ = ["parse_torchair_dump_data"]
-
-
-def _program() -> str:
-    """The msprobe program: $MSPROBE_PROGRAM, one shipped in the package, or the one on the PATH."""
-    shipped = pathlib.Path(__file__).parent / "bin" / "msprobe"
-    found = os.environ.get("MSPROBE_PROGRAM") or (str(shipped) if shipped.exists() else shutil.which("msprobe"))
-    if not found:
-        raise FileNotFoundError("the msprobe program is not on the PATH; set MSPROBE_PROGRAM to its place")
-    return found
 
 
 def _arrays(directory: str, side: str) -> list[np.ndarray]:
@@ -37,7 +29,7 @@ def parse_torchair_dump_data(path: str | os.PathLike[str]) -> tuple[list[np.ndar
     bfloat16 and the 8-bit formats become float32, int4 becomes int8. A damaged file raises ValueError.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        result = subprocess.run([_program(), "convert_info", os.fspath(path), "--arrays", scratch], capture_output=True, text=True, check=False)
+        result = subprocess.run([program.find(), "convert_info", os.fspath(path), "--arrays", scratch], capture_output=True, text=True, check=False)
         if result.returncode != 0:
             raise ValueError(result.stderr.strip() or f"{path}: cannot be read")
         return _arrays(scratch, "input"), _arrays(scratch, "output")

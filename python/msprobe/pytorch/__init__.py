@@ -8,7 +8,8 @@ try:
 except ImportError as error:
     raise ImportError("msprobe.pytorch: its native module is missing or made for another Python; 'pip install .' in the directory of "
                       "msprobe makes it for this one") from error
+from msprobe.pytorch.comparison import compare, compare_distributed
 from msprobe.pytorch.debugger import PrecisionDebugger
 from msprobe.pytorch.randomness import seed_all
 
-__all__ = ["PrecisionDebugger", "seed_all"]
+__all__ = ["PrecisionDebugger", "compare", "compare_distributed", "seed_all"]

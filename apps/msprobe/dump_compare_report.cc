@@ -1,0 +1,131 @@
+#include "dump_compare_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "judge/judge.h"
+
+namespace msprobe::app {
+namespace {
+
+using dump_compare::EntryRows;
+using dump_compare::Mode;
+using dump_compare::Outcome;
+using dump_compare::RealNumbers;
+using dump_compare::Row;
+using dump_compare::Statistic;
+using judge::Verdict;
+
+constexpr report::Metric kDumpMetrics[] = {
+    {"Cosine similarity", ""},
+    {"Maximum relative error", ""},
+    {"Maximum absolute error", ""},
+    {"Euclidean distance", ""},
+    {"Share within 0.001", ""},
+    {"Relative difference of max", ""},
+    {"Relative difference of min", ""},
+    {"Relative difference of mean", ""},
+    {"Relative difference of l2 norm", ""},
+};
+constexpr std::size_t kDumpRealNumbers = 5;
+
+Verdict verdict_of_row(const Row& row) {
+  switch (row.outcome) {
+    case Outcome::kPass:
+      return Verdict::kPass;
+    case Outcome::kWarning:
+      return Verdict::kWarning;
+    case Outcome::kError:
+      return Verdict::kError;
+    case Outcome::kUnmatched:
+    case Outcome::kSkipped:
+      break;
+  }
+  return Verdict::kSkip;
+}
+
+std::vector<double> numbers_of_row(const Row& row, Mode mode) {
+  std::vector<double> numbers(std::size(kDumpMetrics), report::kNoNumber);
+  if (!row.is_matched() || mode == Mode::kMd5) return numbers;
+  const RealNumbers& real = row.real;
+  if (real.state == RealNumbers::State::kAll) {
+    numbers[0] = real.cosine;
+    numbers[3] = real.euclidean_distance;
+    numbers[4] = real.within_1000;
+  }
+  if (real.state == RealNumbers::State::kAll || real.state == RealNumbers::State::kOneElement) {
+    numbers[1] = real.max_relative_error;
+    numbers[2] = real.max_abs_error;
+  }
+  for (std::size_t i = 0; i < dump_compare::kStatisticCount; ++i) {
+    const double relative = row.differences[i].relative_or_none();
+    if (relative >= 0) numbers[kDumpRealNumbers + i] = relative;
+  }
+  return numbers;
+}
+
+report::ReportRow row_of(const Row& row, Mode mode) {
+  report::ReportRow out;
+  const dump::Item& item = row.target != nullptr ? *row.target : *row.golden;
+  out.part = item.place;
+  out.status = verdict_of_row(row);
+  if (row.target != nullptr) out.device_dtype = dump_compare::dtype_text(*row.target);
+  if (row.golden != nullptr) out.bench_dtype = dump_compare::dtype_text(*row.golden);
+  out.shape = dump_compare::shape_text(item);
+  if (row.is_matched()) {
+    out.algorithm = fmt::format("{}: {}", dump_compare::name(row.match),
+                                dump::item_name(*row.golden_entry, *row.golden));
+  }
+  out.message = fmt::format("{}", fmt::join(row.messages, "; "));
+  out.numbers = numbers_of_row(row, mode);
+  return out;
+}
+
+}  // namespace
+
+DumpCompareReport::DumpCompareReport(const dump_compare::DumpPair& pair, Mode mode)
+    : mode_(mode), step_(pair.step), rank_(pair.rank) {
+  run_.kind = "dumps";
+  run_.title = pair.shown.empty() ? "two dumps" : pair.shown;
+  run_.directions = {"input", "output"};
+  run_.group_title = "module";
+  run_.origin = {{"compared dump", pair.target.string()},
+                 {"reference dump", pair.golden.string()},
+                 {"compared", std::string(dump_compare::name(mode))}};
+  run_.metrics.assign(std::begin(kDumpMetrics), std::end(kDumpMetrics));
+}
+
+void DumpCompareReport::add(const EntryRows& rows) {
+  if (rows.rows.empty()) return;
+  const dump::Entry& entry = rows.target ? *rows.target : *rows.golden.front();
+  report::ReportCall& call = run_.calls.emplace_back();
+  call.name = entry.name;
+  call.api = entry.parts.owner;
+  call.group = !rows.module.empty()     ? rows.module
+               : entry.parts.is_module  ? std::string(entry.parts.owner)
+               : rows.target == nullptr ? "only in the reference dump"
+                                        : "no module";
+  call.first_row = run_.rows.size();
+  call.row_count = rows.rows.size();
+  if (!rows.stack.empty()) {
+    call.stack = static_cast<std::uint32_t>(run_.stacks.size());
+    run_.stacks.push_back({{.file = {}, .line = 0, .function = {}, .code = rows.stack}});
+  }
+  for (const Row& row : rows.rows) {
+    std::optional<Verdict>& folded = row.is_output() ? call.backward : call.forward;
+    const Verdict verdict = verdict_of_row(row);
+    folded = folded ? judge::worse(*folded, verdict) : verdict;
+    run_.rows.push_back(row_of(row, mode_));
+  }
+}
+
+void DumpCompareReport::set_first_divergence(const std::string& entry, std::string text) {
+  const auto found = std::ranges::find(run_.calls, entry, &report::ReportCall::name);
+  if (found == run_.calls.end()) return;
+  run_.first_difference = report::FirstDifference{
+      .call = static_cast<std::size_t>(found - run_.calls.begin()), .text = std::move(text)};
+}
+
+}  // namespace msprobe::app

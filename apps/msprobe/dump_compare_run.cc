@@ -1,0 +1,332 @@
+// msprobe compare on two dumps of PyTorch: files, or directories of ranks and steps.
+#include <algorithm>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common_options.h"
+#include "compare_command.h"
+#include "compare_output.h"
+#include "core/json_writer.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "core/shrunken_file.h"
+#include "divergence/first_divergence.h"
+#include "divergence/nonfinite.h"
+#include "divergence_search.h"
+#include "dump_compare/compare.h"
+#include "dump_compare/inputs.h"
+#include "dump_compare_output.h"
+#include "dump_compare_report.h"
+#include "progress_bar.h"
+#include "timestamp.h"
+
+namespace msprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+using dump_compare::EntryRows;
+using dump_compare::Outcome;
+using dump_compare::Row;
+using dump_compare::Totals;
+
+constexpr std::size_t kShownFailures = 10;
+
+Result<fs::path> checked_input(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) ? check_input_directory(path)
+                                         : check_input_file(path, {".json"});
+}
+
+Result<dump_compare::CompareOptions> base_options(const CompareCommand& command) {
+  dump_compare::CompareOptions options;
+  options.fuzzy = command.fuzzy;
+  options.threads = command.threads;
+  if (command.stack == "on") options.stack_mode = dump_compare::StackMode::kRequired;
+  if (command.stack == "off") options.stack_mode = dump_compare::StackMode::kOff;
+  if (!command.stack_json.empty()) {
+    const Result<fs::path> path = check_input_file(command.stack_json, {".json"});
+    if (!path) return propagate(path);
+    options.stack_json = *path;
+  }
+  if (!command.data_mapping.empty()) {
+    Result<dump_compare::DataMapping> mapping =
+        dump_compare::read_data_mapping(command.data_mapping);
+    if (!mapping) return propagate(mapping);
+    options.data_mapping = *std::move(mapping);
+  }
+  if (command.cell_mapping == kBesideResults) {
+    options.cell_mapping.emplace();
+  } else if (!command.cell_mapping.empty()) {
+    Result<dump_compare::CellMapping> mapping =
+        dump_compare::read_cell_mapping(command.cell_mapping);
+    if (!mapping) return propagate(mapping);
+    options.cell_mapping = *std::move(mapping);
+  }
+  return options;
+}
+
+// "1304 rows: 1296 pass, 8 warning, 0 error; 3 only in the golden dump"
+std::string totals_text(const Totals& totals) {
+  std::string text =
+      fmt::format("{} rows: {} pass, {} warning, {} error", totals.rows, totals[Outcome::kPass],
+                  totals[Outcome::kWarning], totals[Outcome::kError]);
+  if (totals[Outcome::kUnmatched] > 0) {
+    text += fmt::format(", {} unmatched ({} only in the target, {} only in the golden dump)",
+                        totals[Outcome::kUnmatched],
+                        totals[Outcome::kUnmatched] - totals.golden_only, totals.golden_only);
+  }
+  if (totals[Outcome::kSkipped] > 0) {
+    text += fmt::format(", {} skipped (data cannot be read)", totals[Outcome::kSkipped]);
+  }
+  return text;
+}
+
+void log_row(const Row& row) {
+  if (!row.is_matched()) return;
+  const dump_compare::RealNumbers& real = row.real;
+  log::info("{} compared with {}", dump::item_name(*row.target_entry, *row.target),
+            dump::item_name(*row.golden_entry, *row.golden));
+  log::info("cosine {}, EucDist {}, MaxAbsErr {}, MaxRelativeErr {}, within 0.001 {}: {}",
+            real.cosine, real.euclidean_distance, real.max_abs_error, real.max_relative_error,
+            real.within_1000, dump_compare::name(row.outcome));
+}
+
+class DumpComparison {
+ public:
+  DumpComparison(const CompareCommand& command, dump_compare::CompareOptions options, fs::path out)
+      : command_(command), options_(std::move(options)), out_(std::move(out)) {}
+
+  ExitStatus run(const dump_compare::DumpPairs& dumps) {
+    for (const std::string& text : dumps.left_out) log::warning("{}", text);
+    if (!command_.json.empty()) {
+      Result<DumpRowsJson> json = DumpRowsJson::start(command_.json);
+      if (!json) return refuse(json.error());
+      json_.emplace(*std::move(json));
+    }
+    for (const dump_compare::DumpPair& pair : dumps.pairs) {
+      if (const auto compared = compare_pair(pair); !compared) {
+        // Other ranks are compared all the same; the status tells.
+        log::error("{}", compared.error().message);
+        failed_ = true;
+      }
+    }
+    if (const auto written = write_rest(dumps); !written) return refuse(written.error());
+    return exit_status();
+  }
+
+ private:
+  Result<void> compare_pair(const dump_compare::DumpPair& pair) {
+    options_.target = pair.target;
+    options_.golden = pair.golden;
+    Result<dump_compare::OpenDumps> opened = dump_compare::open_dumps(options_);
+    if (!opened) return propagate(opened);
+    const auto dumps = std::make_shared<const dump_compare::OpenDumps>(*std::move(opened));
+    dump_compare::Mode mode = dump_compare::Mode::kStatistics;
+    std::optional<DumpTable> table;
+    DumpCompareReport* report = nullptr;
+    ProgressBar bar("Comparing");
+    dump_compare::CompareEvents events;
+    events.on_start = [&](const dump_compare::CompareStart& start) -> Result<void> {
+      mode = start.mode;
+      bar.clear();
+      log::info("comparing {}{}: {} entries with {}", dump_compare::name(mode),
+                pair.shown.empty() ? "" : " of " + pair.shown, start.target_entries,
+                start.golden_entries);
+      const std::string stem =
+          fmt::format("compare_result{}{}_{}", command_.suffix, pair.suffix, timestamp_);
+      Result<DumpTable> started =
+          DumpTable::start(out_, free_stem(out_, stem), command_.xlsx, start);
+      if (!started) return propagate(started);
+      table.emplace(*std::move(started));
+      if (command_.report.any()) report = &reports_.emplace_back(pair, mode);
+      search_.start(pair, as_given(pair.target), dumps, command_.threads);
+      return {};
+    };
+    events.on_rows = [&](const EntryRows& rows) -> Result<void> {
+      if (report != nullptr) report->add(rows);
+      if (mode == dump_compare::Mode::kReal) search_.add(rows);
+      if (json_) {
+        if (const auto added = json_->add(pair, mode, rows); !added) return propagate(added);
+      }
+      for (const Row& row : rows.rows) {
+        keep_failure(pair, row);
+        if (command_.log_rows && mode == dump_compare::Mode::kReal) log_row(row);
+      }
+      return table->add(rows);
+    };
+    events.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+      bar.show(done, std::max(done, total));
+    };
+    events.on_note = [&](const std::string& text) {
+      bar.clear();
+      log::warning("{}", text);
+    };
+    const Result<Totals> totals = dump_compare::compare(*dumps, options_, events);
+    bar.clear();
+    if (!totals) return propagate(totals);
+    const Result<std::vector<fs::path>> written = table->finish();
+    if (!written) return propagate(written);
+    written_.insert(written_.end(), written->begin(), written->end());
+    dump_compare::add(totals_, *totals);
+    if (!pair.shown.empty()) fmt::print("{}: {}\n", pair.shown, totals_text(*totals));
+    return {};
+  }
+
+  // The dump as the user named it: commands that are printed work where this one did.
+  std::string as_given(const fs::path& dump) const {
+    std::error_code ignored;
+    if (!fs::is_directory(command_.target, ignored)) return command_.target;
+    const fs::path below = fs::relative(dump, fs::canonical(command_.target, ignored), ignored);
+    return ignored ? dump.string() : (fs::path(command_.target) / below).string();
+  }
+
+  void keep_failure(const dump_compare::DumpPair& pair, const Row& row) {
+    if (row.outcome != Outcome::kError && row.outcome != Outcome::kSkipped) return;
+    if (failures_.size() == kShownFailures) return;
+    failures_.push_back(fmt::format("  {}{}: {}", pair.shown.empty() ? "" : pair.shown + ": ",
+                                    dump::item_name(*row.target_entry, *row.target),
+                                    row.messages.empty()
+                                        ? std::string(dump_compare::name(row.outcome))
+                                        : row.messages.front()));
+  }
+
+  std::string json_tail(const dump_compare::DumpPairs& dumps) const {
+    JsonWriter json;
+    json.begin_object();
+    json.key("summary").begin_object();
+    json.key("rows").value(totals_.rows);
+    for (std::size_t i = 0; i < dump_compare::kOutcomes; ++i) {
+      json.key(dump_compare::name(static_cast<Outcome>(i))).value(totals_.outcomes[i]);
+    }
+    json.key("golden_only").value(totals_.golden_only);
+    json.end_object();
+    json.key("left_out").begin_array();
+    for (const std::string& text : dumps.left_out) json.value(text);
+    json.end_array();
+    write_divergence(json);
+    json.end_object();
+    return json.text();
+  }
+
+  void write_divergence(JsonWriter& json) const {
+    if (search_.report()) {
+      json.key("step").value(search_.step());
+      divergence::write_json(*search_.report(), json);
+    } else {
+      json.key("first_divergence").null();
+    }
+  }
+
+  // -da: what --json says of the divergence, in a file of its own.
+  Result<void> write_analysis() {
+    JsonWriter json;
+    json.begin_object();
+    write_divergence(json);
+    json.end_object();
+    const fs::path path = out_ / fmt::format("diff_analyze_{}.json", timestamp_);
+    Result<report::OutputFile> file = report::OutputFile::create(path);
+    if (!file) return propagate(file);
+    file->buffer() += json.text() + "\n";
+    if (const auto done = file->commit(); !done) return propagate(done);
+    written_.push_back(path);
+    return {};
+  }
+
+  Result<void> write_rest(const dump_compare::DumpPairs& dumps) {
+    if (!failures_.empty()) {
+      fmt::print("first rows that fail:\n");
+      for (const std::string& line : failures_) fmt::print("{}\n", line);
+    }
+    fmt::print("{}\n", totals_text(totals_));
+    search_.finish();
+    if (search_.report()) {
+      const std::string text = divergence::describe(*search_.report());
+      fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+      const auto& first = search_.report()->first;
+      for (DumpCompareReport& report : reports_) {
+        if (first && report.is_of(search_.step(), first->rank)) {
+          report.set_first_divergence(first->target, text.substr(0, text.find('\n')));
+        }
+      }
+    }
+    if (command_.diff_analyze) {
+      if (const auto done = write_analysis(); !done) return propagate(done);
+    }
+    if (json_) {
+      if (const auto done = json_->finish(json_tail(dumps)); !done) return propagate(done);
+      written_.emplace_back(command_.json);
+    }
+    for (const fs::path& path : written_) log::info("Saved comparing results: {}", path.string());
+    if (reports_.empty()) return {};
+    std::vector<report::ReportRun> runs;
+    for (const DumpCompareReport& report : reports_) runs.push_back(report.run());
+    return write_runs(command_.report, runs,
+                      out_ / fmt::format("compare_report_{}.html", timestamp_), "error");
+  }
+
+  ExitStatus exit_status() const {
+    if (failed_) return kCannot;
+    if (totals_.compared() == 0 && totals_[Outcome::kSkipped] == 0) {
+      log::error("nothing was compared: {} rows, none with a counterpart", totals_.rows);
+      return kCannot;
+    }
+    return totals_[Outcome::kError] + totals_[Outcome::kSkipped] > 0 ? kFailed : kPassed;
+  }
+
+  const CompareCommand& command_;
+  dump_compare::CompareOptions options_;
+  fs::path out_;
+  std::string timestamp_ = local_timestamp();
+  std::optional<DumpRowsJson> json_;
+  DivergenceSearch search_;
+  std::list<DumpCompareReport> reports_;
+  std::vector<std::string> failures_;
+  std::vector<fs::path> written_;
+  Totals totals_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+ExitStatus run_dump_compare(const CompareCommand& command) {
+  const Result<fs::path> target = checked_input(command.target);
+  if (!target) return refuse(target.error());
+  const Result<fs::path> golden = checked_input(command.golden);
+  if (!golden) return refuse(golden.error());
+  const Result<dump_compare::DumpPairs> dumps = dump_compare::find_dumps(*target, *golden);
+  if (!dumps) return refuse(dumps.error());
+  Result<dump_compare::CompareOptions> options = base_options(command);
+  if (!options) return refuse(options.error());
+  const Result<fs::path> out =
+      prepare_output_directory(command.out.empty() ? "./output" : command.out);
+  if (!out) return refuse(out.error());
+  survive_shrinking_files();
+  return DumpComparison(command, *std::move(options), *out).run(*dumps);
+}
+
+ExitStatus run_nonfinite_search(const CompareCommand& command) {
+  const Result<fs::path> path = checked_input(command.target);
+  if (!path) return refuse(path.error());
+  const Result<divergence::NonFiniteReport> found = divergence::find_nonfinite(*path);
+  if (!found) return refuse(found.error());
+  for (const std::string& note : found->notes) log::warning("{}", note);
+  fmt::print("{}", divergence::describe(*found));
+  if (!command.json.empty()) {
+    JsonWriter json;
+    divergence::write_json(*found, json);
+    Result<report::OutputFile> file = report::OutputFile::create(command.json);
+    if (!file) return refuse(file.error());
+    file->buffer() += json.text() + "\n";
+    if (const auto done = file->commit(); !done) return refuse(done.error());
+  }
+  return found->origin_count > 0 ? kFailed : kPassed;
+}
+
+}  // namespace msprobe::app

@@ -1,0 +1,156 @@
+// msprobe compare on graph-mode dumps, operator by operator.
+#include <map>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common_options.h"
+#include "compare_command.h"
+#include "compare_output.h"
+#include "compare_summary.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "core/shrunken_file.h"
+#include "progress_bar.h"
+#include "timestamp.h"
+#include "torchair/compare.h"
+#include "torchair_report.h"
+
+namespace msprobe::app {
+
+using torchair::Mode;
+
+namespace {
+
+const std::map<std::string, std::optional<Mode>>& torchair_data_modes() {
+  static const std::map<std::string, std::optional<Mode>> kModes{{"auto", std::nullopt},
+                                                                 {"real", Mode::kReal},
+                                                                 {"statistics", Mode::kStatistics},
+                                                                 {"md5", Mode::kMd5}};
+  return kModes;
+}
+
+std::string_view mode_text(Mode mode) {
+  switch (mode) {
+    case Mode::kStatistics:
+      return "statistics";
+    case Mode::kMd5:
+      return "MD5 (CRC-32)";
+    case Mode::kReal:
+      break;
+  }
+  return "real data";
+}
+
+void log_plan(const torchair::Plan& plan, Mode mode) {
+  for (const std::string& note : plan.notes) log::warning("{}", note);
+  for (const std::string& text : plan.left_out) log::warning("{}", text);
+  log::info("comparing {}: {} of {} token directories", mode_text(mode),
+            plan.bench_is_fx ? "GE against FX" : "GE against GE", plan.pairs.size());
+  if (plan.fx_token_offset) {
+    log::info("FX token directories count {} (--fx-token-offset changes it)",
+              *plan.fx_token_offset == 0
+                  ? "from the real token"
+                  : fmt::format("{} more than the real token", *plan.fx_token_offset));
+  }
+}
+
+ExitStatus exit_status(const torchair::CompareTotals& totals) {
+  if (totals.passed + totals.failed == 0 && totals.unreadable == 0) {
+    log::error("nothing was compared: {} tensors, none with a counterpart and a verdict",
+               totals.rows);
+    return kCannot;
+  }
+  return totals.failed + totals.unreadable > 0 ? kFailed : kPassed;
+}
+
+Result<torchair::CompareOptions> compare_options(const CompareCommand& options) {
+  const Result<std::filesystem::path> target = check_input_directory(options.target);
+  if (!target) return propagate(target);
+  const Result<std::filesystem::path> golden = check_input_directory(options.golden);
+  if (!golden) return propagate(golden);
+  if (*target == *golden) {
+    return fail(ErrorKind::kUsage, "--target_path and --golden_path are the same directory");
+  }
+  torchair::CompareOptions job;
+  job.plan = {*target, *golden, options.rank, options.fx_token_offset};
+  job.mode = torchair_data_modes().at(options.data_mode);
+  job.limits.statistics = options.stat_limit;
+  job.threads = options.threads;
+  job.places = !options.json.empty();
+  return job;
+}
+
+}  // namespace
+
+std::vector<std::string> torchair_data_mode_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, mode] : torchair_data_modes()) names.push_back(name);
+  return names;
+}
+
+ExitStatus run_torchair_compare(const CompareCommand& options) {
+  const Result<torchair::CompareOptions> job = compare_options(options);
+  if (!job) return refuse(job.error());
+  const Result<std::filesystem::path> out =
+      prepare_output_directory(options.out.empty() ? "./" : options.out);
+  if (!out) return refuse(out.error());
+
+  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json,
+                           options.rank.has_value()};
+  ProgressBar bar("Comparing (MiB)");
+  CompareSummary summary;
+  std::optional<TorchairReport> report;
+  if (options.report.any()) report.emplace(*job);
+  torchair::Plan plan;
+  Mode mode = Mode::kReal;
+  std::optional<Result<CompareOutput>> output;
+  torchair::CompareEvents events;
+  events.on_plan = [&](const torchair::Plan& made, Mode found) {
+    plan = made;
+    mode = found;
+    log_plan(plan, mode);
+    output.emplace(CompareOutput::start(files, plan, mode));
+  };
+  events.on_row = [&](const torchair::Row& row) -> Result<bool> {
+    if (!*output) return propagate(*output);
+    summary.add(row);
+    if (report) report->add(row);
+    return (*output)->add(row);
+  };
+  events.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+    bar.show(static_cast<std::size_t>(done >> 20), static_cast<std::size_t>(total >> 20));
+  };
+  events.on_note = [&](const std::string& text) {
+    bar.clear();
+    log::warning("{}", text);
+  };
+  events.on_bench_only = [&](const torchair::UnitPair& unit,
+                             const std::vector<std::string>& names) {
+    if (*output) (*output)->add_bench_only(unit, names);
+  };
+  survive_shrinking_files();
+  const Result<torchair::CompareTotals> totals = torchair::compare(*job, events);
+  bar.clear();
+  if (!totals) return refuse(totals.error());
+  if (!*output) return refuse(output->error());
+  const Result<std::vector<std::filesystem::path>> written =
+      (*output)->finish(summary.first_difference(), *totals);
+  if (!written) return refuse(written.error());
+  fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
+  for (const std::filesystem::path& path : *written) {
+    log::info("Saved comparing results: {}", path.string());
+  }
+  if (report) {
+    const std::filesystem::path beside =
+        *out / fmt::format("compare_report_{}.html", files.timestamp);
+    const Result<void> saved =
+        write_runs(options.report, std::span(&report->run(), 1), beside, "error");
+    if (!saved) return refuse(saved.error());
+  }
+  return exit_status(*totals);
+}
+
+}  // namespace msprobe::app
