@@ -350,7 +350,7 @@ def check_places(checks: Checks) -> None:
 def check_refusals(checks: Checks, out: pathlib.Path) -> None:
     ge, fx = out / "msprobe_ge_dump", out / "msprobe_fx_dump"
     for name, arguments, text in (
-        ("no mode", ["-tp", ge, "-gp", fx], "Available modes"),
+        ("unknown mode", ["-tp", ge, "-gp", fx, "-m", "other"], "mode"),
         ("no graph", ["-tp", fx, "-gp", fx.parent, "-m", "torchair"], "gathered_files_list is empty"),
         ("no such path", ["-tp", ge, "-gp", out / "missing", "-m", "torchair"], "does not exist"),
         ("same path", ["-tp", ge, "-gp", ge, "-m", "torchair"], "same directory"),
@@ -360,6 +360,8 @@ def check_refusals(checks: Checks, out: pathlib.Path) -> None:
     ):
         result = checks.run("compare", *arguments)
         checks.check(name, result.returncode == 2 and text in result.stderr, result.stderr)
+    given, forgotten = (checks.run("compare", "-tp", ge, "-gp", fx, "-o", out / "mode", *mode) for mode in (("-m", "torchair"), ()))
+    checks.check("forgotten mode", (given.returncode, given.stdout) == (forgotten.returncode, forgotten.stdout) and given.stdout, forgotten.stderr)
 
 
 def main() -> int:
