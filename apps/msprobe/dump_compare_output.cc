@@ -10,20 +10,20 @@
 namespace msprobe::app {
 namespace {
 
-using dump_compare::Column;
+using DumpColumn = dump_compare::Column;
 using dump_compare::EntryRows;
-using dump_compare::Outcome;
-using dump_compare::Row;
+using DumpOutcome = dump_compare::Outcome;
+using DumpRow = dump_compare::Row;
 
-report::Mark mark_of_row(const Row& row) {
+report::Mark mark_of_row(const DumpRow& row) {
   switch (row.outcome) {
-    case Outcome::kError:
+    case DumpOutcome::kError:
       return report::Mark::kAbnormal;
-    case Outcome::kWarning:
-    case Outcome::kUnmatched:
-    case Outcome::kSkipped:
+    case DumpOutcome::kWarning:
+    case DumpOutcome::kUnmatched:
+    case DumpOutcome::kSkipped:
       return report::Mark::kSuspicious;
-    case Outcome::kPass:
+    case DumpOutcome::kPass:
       break;
   }
   return report::Mark::kNone;
@@ -51,7 +51,7 @@ void write_metrics(JsonWriter& json, const dump_compare::RealNumbers& real) {
   json.key("within_200").value(real.within_200);
 }
 
-void write_differences(JsonWriter& json, const Row& row) {
+void write_differences(JsonWriter& json, const DumpRow& row) {
   constexpr std::array<std::string_view, dump_compare::kStatisticCount> kKeys{
       "max_relative", "min_relative", "mean_relative", "norm_relative"};
   for (std::size_t i = 0; i < kKeys.size(); ++i) {
@@ -61,7 +61,7 @@ void write_differences(JsonWriter& json, const Row& row) {
 }
 
 void write_row(JsonWriter& json, const dump_compare::DumpPair& pair, dump_compare::Mode mode,
-               const EntryRows& rows, const Row& row) {
+               const EntryRows& rows, const DumpRow& row) {
   json.begin_object();
   json.key("step").value(pair.step).key("rank").value(pair.rank);
   write_name(json, "target", row.target_entry, row.target);
@@ -98,7 +98,7 @@ Result<DumpTable> DumpTable::start(const std::filesystem::path& directory, const
   if (!xlsx) return table;
   table.sheet_path_ = directory / (stem + ".xlsx");
   std::vector<std::string> titles;
-  for (const Column& column : table.columns_) titles.emplace_back(column.title);
+  for (const DumpColumn& column : table.columns_) titles.emplace_back(column.title);
   Result<report::XlsxTable> sheet = report::XlsxTable::create(table.sheet_path_, std::move(titles));
   if (!sheet) return propagate(sheet);
   table.sheet_.emplace(*std::move(sheet));
@@ -113,7 +113,7 @@ Result<void> DumpTable::add(const EntryRows& rows) {
 
 void DumpTable::add_to_sheet(const EntryRows& rows) {
   std::vector<report::XlsxCell> cells(columns_.size());
-  for (const Row& row : rows.rows) {
+  for (const DumpRow& row : rows.rows) {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       cells[i].text.clear();
       cells[i].is_text = columns_[i].is_text;
@@ -147,7 +147,7 @@ Result<DumpRowsJson> DumpRowsJson::start(const std::string& path) {
 
 Result<void> DumpRowsJson::add(const dump_compare::DumpPair& pair, dump_compare::Mode mode,
                                const EntryRows& rows) {
-  for (const Row& row : rows.rows) {
+  for (const DumpRow& row : rows.rows) {
     JsonWriter json;
     write_row(json, pair, mode, rows, row);
     file_.buffer() += std::exchange(has_rows_, true) ? ",\n" : "\n";

@@ -11,10 +11,10 @@ namespace msprobe::app {
 namespace {
 
 using dump_compare::EntryRows;
-using dump_compare::Mode;
-using dump_compare::Outcome;
+using DumpMode = dump_compare::Mode;
+using DumpOutcome = dump_compare::Outcome;
 using dump_compare::RealNumbers;
-using dump_compare::Row;
+using DumpRow = dump_compare::Row;
 using dump_compare::Statistic;
 using judge::Verdict;
 
@@ -31,24 +31,24 @@ constexpr report::Metric kDumpMetrics[] = {
 };
 constexpr std::size_t kDumpRealNumbers = 5;
 
-Verdict verdict_of_row(const Row& row) {
+Verdict verdict_of_row(const DumpRow& row) {
   switch (row.outcome) {
-    case Outcome::kPass:
+    case DumpOutcome::kPass:
       return Verdict::kPass;
-    case Outcome::kWarning:
+    case DumpOutcome::kWarning:
       return Verdict::kWarning;
-    case Outcome::kError:
+    case DumpOutcome::kError:
       return Verdict::kError;
-    case Outcome::kUnmatched:
-    case Outcome::kSkipped:
+    case DumpOutcome::kUnmatched:
+    case DumpOutcome::kSkipped:
       break;
   }
   return Verdict::kSkip;
 }
 
-std::vector<double> numbers_of_row(const Row& row, Mode mode) {
+std::vector<double> numbers_of_row(const DumpRow& row, DumpMode mode) {
   std::vector<double> numbers(std::size(kDumpMetrics), report::kNoNumber);
-  if (!row.is_matched() || mode == Mode::kMd5) return numbers;
+  if (!row.is_matched() || mode == DumpMode::kMd5) return numbers;
   const RealNumbers& real = row.real;
   if (real.state == RealNumbers::State::kAll) {
     numbers[0] = real.cosine;
@@ -66,7 +66,7 @@ std::vector<double> numbers_of_row(const Row& row, Mode mode) {
   return numbers;
 }
 
-report::ReportRow row_of(const Row& row, Mode mode) {
+report::ReportRow row_of(const DumpRow& row, DumpMode mode) {
   report::ReportRow out;
   const dump::Item& item = row.target != nullptr ? *row.target : *row.golden;
   out.part = item.place;
@@ -85,7 +85,7 @@ report::ReportRow row_of(const Row& row, Mode mode) {
 
 }  // namespace
 
-DumpCompareReport::DumpCompareReport(const dump_compare::DumpPair& pair, Mode mode)
+DumpCompareReport::DumpCompareReport(const dump_compare::DumpPair& pair, DumpMode mode)
     : mode_(mode), step_(pair.step), rank_(pair.rank) {
   run_.kind = "dumps";
   run_.title = pair.shown.empty() ? "two dumps" : pair.shown;
@@ -113,7 +113,7 @@ void DumpCompareReport::add(const EntryRows& rows) {
     call.stack = static_cast<std::uint32_t>(run_.stacks.size());
     run_.stacks.push_back({{.file = {}, .line = 0, .function = {}, .code = rows.stack}});
   }
-  for (const Row& row : rows.rows) {
+  for (const DumpRow& row : rows.rows) {
     std::optional<Verdict>& folded = row.is_output() ? call.backward : call.forward;
     const Verdict verdict = verdict_of_row(row);
     folded = folded ? judge::worse(*folded, verdict) : verdict;

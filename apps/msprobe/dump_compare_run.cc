@@ -32,8 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using dump_compare::EntryRows;
-using dump_compare::Outcome;
-using dump_compare::Row;
+using DumpOutcome = dump_compare::Outcome;
+using DumpRow = dump_compare::Row;
 using dump_compare::Totals;
 
 constexpr std::size_t kShownFailures = 10;
@@ -75,20 +75,20 @@ Result<dump_compare::CompareOptions> base_options(const CompareCommand& command)
 // "1304 rows: 1296 pass, 8 warning, 0 error; 3 only in the golden dump"
 std::string totals_text(const Totals& totals) {
   std::string text =
-      fmt::format("{} rows: {} pass, {} warning, {} error", totals.rows, totals[Outcome::kPass],
-                  totals[Outcome::kWarning], totals[Outcome::kError]);
-  if (totals[Outcome::kUnmatched] > 0) {
+      fmt::format("{} rows: {} pass, {} warning, {} error", totals.rows, totals[DumpOutcome::kPass],
+                  totals[DumpOutcome::kWarning], totals[DumpOutcome::kError]);
+  if (totals[DumpOutcome::kUnmatched] > 0) {
     text += fmt::format(", {} unmatched ({} only in the target, {} only in the golden dump)",
-                        totals[Outcome::kUnmatched],
-                        totals[Outcome::kUnmatched] - totals.golden_only, totals.golden_only);
+                        totals[DumpOutcome::kUnmatched],
+                        totals[DumpOutcome::kUnmatched] - totals.golden_only, totals.golden_only);
   }
-  if (totals[Outcome::kSkipped] > 0) {
-    text += fmt::format(", {} skipped (data cannot be read)", totals[Outcome::kSkipped]);
+  if (totals[DumpOutcome::kSkipped] > 0) {
+    text += fmt::format(", {} skipped (data cannot be read)", totals[DumpOutcome::kSkipped]);
   }
   return text;
 }
 
-void log_row(const Row& row) {
+void log_row(const DumpRow& row) {
   if (!row.is_matched()) return;
   const dump_compare::RealNumbers& real = row.real;
   log::info("{} compared with {}", dump::item_name(*row.target_entry, *row.target),
@@ -155,7 +155,7 @@ class DumpComparison {
       if (json_) {
         if (const auto added = json_->add(pair, mode, rows); !added) return propagate(added);
       }
-      for (const Row& row : rows.rows) {
+      for (const DumpRow& row : rows.rows) {
         keep_failure(pair, row);
         if (command_.log_rows && mode == dump_compare::Mode::kReal) log_row(row);
       }
@@ -187,8 +187,8 @@ class DumpComparison {
     return ignored ? dump.string() : (fs::path(command_.target) / below).string();
   }
 
-  void keep_failure(const dump_compare::DumpPair& pair, const Row& row) {
-    if (row.outcome != Outcome::kError && row.outcome != Outcome::kSkipped) return;
+  void keep_failure(const dump_compare::DumpPair& pair, const DumpRow& row) {
+    if (row.outcome != DumpOutcome::kError && row.outcome != DumpOutcome::kSkipped) return;
     if (failures_.size() == kShownFailures) return;
     failures_.push_back(fmt::format("  {}{}: {}", pair.shown.empty() ? "" : pair.shown + ": ",
                                     dump::item_name(*row.target_entry, *row.target),
@@ -203,7 +203,7 @@ class DumpComparison {
     json.key("summary").begin_object();
     json.key("rows").value(totals_.rows);
     for (std::size_t i = 0; i < dump_compare::kOutcomes; ++i) {
-      json.key(dump_compare::name(static_cast<Outcome>(i))).value(totals_.outcomes[i]);
+      json.key(dump_compare::name(static_cast<DumpOutcome>(i))).value(totals_.outcomes[i]);
     }
     json.key("golden_only").value(totals_.golden_only);
     json.end_object();
@@ -273,11 +273,11 @@ class DumpComparison {
 
   ExitStatus exit_status() const {
     if (failed_) return kCannot;
-    if (totals_.compared() == 0 && totals_[Outcome::kSkipped] == 0) {
+    if (totals_.compared() == 0 && totals_[DumpOutcome::kSkipped] == 0) {
       log::error("nothing was compared: {} rows, none with a counterpart", totals_.rows);
       return kCannot;
     }
-    return totals_[Outcome::kError] + totals_[Outcome::kSkipped] > 0 ? kFailed : kPassed;
+    return totals_[DumpOutcome::kError] + totals_[DumpOutcome::kSkipped] > 0 ? kFailed : kPassed;
   }
 
   const CompareCommand& command_;

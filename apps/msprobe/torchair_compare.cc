@@ -20,9 +20,9 @@
 
 namespace msprobe::app {
 
-using torchair::Mode;
-
 namespace {
+
+using torchair::Mode;
 
 const std::map<std::string, std::optional<Mode>>& torchair_data_modes() {
   static const std::map<std::string, std::optional<Mode>> kModes{{"auto", std::nullopt},

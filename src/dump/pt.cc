@@ -59,13 +59,13 @@ Result<PickledTensor> read_description(const FileBytes& file, const ZipArchive& 
   return read_pickled_tensor(pickle->bytes, name, offset);
 }
 
-struct Storage {
+struct SavedStorage {
   MemberBytes bytes;
   std::uint64_t at = 0;  // where it begins in the file, for messages
 };
 
-Result<Storage> read_storage(const ZipArchive& archive, std::string_view folder,
-                             const PickledTensor& tensor, std::string_view name) {
+Result<SavedStorage> read_storage(const ZipArchive& archive, std::string_view folder,
+                                  const PickledTensor& tensor, std::string_view name) {
   const std::string path = fmt::format("{}/data/{}", folder, tensor.storage_key);
   const std::optional<ZipMember> member = archive.find(path);
   if (!member) {
@@ -78,7 +78,7 @@ Result<Storage> read_storage(const ZipArchive& archive, std::string_view folder,
   }
   Result<MemberBytes> bytes = archive.read(*member, tensor.storage_bytes);
   if (!bytes) return propagate(bytes);
-  return Storage{*std::move(bytes), member->header_at};
+  return SavedStorage{*std::move(bytes), member->header_at};
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ Result<Tensor> read_pt(const FileBytes& file, std::string_view name) {
   if (!described) return propagate(described);
   const Result<bool> big_endian = is_big_endian(*archive, *folder, name);
   if (!big_endian) return propagate(big_endian);
-  Result<Storage> storage = read_storage(*archive, *folder, *described, name);
+  Result<SavedStorage> storage = read_storage(*archive, *folder, *described, name);
   if (!storage) return propagate(storage);
   const std::string place = fmt::format("{}: byte {}", name, storage->at);
   Result<Tensor> tensor = to_tensor(

@@ -29,7 +29,7 @@ bool is_finite_number(const std::string& text, double& number) {
 }
 
 // What a cell can hold, not cut inside a character.
-std::string_view shortened(std::string_view text) {
+std::string_view fitting_text(std::string_view text) {
   if (text.size() <= kMostCharacters) return text;
   std::size_t end = kMostCharacters;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
@@ -109,7 +109,7 @@ void XlsxTable::add(std::span<const XlsxCell> cells, Mark mark) {
   lxw_format* format = book_->format_of(mark);
   lxw_col_t place = 0;
   for (const XlsxCell& cell : cells) {
-    const std::string text(shortened(cell.text));
+    const std::string text(fitting_text(cell.text));
     double number = 0;
     if (!cell.is_text && is_finite_number(text, number)) {
       worksheet_write_number(book_->sheet, book_->next, place++, number, format);
