@@ -174,7 +174,7 @@ class Builder {
                                     ? random_tensor(wanted, Philox(options_.seed, call_name_, path))
                                     : stored_tensor(wanted, options_);
     if (!tensor) return std::unexpected(tensor.error());
-    if (adjustment_.hf32) round_to_hf32(*tensor);
+    if (adjustment_.hf32 && options_.hf32) round_to_hf32(*tensor);
     const at::ScalarType type = tensor->scalar_type();
     if (record.requires_grad && (at::isFloatingType(type) || at::isComplexType(type))) {
       tensor->set_requires_grad(true);

@@ -14,6 +14,7 @@ struct Options {
   std::uint64_t seed = 1234;
   const Directory* data = nullptr;  // of the tensor files; null: random mode
   bool adjust = true;               // what some APIs do to their inputs first (HF32, targets)
+  bool hf32 = false;                // conv1d and conv2d round their float32 inputs to HF32
 };
 
 // Tensors are on the CPU, in their recorded dtype, and require grad where the record says so.

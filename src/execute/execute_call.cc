@@ -111,7 +111,8 @@ class Execution {
     if (!outcome_.note.empty() && options_.recorded) {
       return skip(SkipReason::kNothingRecorded, std::string(kRecordedDropout));
     }
-    precision_ = precision_of(outcome_.arguments.call, record_, name_.bare_name);
+    precision_ =
+        precision_of(outcome_.arguments.call, record_, name_.bare_name, options_.arguments.hf32);
     precision_.raise = precision_.raise && options_.raise;
     with_grad_ = wants_backward();
     if (const auto failed = forward()) return std::unexpected(*failed);
@@ -156,6 +157,7 @@ class Execution {
                     [&] { return seen_by_library(options_.device_calls, device_output_); });
     }
     if (!seen) return seen.error();
+    npu::drop_missing_gradients(api_of(record_.full_name), bench_output_, *seen);
     const bool first_only = name_.bare_name == "npu_fusion_attention";
     outcome_.forward = first_only ? pair_leaves(first_of(bench_output_), first_of(*seen))
                                   : pair_leaves(bench_output_, *seen);

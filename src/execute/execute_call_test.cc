@@ -55,10 +55,11 @@ Skip skipped(const dump::CallRecord& record) {
 }
 
 TEST(Precision, RaisesOneStep) {  // spec 4.5
-  const auto of = [](std::vector<at::ScalarType> types, std::string_view name = "add") {
+  const auto of = [](std::vector<at::ScalarType> types, std::string_view name = "add",
+                     bool hf32 = false) {
     PyCall py;
     for (const at::ScalarType type : types) py.args.push_back({at::ones({1}, type)});
-    return precision_of(py, {}, name);
+    return precision_of(py, {}, name, hf32);
   };
   EXPECT_EQ(of({at::kHalf}).raised(at::kHalf), at::kFloat);
   EXPECT_EQ(of({at::kFloat}).raised(at::kFloat), at::kDouble);
@@ -68,7 +69,8 @@ TEST(Precision, RaisesOneStep) {  // spec 4.5
   EXPECT_EQ(mixed.raised(at::kBFloat16), at::kFloat);
   EXPECT_EQ(mixed.autocast, at::kBFloat16);
   EXPECT_EQ(of({at::kFloat}, "type_as").raised(at::kFloat), at::kFloat);
-  EXPECT_EQ(of({at::kFloat}, "conv2d").raised(at::kFloat), at::kFloat);
+  EXPECT_EQ(of({at::kFloat}, "conv2d").raised(at::kFloat), at::kDouble);
+  EXPECT_EQ(of({at::kFloat}, "conv2d", /*hf32=*/true).raised(at::kFloat), at::kFloat);
   EXPECT_EQ(of({at::kLong}).raised(at::kLong), at::kLong);
   EXPECT_FALSE(of({at::kLong}).autocast);
 }

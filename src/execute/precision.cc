@@ -16,7 +16,7 @@ using arguments::PyCall;
 
 // Conversions and reinterpretations: raising would change what they are asked to do.
 constexpr std::string_view kNeverRaised[] = {"type_as"};
-// Convolutions in float32 are checked against HF32, in float32.
+// Convolutions of a device that computes them in HF32 are checked against that, in float32.
 constexpr std::string_view kFloatStays[] = {"conv1d", "conv2d"};
 // What autocast runs in the lower precision (ATen/autocast_mode.h, lower_precision_fp), as APIs.
 constexpr std::string_view kRoundedByAutocast[] = {
@@ -126,15 +126,15 @@ at::ScalarType Precision::raised(at::ScalarType type) const {
 }
 
 Precision precision_of(const PyCall& call, const dump::CallRecord& record,
-                       std::string_view bare_name) {
+                       std::string_view bare_name, bool hf32) {
   const Seen seen = look_at(call);
   Precision precision;
   precision.raise =
       !contains(kNeverRaised, bare_name) && !(bare_name == "view" && seen.dtype_argument);
   const bool only_float = seen.floats.empty() || seen.floats == std::set{at::kFloat};
   const bool two_steps = npu::benches_in_float64(api_of(record.full_name));
-  precision.target =
-      two_steps || (only_float && !contains(kFloatStays, bare_name)) ? at::kDouble : at::kFloat;
+  const bool float_stays = hf32 && contains(kFloatStays, bare_name);
+  precision.target = two_steps || (only_float && !float_stays) ? at::kDouble : at::kFloat;
   const auto output = recorded_float(record);
   precision.autocast = autocast_of(seen, output);
   precision.round_inputs = precision.autocast && output == precision.autocast &&

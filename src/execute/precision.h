@@ -21,7 +21,8 @@ struct Precision {
                               // benchmark, before it raises them
 };
 
+// `hf32`: convolutions of float32 inputs round these to HF32 and are benched in float32.
 Precision precision_of(const arguments::PyCall& call, const dump::CallRecord& record,
-                       std::string_view bare_name);
+                       std::string_view bare_name, bool hf32 = false);
 
 }  // namespace msprobe::execute

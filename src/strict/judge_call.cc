@@ -78,7 +78,7 @@ class CallJudge {
         recorded_(options.recorded),
         rerun_(record, options),
         bench_(bench_tensors(outcome)) {
-    if (const auto own = own_benchmark(name_, outcome, options.recorded)) {
+    if (const auto own = own_benchmark(name_, outcome, options)) {
       const auto leaves = rerun_.run(*own);
       if (leaves) {
         how_ = *own;

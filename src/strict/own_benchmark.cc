@@ -6,12 +6,13 @@ using execute::LeafPair;
 
 std::optional<execute::Variation> own_benchmark(const CallName& name,
                                                 const execute::CallOutcome& outcome,
-                                                bool recorded) {
+                                                const execute::ExecuteOptions& options) {
+  if (!options.arguments.hf32) return std::nullopt;
   if (name.bare_name != "conv1d" && name.bare_name != "conv2d") return std::nullopt;
   const auto* device =
       outcome.forward.empty() ? nullptr : outcome.forward.front().device.as<at::Tensor>();
   if (device == nullptr || device->scalar_type() != at::kFloat) return std::nullopt;
-  return execute::Variation{.target = at::kDouble, .adjust = !recorded};
+  return execute::Variation{.target = at::kDouble, .adjust = !options.recorded};
 }
 
 LeafTensors bench_tensors(const execute::CallOutcome& outcome) {

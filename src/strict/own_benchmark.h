@@ -9,11 +9,12 @@
 
 namespace msprobe::strict {
 
-// The documented check rounds float32 inputs of convolutions to HF32 and keeps the benchmark in
-// float32. A strict one needs a wider benchmark, and a recorded output comes from inputs as they
-// were. Nothing where the documented benchmark serves.
+// With Options::hf32 the check rounds float32 inputs of convolutions to HF32 and keeps the
+// benchmark in float32. A strict one needs a wider benchmark, and a recorded output comes from
+// inputs as they were. Nothing where the documented benchmark serves.
 std::optional<execute::Variation> own_benchmark(const CallName& name,
-                                                const execute::CallOutcome& outcome, bool recorded);
+                                                const execute::CallOutcome& outcome,
+                                                const execute::ExecuteOptions& options);
 
 // The tensors that the documented benchmark gave.
 LeafTensors bench_tensors(const execute::CallOutcome& outcome);

@@ -32,9 +32,9 @@ bool is_compressed(const at::Tensor& mask) {
 
 void check_sparse_mode(const FusionAttention& options) {
   const std::int64_t mode = options.sparse_mode;
+  if (!options.atten_mask.defined()) return;  // then it says nothing
   TORCH_CHECK(mode >= 0 && mode <= 5, "sparse_mode ", mode,
               " is not supported, one of 0 to 5 is needed");
-  TORCH_CHECK(mode != 5 || options.atten_mask.defined(), "sparse_mode 5 needs atten_mask");
 }
 
 // Four dimensions, each of size one or that of the scores.
@@ -50,7 +50,7 @@ at::Tensor over_scores(const at::Tensor& tensor, at::IntArrayRef scores, const c
   return result;
 }
 
-// The columns that a mode lets a row see, whatever the mask says.
+// The columns that a mode lets a row see where the mask is the compressed one.
 AttentionMask mode_mask(const FusionAttention& options, std::int64_t rows, std::int64_t columns) {
   AttentionMask mask;
   switch (options.sparse_mode) {
@@ -60,10 +60,9 @@ AttentionMask mode_mask(const FusionAttention& options, std::int64_t rows, std::
     case 3:
       mask.highest = columns - rows;
       break;
-    case 0:
-    case 4:
-      mask.lowest = -options.pre_tockens;
-      mask.highest = options.next_tockens;
+    case 4:  // counted from the lower right corner
+      mask.lowest = columns - rows - options.pre_tockens;
+      mask.highest = columns - rows + options.next_tockens;
       break;
     default:
       break;
@@ -79,6 +78,13 @@ struct Problem {
   std::vector<AttentionInputs> parts;
 };
 
+// One score for each head, beside all of its rows.
+at::Tensor sink_of(const at::Tensor& sink, std::int64_t heads) {
+  if (!sink.defined()) return {};
+  TORCH_CHECK(sink.numel() == heads, "sink of shape ", sink.sizes(), " for ", heads, " heads");
+  return sink.reshape({1, heads, 1, 1});
+}
+
 AttentionInputs inputs_of(const FusionAttention& options, bool ignore_mask, bool varlen,
                           const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
   TORCH_CHECK(query.size(3) == key.size(3), "query has head size ", query.size(3), ", key ",
@@ -93,12 +99,14 @@ AttentionInputs inputs_of(const FusionAttention& options, bool ignore_mask, bool
                             .key = key,
                             .value = value,
                             .pse = at::Tensor(),
+                            .sink = sink_of(options.sink, query.size(1)),
                             .mask = {},
                             .scale = options.scale};
   if (options.pse.defined() && options.pse.dim() > 0) {
     inputs.pse = over_scores(options.pse, scores, "pse");
   }
-  if (!options.atten_mask.defined() || ignore_mask) {
+  if (!options.atten_mask.defined()) return inputs;  // the vendor's definition: all is computed
+  if (ignore_mask) {
     inputs.mask = mode_mask(options, scores[2], scores[3]);
     return inputs;
   }
@@ -180,9 +188,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention(
           statistics(sum, problem.layout, rows, 0)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention_grad(
-    const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& dy,
-    const FusionAttention& options) {
+FusionAttentionGradients npu_fusion_attention_grad(const at::Tensor& query, const at::Tensor& key,
+                                                   const at::Tensor& value, const at::Tensor& dy,
+                                                   const FusionAttention& options) {
   // Inputs may still be watched; nobody differentiates a gradient again.
   const at::NoGradGuard no_grad;
   const Problem problem = problem_of(query, key, value, options);
@@ -191,16 +199,23 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention_
   std::vector<at::Tensor> dk;
   std::vector<at::Tensor> dv;
   at::Tensor dpse;
+  at::Tensor dsink;
   for (std::size_t i = 0; i < grads.size(); ++i) {
     const AttentionGradients part = attention_backward(problem.parts[i], grads[i]);
     dq.push_back(part.query);
     dk.push_back(part.key);
     dv.push_back(part.value);
     if (part.pse.defined()) dpse = part.pse.reshape(options.pse.sizes());
+    if (part.sink.defined()) {
+      const at::Tensor of_part = part.sink.reshape(options.sink.sizes());
+      dsink = dsink.defined() ? dsink + of_part : of_part;
+    }
   }
-  return {join_parts(dq, problem.layout, query.size(0), 0),
-          join_parts(dk, problem.layout, key.size(0), 0),
-          join_parts(dv, problem.layout, key.size(0), 0), dpse};
+  return {.query = join_parts(dq, problem.layout, query.size(0), 0),
+          .key = join_parts(dk, problem.layout, key.size(0), 0),
+          .value = join_parts(dv, problem.layout, key.size(0), 0),
+          .pse = dpse,
+          .sink = dsink};
 }
 
 }  // namespace msprobe::execute::npu

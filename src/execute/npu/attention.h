@@ -16,7 +16,8 @@ struct FusionAttention {
   std::int64_t head_num = 0;  // of the query; BSND, BNSD and TND read it from the shape
   std::string input_layout;   // BSH, SBH, BSND, BNSD or TND
   at::Tensor pse;             // added to the scores before they are scaled
-  at::Tensor atten_mask;      // not 0: masked
+  at::Tensor atten_mask;      // not 0: masked. Undefined: nothing is, whatever the mode
+  at::Tensor sink;            // one for each head of the query, a further score of its rows
   double scale = 1;
   std::int64_t pre_tockens = 2147483647;
   std::int64_t next_tockens = 2147483647;
@@ -32,9 +33,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention(const at::Te
                                                                     const at::Tensor& value,
                                                                     const FusionAttention& options);
 
-// The gradients of query, key, value and pse (undefined where there is no pse) from that of Y.
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention_grad(
-    const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& dy,
-    const FusionAttention& options);
+// The gradients of query, key, value, pse and sink (undefined where there is none) from that of Y.
+struct FusionAttentionGradients {
+  at::Tensor query, key, value, pse, sink;
+};
+FusionAttentionGradients npu_fusion_attention_grad(const at::Tensor& query, const at::Tensor& key,
+                                                   const at::Tensor& value, const at::Tensor& dy,
+                                                   const FusionAttention& options);
 
 }  // namespace msprobe::execute::npu

@@ -117,7 +117,20 @@ at::Tensor masked_scores(const AttentionInputs& inputs, const BlockView& view) {
 
 struct Softmax {
   at::Tensor weights, max, sum;  // in float32 at least
+  at::Tensor sink_weight;        // undefined where there is no sink
 };
+
+// A row always has its sink, so none is empty.
+Softmax softmax_with_sink(at::Tensor scores, const at::Tensor& masked, const at::Tensor& sink) {
+  if (masked.defined()) {
+    scores = scores.masked_fill_(masked, -std::numeric_limits<double>::infinity());
+  }
+  const at::Tensor max = at::maximum(scores.amax(-1, /*keepdim=*/true), sink);
+  scores = scores.sub_(max).exp_();
+  const at::Tensor sink_part = (sink - max).exp();
+  const at::Tensor sum = scores.sum(-1, /*keepdim=*/true) + sink_part;
+  return {.weights = scores.div_(sum), .max = max, .sum = sum, .sink_weight = sink_part / sum};
+}
 
 Softmax block_softmax(const AttentionInputs& inputs, const BlockView& view) {
   const at::Tensor query = view.grouped(view.of_query(inputs.query));
@@ -127,11 +140,14 @@ Softmax block_softmax(const AttentionInputs& inputs, const BlockView& view) {
   scores = scores * inputs.scale;
 
   const at::Tensor masked = masked_scores(inputs, view);
+  if (inputs.sink.defined()) {
+    return softmax_with_sink(scores, masked, view.of_scores(inputs.sink).to(scores.scalar_type()));
+  }
   if (!masked.defined()) {
     const at::Tensor max = scores.amax(-1, /*keepdim=*/true);
     scores = scores.sub_(max).exp_();
     const at::Tensor sum = scores.sum(-1, /*keepdim=*/true);
-    return {.weights = scores.div_(sum), .max = max, .sum = sum};
+    return {.weights = scores.div_(sum), .max = max, .sum = sum, .sink_weight = {}};
   }
   scores = scores.masked_fill_(masked, -std::numeric_limits<double>::infinity());
   const at::Tensor max = scores.amax(-1, /*keepdim=*/true);
@@ -139,7 +155,8 @@ Softmax block_softmax(const AttentionInputs& inputs, const BlockView& view) {
   const at::Tensor empty = masked.all(-1, /*keepdim=*/true);
   scores = scores.sub_(max.masked_fill(empty, 0)).exp_();
   const at::Tensor sum = scores.sum(-1, /*keepdim=*/true);
-  return {.weights = scores.div_(sum.masked_fill(empty, 1)), .max = max, .sum = sum};
+  return {
+      .weights = scores.div_(sum.masked_fill(empty, 1)), .max = max, .sum = sum, .sink_weight = {}};
 }
 
 AttentionOutputs forward(const AttentionInputs& inputs, std::int64_t max_scores) {
@@ -174,10 +191,10 @@ class Attention : public torch::autograd::Function<Attention> {
   using MaybeTensor = c10::optional<at::Tensor>;
 
   static Tensors forward(Context* context, const at::Tensor& query, const at::Tensor& key,
-                         const at::Tensor& value, const MaybeTensor& pse,
+                         const at::Tensor& value, const MaybeTensor& pse, const MaybeTensor& sink,
                          const AttentionInputs& inputs, std::int64_t max_scores) {
-    context->save_for_backward(
-        {query, key, value, pse.has_value() ? *pse : at::Tensor(), inputs.mask.given});
+    context->save_for_backward({query, key, value, pse.has_value() ? *pse : at::Tensor(),
+                                inputs.mask.given, sink.has_value() ? *sink : at::Tensor()});
     context->saved_data["lowest"] = inputs.mask.lowest;
     context->saved_data["highest"] = inputs.mask.highest;
     context->saved_data["scale"] = inputs.scale;
@@ -193,6 +210,7 @@ class Attention : public torch::autograd::Function<Attention> {
                                     .key = saved[1],
                                     .value = saved[2],
                                     .pse = saved[3],
+                                    .sink = saved[5],
                                     .mask = {.given = saved[4],
                                              .lowest = context->saved_data["lowest"].toInt(),
                                              .highest = context->saved_data["highest"].toInt()},
@@ -200,17 +218,19 @@ class Attention : public torch::autograd::Function<Attention> {
     AttentionGradients gradients =
         attention_backward(inputs, grads[0], context->saved_data["max_scores"].toInt());
     // One entry for each argument of forward.
-    return {gradients.query, gradients.key, gradients.value,
-            gradients.pse,   at::Tensor(),  at::Tensor()};
+    return {gradients.query, gradients.key, gradients.value, gradients.pse,
+            gradients.sink,  at::Tensor(),  at::Tensor()};
   }
 };
 
 }  // namespace
 
 AttentionOutputs attention(const AttentionInputs& inputs, std::int64_t max_scores) {
-  const auto pse = inputs.pse.defined() ? Attention::MaybeTensor(inputs.pse) : c10::nullopt;
-  const auto outputs =
-      Attention::apply(inputs.query, inputs.key, inputs.value, pse, inputs, max_scores);
+  const auto maybe = [](const at::Tensor& tensor) {
+    return tensor.defined() ? Attention::MaybeTensor(tensor) : c10::nullopt;
+  };
+  const auto outputs = Attention::apply(inputs.query, inputs.key, inputs.value, maybe(inputs.pse),
+                                        maybe(inputs.sink), inputs, max_scores);
   return {.y = outputs[0], .max = outputs[1], .sum = outputs[2]};
 }
 
@@ -223,11 +243,13 @@ AttentionGradients attention_backward(const AttentionInputs& inputs, const at::T
   AttentionGradients sums = {.query = zeros(inputs.query),
                              .key = zeros(inputs.key),
                              .value = zeros(inputs.value),
-                             .pse = inputs.pse.defined() ? zeros(inputs.pse) : at::Tensor()};
+                             .pse = inputs.pse.defined() ? zeros(inputs.pse) : at::Tensor(),
+                             .sink = inputs.sink.defined() ? zeros(inputs.sink) : at::Tensor()};
   if (inputs.key.size(2) > 0) {
     for (const Block& block : blocks_of(inputs, max_scores)) {
       const BlockView view(inputs, block);
-      const at::Tensor weights = block_softmax(inputs, view).weights;
+      const Softmax softmax = block_softmax(inputs, view);
+      const at::Tensor& weights = softmax.weights;
       const at::Tensor dy = view.grouped(view.of_query(grad_y).to(dtype));
       const at::Tensor value = view.of_key(inputs.value);
       view.of_key(sums.value)
@@ -235,6 +257,10 @@ AttentionGradients attention_backward(const AttentionInputs& inputs, const at::T
       const at::Tensor dp = widened(view.ungrouped(at::matmul(dy, value.transpose(-2, -1))));
       const at::Tensor mean = (dp * weights).sum(-1, /*keepdim=*/true);
       const at::Tensor ds = (dp - mean) * weights * inputs.scale;
+      if (inputs.sink.defined()) {
+        at::Tensor part = view.of_scores(sums.sink);
+        part.sub_((mean * softmax.sink_weight).sum_to_size(part.sizes()));
+      }
       if (inputs.pse.defined()) {
         at::Tensor part = view.of_scores(sums.pse);
         part.add_(ds.sum_to_size(part.sizes()));
@@ -249,7 +275,8 @@ AttentionGradients attention_backward(const AttentionInputs& inputs, const at::T
   return {.query = sums.query.to(dtype),
           .key = sums.key.to(inputs.key.scalar_type()),
           .value = sums.value.to(inputs.value.scalar_type()),
-          .pse = sums.pse.defined() ? sums.pse.to(inputs.pse.scalar_type()) : at::Tensor()};
+          .pse = sums.pse.defined() ? sums.pse.to(inputs.pse.scalar_type()) : at::Tensor(),
+          .sink = sums.sink.defined() ? sums.sink.to(inputs.sink.scalar_type()) : at::Tensor()};
 }
 
 }  // namespace msprobe::execute::npu

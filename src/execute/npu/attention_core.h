@@ -1,4 +1,5 @@
 // softmax((Q K^T + pse) * scale) V over tensors in the order (batch, head, sequence, head size).
+// With a sink, each row of the softmax has one more score, which takes its share and gives nothing.
 //
 // The score matrix is never held whole: it is computed in blocks, in the forward and again in the
 // backward, so memory does not grow with the square of the sequence length.
@@ -24,6 +25,7 @@ struct AttentionInputs {
   at::Tensor key;    // (b, n2, s2, d), n1 a multiple of n2
   at::Tensor value;  // (b, n2, s2, dv)
   at::Tensor pse;    // broadcast over the scores (b, n1, s1, s2), or undefined
+  at::Tensor sink;   // (1, n1, 1, 1): a further score of each row, without a value; or undefined
   AttentionMask mask;
   double scale = 1;
 };
@@ -35,14 +37,14 @@ struct AttentionOutputs {
 };
 
 struct AttentionGradients {
-  at::Tensor query, key, value, pse;  // pse undefined where there is none
+  at::Tensor query, key, value, pse, sink;  // the last two undefined where there is none
 };
 
 // Products are computed in the dtype of the inputs, the softmax in float32 at least. `max_scores`
 // bounds the number of scores in a block.
 constexpr std::int64_t kMaxScores = std::int64_t{1} << 20;
 
-// Differentiable in query, key, value and pse, through y only.
+// Differentiable in query, key, value, pse and sink, through y only.
 AttentionOutputs attention(const AttentionInputs& inputs, std::int64_t max_scores = kMaxScores);
 
 AttentionGradients attention_backward(const AttentionInputs& inputs, const at::Tensor& grad_y,

@@ -34,18 +34,25 @@ std::vector<Masking> maskings(const Extent& e) {
     return [=](const Indices& i) { return i[3] - i[2] >= next + 1 || i[3] - i[2] <= -pre - 1; };
   };
   constexpr std::int64_t kAll = 2147483647;
+  const std::int64_t corner = e.s2 - e.s1;
   const auto nothing = [](const Indices&) { return false; };
   std::vector<Masking> result = {
       {"none", 0, kAll, kAll, {}, nothing},
-      {"none, band", 0, 2, 1, {}, band(2, 1)},
+      // The vendor: "where no mask is given, nothing is masked", whatever mode and tokens say.
+      {"none, tokens", 0, 2, 1, {}, nothing},
       {"none, mode 1", 1, 2, 1, {}, nothing},
-      {"none, mode 2", 2, kAll, kAll, {}, triu(1)},
-      {"none, mode 3", 3, kAll, kAll, {}, triu(e.s2 - e.s1 + 1)},
-      {"none, mode 4", 4, 1, 3, {}, band(1, 3)},
-      {"none, mode 4, negative next", 4, 4, -2, {}, band(4, -2)},
+      {"none, mode 2", 2, kAll, kAll, {}, nothing},
+      {"none, mode 3", 3, kAll, kAll, {}, nothing},
+      {"none, mode 4", 4, 1, 3, {}, nothing},
+      {"none, mode 7", 7, kAll, kAll, {}, nothing},
       {"compressed, mode 2", 2, kAll, kAll, compressed_mask(), triu(1)},
       {"compressed, mode 3", 3, kAll, kAll, compressed_mask(), triu(e.s2 - e.s1 + 1)},
-      {"compressed, mode 4", 4, 2, 0, compressed_mask().reshape({1, 1, 2048, 2048}), band(2, 0)},
+      // Counted from the lower right corner.
+      {"compressed, mode 4", 4, 2, 0, compressed_mask().reshape({1, 1, 2048, 2048}),
+       band(2 - corner, corner)},
+      {"compressed, mode 4, band", 4, 1, 3, compressed_mask(), band(1 - corner, 3 + corner)},
+      {"compressed, mode 4, negative next", 4, 4, -2, compressed_mask(),
+       band(4 - corner, -2 + corner)},
   };
   const at::Tensor full = random({e.b, e.n1, e.s1, e.s2}, 31) > 0.2;
   for (const std::int64_t mode : {0, 1, 2, 3, 4, 5}) {
@@ -141,12 +148,13 @@ TEST_P(EveryLayout, GradientsFollowTheFormula) {
     if (pse) expect_near(found[3], wanted[3], 1e-12);
 
     if (pse) options.pse = *pse;
-    const auto [dq, dk, dv, dpse] =
+    const auto [dq, dk, dv, dpse, dsink] =
         npu_fusion_attention_grad(leaves[0], leaves[1], leaves[2], arranged(dy, layout), options);
     EXPECT_TRUE(dq.equal(found[0]));
     EXPECT_TRUE(dk.equal(found[1]));
     EXPECT_TRUE(dv.equal(found[2]));
     EXPECT_EQ(dpse.defined(), pse.has_value());
+    EXPECT_FALSE(dsink.defined());
     EXPECT_TRUE(!pse || dpse.equal(found[3]));
   });
 }
@@ -175,16 +183,58 @@ TEST(Attention, FullyMaskedRowsGiveZeroAndNoNaN) {
   options.head_num = 2;
   options.input_layout = "BNSD";
   options.sparse_mode = 3;
+  options.atten_mask = compressed_mask();
   const auto [y, max, sum] = npu_fusion_attention(in.q, in.k, in.v, options);
   EXPECT_TRUE(y.narrow(2, 0, 2).eq(0).all().item<bool>());
   EXPECT_TRUE(y.narrow(2, 2, 4).ne(0).all().item<bool>());
   EXPECT_TRUE(max.narrow(2, 0, 2).eq(-kInf).all().item<bool>());
   EXPECT_TRUE(sum.narrow(2, 0, 2).eq(0).all().item<bool>());
-  const auto [dq, dk, dv, dpse] =
+  const auto [dq, dk, dv, dpse, dsink] =
       npu_fusion_attention_grad(in.q, in.k, in.v, at::ones_like(y), options);
   EXPECT_TRUE(dq.narrow(2, 0, 2).eq(0).all().item<bool>());
   EXPECT_TRUE(at::isfinite(dq).all().item<bool>());
   EXPECT_TRUE(at::isfinite(dk).all().item<bool>());
+}
+
+// A sink is one more key of each head whose value is zero: its score takes part in the softmax, and
+// nothing else of it.
+TEST(Attention, ASinkTakesItsShare) {
+  const Extent e = {.b = 2, .n1 = 4, .n2 = 2, .s1 = 3, .s2 = 5, .d = 2, .dv = 2};
+  const Tensors in = tensors(e);
+  const at::Tensor sink = random({e.n1}, 12);
+  const at::Tensor dy = random({e.b, e.n1, e.s1, e.dv}, 5);
+  const at::Tensor full = random({e.s1, e.s2}, 31) > 0.2;
+  for (const at::Tensor& mask : {at::Tensor(), full, at::ones({e.s1, e.s2}, at::kBool)}) {
+    FusionAttention options;
+    options.head_num = e.n1;
+    options.input_layout = "BNSD";
+    options.scale = 0.6;
+    options.atten_mask = mask;
+    const auto composed = [&](const std::vector<at::Tensor>& x) {
+      const at::Tensor k = x[1].repeat_interleave(e.n1 / e.n2, 1);
+      const at::Tensor v = x[2].repeat_interleave(e.n1 / e.n2, 1);
+      at::Tensor scores = at::einsum("bnrd,bncd->bnrc", {x[0], k}) * 0.6;
+      if (mask.defined()) scores = scores.masked_fill(mask, -kInf);
+      const at::Tensor column = x[3].reshape({1, e.n1, 1, 1}).expand({e.b, e.n1, e.s1, 1});
+      const at::Tensor shares = at::cat({scores, column}, -1).softmax(-1);
+      return at::einsum("bnrc,bncd->bnrd", {shares.narrow(-1, 0, e.s2), v});
+    };
+    const std::vector<at::Tensor> leaves = {in.q, in.k, in.v, sink};
+    const auto found = [&](const std::vector<at::Tensor>& x) {
+      FusionAttention with_sink = options;
+      with_sink.sink = x[3];
+      return std::get<0>(npu_fusion_attention(x[0], x[1], x[2], with_sink));
+    };
+    expect_near(found(leaves), composed(leaves), 1e-12);
+    const auto wanted = autograd_of(composed, leaves, dy);
+    const auto gradients = autograd_of(found, leaves, dy);
+    for (std::size_t i = 0; i < 4; ++i) expect_near(gradients[i], wanted[i], 1e-12);
+    options.sink = sink;
+    const FusionAttentionGradients explicitly =
+        npu_fusion_attention_grad(in.q, in.k, in.v, dy, options);
+    EXPECT_TRUE(explicitly.query.equal(gradients[0]));
+    EXPECT_TRUE(explicitly.sink.equal(gradients[3]));
+  }
 }
 
 TEST(Attention, ScaleIsOneWhereNotGiven) {
@@ -277,6 +327,7 @@ TEST(AttentionCore, BlocksMakeNoDifference) {
       .key = in.k,
       .value = in.v,
       .pse = random({1, e.n1, e.s1, e.s2}, 7),
+      .sink = {},
       .mask = {.given = random({e.b, 1, e.s1, e.s2}, 8) > 0.5, .lowest = -3, .highest = 4},
       .scale = 0.5};
   const at::Tensor dy = random({e.b, e.n1, e.s1, e.dv}, 9);
@@ -337,12 +388,12 @@ TEST(Attention, RefusesWhatDoesNotFit) {
               HasSubstr("ends at row 4"));
   for (const std::int64_t mode : {-1, 6, 7, 8}) {
     EXPECT_THAT(refusal("BNSD", {1, 2, 3, 4}, {1, 2, 3, 4}, 2,
-                        [&](FusionAttention& options) { options.sparse_mode = mode; }),
+                        [&](FusionAttention& options) {
+                          options.sparse_mode = mode;
+                          options.atten_mask = at::ones({3, 3});
+                        }),
                 HasSubstr("sparse_mode " + std::to_string(mode) + " is not supported"));
   }
-  EXPECT_THAT(refusal("BNSD", {1, 2, 3, 4}, {1, 2, 3, 4}, 2,
-                      [](FusionAttention& options) { options.sparse_mode = 5; }),
-              HasSubstr("sparse_mode 5 needs atten_mask"));
   EXPECT_THAT(
       refusal("BNSD", {1, 2, 3, 4}, {1, 2, 3, 4}, 2,
               [](FusionAttention& options) { options.atten_mask = at::ones({4, 4}); }),

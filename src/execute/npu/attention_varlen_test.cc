@@ -18,9 +18,11 @@ void expect_one_attention_per_sequence(std::int64_t key_heads) {
   const at::Tensor dy = random({1, e.n1, query_rows, e.dv}, 5);
   const at::Tensor mask = random({8, 8}, 10) > 0.4;
 
-  for (const bool with_mask : {false, true}) {
+  enum class Way { kNone, kGiven, kCompressed };
+  for (const Way way : {Way::kNone, Way::kGiven, Way::kCompressed}) {
     for (const std::int64_t mode : {0, 2, 3, 4}) {
-      SCOPED_TRACE(testing::Message() << "mode " << mode << (with_mask ? " with mask" : ""));
+      if (way == Way::kCompressed && mode == 0) continue;
+      SCOPED_TRACE(testing::Message() << "mode " << mode << ", way " << static_cast<int>(way));
       FusionAttention options;
       options.head_num = e.n1;
       options.input_layout = "TND";
@@ -30,7 +32,8 @@ void expect_one_attention_per_sequence(std::int64_t key_heads) {
       options.next_tockens = 1;
       options.actual_seq_qlen = query_ends;
       options.actual_seq_kvlen = key_ends;
-      if (with_mask) options.atten_mask = mask;
+      if (way == Way::kGiven) options.atten_mask = mask;
+      if (way == Way::kCompressed) options.atten_mask = compressed_mask();
 
       at::Tensor y = at::zeros({1, e.n1, query_rows, e.dv}, at::kDouble);
       at::Tensor dq = at::zeros_like(all.q);
@@ -46,10 +49,12 @@ void expect_one_attention_per_sequence(std::int64_t key_heads) {
                               all.v.narrow(2, k0, e.s2).contiguous()};
         const Masked masked = [&](const Indices& at_score) {
           const std::int64_t distance = at_score[3] - at_score[2];
-          if (with_mask) return mask[at_score[2]][at_score[3]].item<bool>();
+          if (way == Way::kGiven) return mask[at_score[2]][at_score[3]].item<bool>();
+          if (way == Way::kNone) return false;
           if (mode == 2) return distance >= 1;
-          if (mode == 3) return distance >= e.s2 - e.s1 + 1;
-          return distance > 1 || distance < -2;
+          const std::int64_t corner = e.s2 - e.s1;
+          if (mode == 3) return distance >= corner + 1;
+          return distance > corner + 1 || distance < corner - 2;
         };
         y.narrow(2, q0, e.s1).copy_(definition(e, part.q, part.k, part.v, {}, masked, 0.6).y);
         const auto gradients =
@@ -74,7 +79,7 @@ void expect_one_attention_per_sequence(std::int64_t key_heads) {
       expect_near(gradients[0], tnd(dq), 1e-12);
       expect_near(gradients[1], tnd(dk), 1e-12);
       expect_near(gradients[2], tnd(dv), 1e-12);
-      const auto [gq, gk, gv, gpse] =
+      const auto [gq, gk, gv, gpse, gsink] =
           npu_fusion_attention_grad(tnd(all.q), tnd(all.k), tnd(all.v), tnd(dy), options);
       EXPECT_TRUE(gq.equal(gradients[0]));
       EXPECT_TRUE(gk.equal(gradients[1]));
@@ -96,9 +101,10 @@ TEST(VarlenAttention, TakesTheCompressedMask) {
   options.actual_seq_qlen = {2, 5};
   options.actual_seq_kvlen = {2, 5};
   const at::Tensor x = random({5, 2, 4}, 11);
-  const at::Tensor without = std::get<0>(npu_fusion_attention(x, x, x, options));
+  options.atten_mask = at::ones({3, 3}, at::kBool).triu(1);
+  const at::Tensor given = std::get<0>(npu_fusion_attention(x, x, x, options));
   options.atten_mask = compressed_mask();
-  EXPECT_TRUE(without.equal(std::get<0>(npu_fusion_attention(x, x, x, options))));
+  EXPECT_TRUE(given.equal(std::get<0>(npu_fusion_attention(x, x, x, options))));
 }
 
 }  // namespace

@@ -20,4 +20,8 @@ bool benches_in_float64(std::string_view api);
 // message; empty where nothing was.
 std::string without_dropout(std::string_view api, PyCall& call);
 
+// npu_fusion_attention_grad gives 3, 4 or 5 gradients, as its version goes. Takes those off the end
+// of the bench that are None and that the device does not have.
+void drop_missing_gradients(std::string_view api, PyValue& bench, const PyValue& device);
+
 }  // namespace msprobe::execute::npu

@@ -24,7 +24,7 @@ at::Tensor tensor(const PyValue& value, std::size_t index) {
 }
 
 PyValue integer(std::int64_t value) { return {value}; }
-PyValue integers(std::initializer_list<std::int64_t> values) {
+PyValue integers(const std::vector<std::int64_t>& values) {
   PyList items;
   for (const std::int64_t value : values) items.push_back({value});
   return {items};
@@ -159,10 +159,57 @@ TEST(NpuTable, AttentionGradGivesNoneWithoutPse) {
   EXPECT_TRUE(found.as<PyList>()->at(3).is_none());
 }
 
-TEST(NpuTable, AttentionRefusesASink) {
+// The keywords of today's schema, at their defaults and, where they compute, given.
+TEST(NpuTable, TodaysKeywordsAreTaken) {
   PyCall call = attention_call();
+  const PyValue plain = run("NPU", "npu_fusion_attention", call);
+  call.kwargs = {{"sink", kNone},
+                 {"dropout_mask", kNone},
+                 {"seed", integer(0)},
+                 {"offset", integer(0)},
+                 {"softmax_layout", {std::string()}}};
+  EXPECT_TRUE(tensor(run("NPU", "npu_fusion_attention", call), 0).equal(tensor(plain, 0)));
   call.kwargs = {{"sink", {ones({2})}}};
-  EXPECT_THROW(run("NPU", "npu_fusion_attention", call), BindError);
+  EXPECT_FALSE(tensor(run("NPU", "npu_fusion_attention", call), 0).equal(tensor(plain, 0)));
+  call.args.insert(call.args.begin() + 3, {ones({1, 2, 3, 4})});
+  const PyValue gradients = run("Aten", "npu_fusion_attention_grad", call);
+  ASSERT_EQ(gradients.as<PyList>()->size(), 5U);
+  EXPECT_EQ(tensor(gradients, 4).sizes(), (at::IntArrayRef{2}));
+  const PyValue x = {ones({1, 1, 2, 4})};
+  EXPECT_EQ(tensor(run("NPU", "npu_rotary_mul", {{x, x, x}, {{"rotate", kNone}}})).sizes(),
+            (at::IntArrayRef{1, 1, 2, 4}));
+  EXPECT_EQ(tensor(run("NPU", "npu_rotary_mul", {{x, x, x}, {{"rotate", {ones({4, 4})}}}})).sizes(),
+            (at::IntArrayRef{1, 1, 2, 4}));
+}
+
+// Older versions record three gradients: one fewer than None for pse.
+TEST(NpuTable, GradientsThatWereNotRecordedAreDropped) {
+  const auto sizes = [](PyList bench, std::size_t recorded) {
+    PyValue ours{std::move(bench)};
+    drop_missing_gradients("Aten.npu_fusion_attention_grad", ours, {PyList(recorded, kNone)});
+    return ours.as<PyList>()->size();
+  };
+  const PyValue one = {ones({1})};
+  EXPECT_EQ(sizes({one, one, one, kNone}, 3), 3U);
+  EXPECT_EQ(sizes({one, one, one, kNone}, 4), 4U);
+  EXPECT_EQ(sizes({one, one, one, kNone}, 5), 4U);
+  EXPECT_EQ(sizes({one, one, one, one}, 3), 4U);  // a gradient that is missing is an error
+}
+
+// Autograd passes the negation of the forward's transpose_first: true is "permute by the inverse,
+// then reshape".
+TEST(NpuTable, TheBackwardOfConfusionTransposeTakesTheNegatedFlag) {
+  const at::Tensor x = at::arange(24, at::kDouble).reshape({2, 3, 4});
+  for (const bool first : {true, false}) {
+    const std::vector<std::int64_t> shape =
+        first ? std::vector<std::int64_t>{8, 3} : std::vector<std::int64_t>{3, 2, 4};
+    const PyValue forward = run("NPU", "npu_confusion_transpose",
+                                {{{x}, integers({2, 0, 1}), integers(shape), {first}}, {}});
+    // Sending the outputs themselves back gives the input: the operator only moves elements.
+    const PyValue back = run("Aten", "npu_confusion_transpose_backward",
+                             {{forward, integers({2, 0, 1}), integers({2, 3, 4}), {!first}}, {}});
+    EXPECT_TRUE(tensor(back).equal(x)) << first;
+  }
 }
 
 TEST(NpuTable, DropoutIsTakenOutAndSaid) {
@@ -214,7 +261,7 @@ TEST(NpuTable, EveryOtherRowRuns) {
                       {{x, integers({2, 0, 1}), integers({8, 3}), {true}}, {}})),
             (Shape{8, 3}));
   EXPECT_EQ(shape(run("Aten", "npu_confusion_transpose_backward",
-                      {{{ones({8, 3})}, integers({2, 0, 1}), integers({2, 3, 4}), {true}}, {}})),
+                      {{{ones({8, 3})}, integers({2, 0, 1}), integers({2, 3, 4}), {false}}, {}})),
             (Shape{2, 3, 4}));
   EXPECT_EQ(shape(run("Aten", "npu_fast_gelu_backward", {{x, x}, {}})), (Shape{2, 3, 4}));
   EXPECT_EQ(shape(run("NPU", "npu_layer_norm_eval", {{x, integer(4)}, {}})), (Shape{2, 3, 4}));

@@ -35,15 +35,17 @@ at::Tensor joined(const at::Tensor& first, const at::Tensor& second, std::string
 }
 
 // (a, b) to (-b, a).
-at::Tensor rotated(const at::Tensor& x, std::string_view mode) {
-  const auto [a, b] = rotated_parts(x, mode);
-  return joined(-b, a, mode);
+at::Tensor rotated(const at::Tensor& x, const Rotation& rotation) {
+  if (rotation.matrix.defined()) return at::matmul(x, rotation.matrix.to(x.scalar_type()));
+  const auto [a, b] = rotated_parts(x, rotation.mode);
+  return joined(-b, a, rotation.mode);
 }
 
 // The transpose of `rotated` as a linear map: (a, b) to (b, -a).
-at::Tensor rotated_back(const at::Tensor& x, std::string_view mode) {
-  const auto [a, b] = rotated_parts(x, mode);
-  return joined(b, -a, mode);
+at::Tensor rotated_back(const at::Tensor& x, const Rotation& rotation) {
+  if (rotation.matrix.defined()) return at::matmul(x, rotation.matrix.to(x.scalar_type()).t());
+  const auto [a, b] = rotated_parts(x, rotation.mode);
+  return joined(b, -a, rotation.mode);
 }
 
 // 2-D or more: all but the last dimension made one.
@@ -71,20 +73,20 @@ at::Tensor npu_confusion_transpose_backward(const at::Tensor& grad, at::IntArray
 }
 
 at::Tensor npu_rotary_mul(const at::Tensor& x, const at::Tensor& r1, const at::Tensor& r2,
-                          std::string_view mode) {
+                          const Rotation& rotation) {
   const at::Tensor wide = widened(x);
-  return (r1 * wide + r2 * rotated(wide, mode)).to(x.scalar_type());
+  return (r1 * wide + r2 * rotated(wide, rotation)).to(x.scalar_type());
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at::Tensor& grad,
                                                                        const at::Tensor& x,
                                                                        const at::Tensor& r1,
                                                                        const at::Tensor& r2,
-                                                                       std::string_view mode) {
+                                                                       const Rotation& rotation) {
   const at::Tensor g = widened(grad);
-  const at::Tensor grad_x = (r1 * g + rotated_back(r2 * g, mode)).sum_to_size(x.sizes());
+  const at::Tensor grad_x = (r1 * g + rotated_back(r2 * g, rotation)).sum_to_size(x.sizes());
   const at::Tensor grad_r1 = (x * g).sum_to_size(r1.sizes());
-  const at::Tensor grad_r2 = (rotated(x, mode) * g).sum_to_size(r2.sizes());
+  const at::Tensor grad_r2 = (rotated(x, rotation) * g).sum_to_size(r2.sizes());
   return {grad_x.to(x.scalar_type()), grad_r1.to(r1.scalar_type()), grad_r2.to(r2.scalar_type())};
 }
 

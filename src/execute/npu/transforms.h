@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -17,16 +18,22 @@ at::Tensor npu_confusion_transpose(const at::Tensor& data, at::IntArrayRef perm,
 at::Tensor npu_confusion_transpose_backward(const at::Tensor& grad, at::IntArrayRef perm,
                                             at::IntArrayRef data_shape, bool transpose_first);
 
-// r1 * x + r2 * rotated(x), broadcasting r1 and r2. Mode "half" rotates the halves (a, b) of the
-// last dimension to (-b, a); "interleave" rotates each pair of neighbours.
+// Mode "half" rotates the halves (a, b) of the last dimension to (-b, a); "interleave" rotates each
+// pair of neighbours. Where a matrix (D, D) is given, x is multiplied with it instead.
+struct Rotation {
+  std::string mode = "half";
+  at::Tensor matrix = {};
+};
+
+// r1 * x + r2 * rotated(x), broadcasting r1 and r2.
 at::Tensor npu_rotary_mul(const at::Tensor& x, const at::Tensor& r1, const at::Tensor& r2,
-                          std::string_view mode);
+                          const Rotation& rotation);
 // The gradients of x, r1 and r2, the last two summed over the dimensions that were broadcast.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at::Tensor& grad,
                                                                        const at::Tensor& x,
                                                                        const at::Tensor& r1,
                                                                        const at::Tensor& r2,
-                                                                       std::string_view mode);
+                                                                       const Rotation& rotation);
 
 // x times the transpose of weight, plus bias (may be undefined).
 at::Tensor npu_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);

@@ -86,7 +86,7 @@ TEST(RotaryMul, BroadcastsEveryShapeOfItsFactors) {
     const at::Tensor r1 = random(shape, 6);
     const at::Tensor r2 = random(shape, 7);
     for (const bool interleave : {false, true}) {
-      expect_near(npu_rotary_mul(x, r1, r2, interleave ? "interleave" : "half"),
+      expect_near(npu_rotary_mul(x, r1, r2, {interleave ? "interleave" : "half"}),
                   rotary_numbers(x, r1, r2, interleave), 1e-14);
     }
   }
@@ -96,10 +96,10 @@ TEST(RotaryMul, HalfTypesAreRoundedOnce) {
   const at::Tensor x = random({2, 3, 4, 6}, 5).to(at::kBFloat16);
   const at::Tensor r1 = random({1, 3, 1, 6}, 6).to(at::kBFloat16);
   const at::Tensor r2 = random({1, 3, 1, 6}, 7).to(at::kBFloat16);
-  const at::Tensor y = npu_rotary_mul(x, r1, r2, "half");
+  const at::Tensor y = npu_rotary_mul(x, r1, r2, {"half"});
   EXPECT_EQ(y.scalar_type(), at::kBFloat16);
   expect_near(y, rotary_numbers(x, r1, r2, false), 0x1p-8);
-  EXPECT_EQ(std::get<1>(npu_rotary_mul_backward(y, x, r1, r2, "half")).scalar_type(),
+  EXPECT_EQ(std::get<1>(npu_rotary_mul_backward(y, x, r1, r2, {"half"})).scalar_type(),
             at::kBFloat16);
 }
 
@@ -111,11 +111,11 @@ TEST(RotaryMul, GradientsAgreeForEveryShape) {
     const at::Tensor r2 = random(shape, 11);
     for (const char* mode : {"half", "interleave"}) {
       const auto function = [&](const std::vector<at::Tensor>& in) {
-        return npu_rotary_mul(in[0], in[1], in[2], mode);
+        return npu_rotary_mul(in[0], in[1], in[2], {mode});
       };
       expect_autograd_follows_differences(function, {x, r1, r2});
       const auto wanted = autograd_of(function, {x, r1, r2}, grad);
-      const auto [dx, dr1, dr2] = npu_rotary_mul_backward(grad, x, r1, r2, mode);
+      const auto [dx, dr1, dr2] = npu_rotary_mul_backward(grad, x, r1, r2, {mode});
       expect_near(dx, wanted[0], 1e-14);
       expect_near(dr1, wanted[1], 1e-14);
       expect_near(dr2, wanted[2], 1e-14);
@@ -125,11 +125,35 @@ TEST(RotaryMul, GradientsAgreeForEveryShape) {
 
 TEST(RotaryMul, RefusesAnOddSizeAndAnUnknownMode) {
   const at::Tensor odd = random({2, 3}, 1);
-  EXPECT_THAT(message_of([&] { npu_rotary_mul(odd, odd, odd, "half"); }),
+  EXPECT_THAT(message_of([&] { npu_rotary_mul(odd, odd, odd, {"half"}); }),
               testing::HasSubstr("needs an even last dimension"));
   const at::Tensor even = random({2, 4}, 1);
-  EXPECT_THAT(message_of([&] { npu_rotary_mul(even, even, even, "quarter"); }),
+  EXPECT_THAT(message_of([&] { npu_rotary_mul(even, even, even, {"quarter"}); }),
               testing::HasSubstr("rotary_mode 'quarter'"));
+}
+
+// The vendor's own example of `rotate`: the matrix of mode "half" gives what the mode gives.
+TEST(RotaryMul, AMatrixRotatesToo) {
+  const std::int64_t half = 3;
+  const at::Tensor x = random({2, 4, 2 * half}, 1);
+  const at::Tensor r1 = random({1, 4, 2 * half}, 2);
+  const at::Tensor r2 = random({1, 4, 2 * half}, 3);
+  at::Tensor matrix = at::zeros({2 * half, 2 * half}, at::kDouble);
+  for (std::int64_t i = 0; i < half; ++i) {
+    matrix[i][half + i] = 1;
+    matrix[half + i][i] = -1;
+  }
+  const Rotation by_matrix{"half", matrix};
+  expect_near(npu_rotary_mul(x, r1, r2, by_matrix), npu_rotary_mul(x, r1, r2, {"half"}), 1e-14);
+  const at::Tensor grad = random(x.sizes(), 4);
+  const auto [dx, dr1, dr2] = npu_rotary_mul_backward(grad, x, r1, r2, by_matrix);
+  const auto [wanted_x, wanted_r1, wanted_r2] = npu_rotary_mul_backward(grad, x, r1, r2, {"half"});
+  expect_near(dx, wanted_x, 1e-14);
+  expect_near(dr1, wanted_r1, 1e-14);
+  expect_near(dr2, wanted_r2, 1e-14);
+  const Rotation any{"half", random({2 * half, 2 * half}, 5)};
+  expect_autograd_follows_differences(
+      [&](const std::vector<at::Tensor>& in) { return npu_rotary_mul(in[0], r1, r2, any); }, {x});
 }
 
 // The rows of x times the rows of weight.
