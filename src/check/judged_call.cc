@@ -102,9 +102,7 @@ std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
 // The public tool has nothing of the kind: profile documented only.
 void add_note(std::vector<DetailRow>& rows, std::string_view note, const Rules& rules) {
   if (note.empty() || rows.empty() || rules.profile != Profile::kDocumented) return;
-  std::string& message = rows.front().message;
-  if (!message.empty() && !message.ends_with('\n')) message += '\n';
-  message += note;
+  judge::add_sentence(rows.front().message, note);
 }
 
 // Rows that do not pass carry the command that runs their call alone.

@@ -43,6 +43,10 @@ struct CompareRow {
   Verdict result = Verdict::kSkip;
   std::string algorithm{kBlankText};
   std::string message;
+  // Profile documented only.
+  std::optional<Verdict> strict_device;
+  std::optional<Verdict> strict_reference;
+  std::string strict_verdict;  // "device wrong": compare/strict_verdict.h
 };
 
 }  // namespace msprobe::judge

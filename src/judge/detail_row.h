@@ -70,7 +70,10 @@ struct ResultRow {
   std::optional<Verdict> forward;
   std::optional<Verdict> backward;
   std::string message;
-  std::optional<Verdict> strict = {};  // the worst of its details; shown only there
+  std::optional<Verdict> strict = {};  // the worst of its details; a check shows it only there
+  // Of a comparison: the same of the reference device, and what follows.
+  std::optional<Verdict> strict_reference = {};
+  std::string strict_verdict = {};
 };
 
 // Error before warning before pass before SKIP.

@@ -1,6 +1,7 @@
 #include "judge/judge.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,20 +43,29 @@ bool comparable(DType bench, DType device, Profile profile) {
   return false;
 }
 
-void judge_quantized(DetailRow& row, const measure::Metrics& metrics) {
-  row.max_abs_error = {Cell::Kind::kInteger, metrics.max_abs_error};
+// The public tool ends the message with a line break.
+std::string_view line_end(Profile profile) { return profile == Profile::kReference ? "\n" : ""; }
+
+void judge_quantized(DetailRow& row, const measure::Metrics& metrics, Profile profile) {
+  if (profile == Profile::kReference) {
+    row.max_abs_error = {Cell::Kind::kInteger, metrics.max_abs_error};
+  }
   const bool close = metrics.max_abs_error <= 1;  // public tool: one step of the quantisation
   row.status = close ? Verdict::kPass : Verdict::kError;
   row.message = fmt::format(
-      "Quantization type: Max abs error is {:.2f}, {}\n", metrics.max_abs_error,
-      close ? "less than or equal to 1, consider as pass." : "greater than 1, consider as error.");
+      "Quantization type: Max abs error is {:.2f}, {}{}", metrics.max_abs_error,
+      close ? "less than or equal to 1, consider as pass." : "greater than 1, consider as error.",
+      line_end(profile));
 }
 
 void judge_integers(DetailRow& row, const OutputPair& pair, const measure::Metrics& metrics,
                     const Context& context) {
   const auto& quantized = context.standards.quantization_apis;
+  if (context.profile == Profile::kDocumented) {
+    fill_measured(row, Standard::kBinaryConsistency, metrics, pair);
+  }
   if (std::ranges::find(quantized, context.api) != quantized.end()) {
-    return judge_quantized(row, metrics);
+    return judge_quantized(row, metrics, context.profile);
   }
   fill_standard(row, Standard::kBinaryConsistency, metrics, pair, context.profile);
   row.status = metrics.different == 0 ? Verdict::kPass : Verdict::kError;
@@ -63,7 +73,23 @@ void judge_integers(DetailRow& row, const OutputPair& pair, const measure::Metri
       fmt::format("Current {} data, only perform binary comparison.", name(pair.bench_dtype));
 }
 
+// What is equal bit for bit has no error, also where it is infinite or NaN, of which differences
+// and ratios make a NaN.
+measure::Metrics settled(measure::Metrics metrics) {
+  if (!metrics.identical) return metrics;
+  if (std::isnan(metrics.cosine)) metrics.cosine = 1;
+  metrics.max_abs_error = metrics.max_ulp_error = metrics.mean_ulp_error = 0;
+  metrics.within_100 = metrics.within_1000 = metrics.within_10000 = metrics.count;
+  metrics.different = metrics.ulp_errors = 0;
+  return metrics;
+}
+
 }  // namespace
+
+void add_sentence(std::string& message, std::string_view sentence) {
+  if (!message.empty() && !sentence.empty()) message += ' ';
+  message += sentence;
+}
 
 std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
@@ -107,8 +133,10 @@ std::optional<DetailRow> judge_structure(const OutputPair& pair, const Context& 
   return std::nullopt;
 }
 
-DetailRow judge_tensor(const OutputPair& pair, const measure::Metrics& metrics,
+DetailRow judge_tensor(const OutputPair& pair, const measure::Metrics& measured,
                        const Context& context) {
+  const bool documented = context.profile == Profile::kDocumented;
+  const measure::Metrics metrics = documented ? settled(measured) : measured;
   DetailRow row = start_row(pair, context);
   if (is_integer_or_bool(pair.device_dtype)) {
     judge_integers(row, pair, metrics, context);
@@ -121,9 +149,16 @@ DetailRow judge_tensor(const OutputPair& pair, const measure::Metrics& metrics,
   }
   const Standard standard =
       standard_for(subject, context.float8_input, context.profile, context.standards);
-  fill_standard(row, standard, metrics, pair, context.profile);
+  if (documented && context.float8_input && standard == Standard::kAbsoluteThreshold) {
+    add_sentence(row.message, kFloat8Input);
+  }
   climb_ladder(row, metrics, pair.device_dtype, ladder_for(subject, context.standards),
                context.profile, error_kind(pair, context.profile));
+  if (documented) {
+    fill_measured(row, standard, metrics, pair);
+  } else {
+    fill_standard(row, standard, metrics, pair, context.profile);
+  }
   return row;
 }
 

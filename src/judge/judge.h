@@ -58,6 +58,13 @@ DetailRow reason_row(std::string_view row_name, Verdict status, std::string_view
 // What judge_tensor needs of measure for this pair.
 measure::Options measure_options(const OutputPair& pair, const Context& context, int threads = 1);
 
+// Profile documented: messages are one line.
+void add_sentence(std::string& message, std::string_view sentence);
+
+// In the message of such a row; api_precision_compare looks for it there.
+inline constexpr std::string_view kFloat8Input =
+    "An argument is an 8-bit float: the absolute threshold applies.";
+
 std::string shape_text(std::span<const std::int64_t> shape);  // "(2, 3)", "(3,)", "()"
 
 }  // namespace msprobe::judge

@@ -9,8 +9,8 @@
 namespace msprobe::judge {
 
 // Fills the ladder's cells, the status and the message of `row` and stops at the first rung that
-// decides: later cells stay blank. `errors` is the kind of cell an error of this pair goes into.
-// REQUIRES: metrics.count > 0.
+// decides: later cells stay blank, which profile documented fills in afterwards. `errors` is the
+// kind of cell an error of this pair goes into. REQUIRES: metrics.count > 0.
 void climb_ladder(DetailRow& row, const measure::Metrics& metrics, DType device,
                   const LadderLimits& limits, Profile profile, Cell::Kind errors);
 

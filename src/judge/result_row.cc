@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "judge/judge.h"
 
@@ -30,6 +33,26 @@ std::optional<Verdict> fold_rows(std::span<const DetailRow> rows, Profile profil
   return fold(verdicts, profile);
 }
 
+constexpr std::size_t kNamedFailures = 3;  // in the message of a call; the details have them all
+
+// "forward output 0: Cosine similarity is less than 0.99, consider as error."
+std::string failures_of(std::span<const DetailRow> forward, std::span<const DetailRow> backward) {
+  std::string text;
+  std::size_t failures = 0;
+  for (const auto& [rows, direction] :
+       {std::pair(forward, "forward"), std::pair(backward, "backward")}) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool failed = rows[i].status == Verdict::kError || rows[i].status == Verdict::kWarning;
+      if (!failed || ++failures > kNamedFailures) continue;
+      add_sentence(text, fmt::format("{} output {}: {}", direction, i, rows[i].message));
+    }
+  }
+  if (failures > kNamedFailures) {
+    add_sentence(text, fmt::format("{} more outputs fail.", failures - kNamedFailures));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<Verdict> fold(std::span<const Verdict> rows, Profile profile) {
@@ -49,6 +72,7 @@ ResultRow conclude(std::string_view api_name, std::span<const DetailRow> forward
   } else if (result.backward == Verdict::kSkip && !backward.empty()) {
     result.message = backward.front().message;
   }
+  if (profile == Profile::kDocumented) add_sentence(result.message, failures_of(forward, backward));
   return result;
 }
 

@@ -50,5 +50,25 @@ TEST(Conclude, MessageIsThatOfTheFirstSkippedRow) {
   EXPECT_EQ(conclude("f", pass, skip, kReference, true).backward, Verdict::kSkip);
 }
 
+// "The Message field provides the reason": of a failure too, on one line.
+TEST(Conclude, AFailureNamesItsOutputAndItsRule) {
+  const std::vector<DetailRow> forward = {
+      reason_row("f.forward.output.0", Verdict::kPass, "fine"),
+      reason_row("f.forward.output.1", Verdict::kError, "bad.")};
+  const std::vector<DetailRow> backward = {
+      reason_row("f.backward.output.0", Verdict::kWarning, "doubtful.")};
+  EXPECT_EQ(conclude("f", forward, backward, kDocumented).message,
+            "forward output 1: bad. backward output 0: doubtful.");
+  EXPECT_EQ(conclude("f", forward, backward, kReference).message, "");
+  const std::vector<DetailRow> many(5, forward[1]);
+  EXPECT_EQ(conclude("f", many, {}, kDocumented).message,
+            "forward output 0: bad. forward output 1: bad. forward output 2: bad. 2 more outputs "
+            "fail.");
+  const std::vector<DetailRow> skip = {
+      reason_row("f.backward.output.0", Verdict::kSkip, "missing_data: x.")};
+  EXPECT_EQ(conclude("f", forward, skip, kDocumented).message,
+            "missing_data: x. forward output 1: bad.");
+}
+
 }  // namespace
 }  // namespace msprobe::judge

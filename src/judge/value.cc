@@ -1,9 +1,11 @@
 // Results that are not tensors: the built-in types of Python, None, and what cannot be compared.
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "judge/cells.h"
 #include "judge/judge.h"
 
 namespace msprobe::judge {
@@ -26,8 +28,13 @@ bool is_instance(const Value& bench, const Value& device) {
   return type_of(bench) == type_of(device);
 }
 
-// Python's ==, of two values that passed is_instance. NaN equals nothing.
-bool equal(const Value& bench, const Value& device) {
+// Python's ==, of two values that passed is_instance; two NaN are equal where the profile says so.
+bool equal(const Value& bench, const Value& device, Profile profile) {
+  const auto is_nan = [](const Value& value) {
+    const auto* const number = std::get_if<double>(&value);
+    return number != nullptr && std::isnan(*number);
+  };
+  if (is_nan(bench) && is_nan(device)) return profile == Profile::kDocumented;
   if (const auto* const flag = std::get_if<bool>(&bench)) {
     if (const auto* const number = std::get_if<std::int64_t>(&device)) {
       return static_cast<std::int64_t>(*flag) == *number;
@@ -71,11 +78,13 @@ DetailRow judge_value(const Value& bench, const Value& device, const Context& co
   }
   row.bench_dtype = type_of(bench);
   row.device_dtype = type_of(device);
-  if (equal(bench, device)) {
+  const bool documented = context.profile == Profile::kDocumented;
+  if (equal(bench, device, context.profile)) {
     row.status = Verdict::kPass;
-    row.binary_error_rate = {Cell::Kind::kInteger, 0};
-  } else if (context.profile == Profile::kDocumented) {
-    row.binary_error_rate = {Cell::Kind::kInteger, 1};
+    row.binary_error_rate = nothing(context.profile);
+  } else if (documented) {
+    row.binary_error_rate = {Cell::Kind::kDouble, 1};
+    row.message = "The values differ, consider as error.";
   }
   return row;
 }

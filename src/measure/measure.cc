@@ -35,6 +35,8 @@ Metrics measure(const TensorView& device, const TensorView& bench, const Options
       count, options.threads,
       [&](std::size_t first, std::size_t n) { return part_of(pair, first, n); });
   Metrics metrics = finish(pair, kind, tally);
+  if (options.arithmetic == Arithmetic::kDocumented)
+    metrics.identical = is_identical(pair, metrics);
   if (!has_cosine(metrics)) return metrics;
 
   CosineSums products = tally.products;

@@ -52,6 +52,8 @@ Metrics measure_reference(const TensorView& device, const TensorView& bench,
   const Pair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};
   const PairKind kind = kind_of(device.dtype, bench.dtype, options.arithmetic);
   Metrics metrics = finish(pair, kind, plain_loop(kind)(pair, 0, count));
+  if (options.arithmetic == Arithmetic::kDocumented)
+    metrics.identical = is_identical(pair, metrics);
   if (has_cosine(metrics)) {
     const CosineSums products =
         scaled_products(pair, metrics.device_abs_max, metrics.bench_abs_max, 0, count);

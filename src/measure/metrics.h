@@ -89,6 +89,8 @@ struct Metrics {
 
   // binary consistency
   std::uint64_t different = 0;  // D != B as they are, exact; NaN differs from everything
+  // Every D equals its B, a NaN another NaN. In documented arithmetic only.
+  bool identical = false;
 
   // ULP; U is NaN where D is NaN or B is not finite, and then so are both of these
   double max_ulp_error = 0;

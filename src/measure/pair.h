@@ -46,6 +46,9 @@ MeanFormats reference_mean_formats(const Pair& pair);
 // in.
 Metrics finish(const Pair& pair, PairKind kind, const Tally& tally);
 
+// Metrics::identical; walks the pair only where NaN may have made equal elements differ.
+bool is_identical(const Pair& pair, const Metrics& metrics);
+
 // Whether there is a cosine to fill in: both sides are finite and not all zero.
 bool has_cosine(const Metrics& metrics);
 
