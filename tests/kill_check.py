@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Disturb a check again and again, continue it each time, and compare the bytes with an undisturbed run.
 
-usage: kill_check.py PROGRAM [DUMP_JSON] [--kills 20] [--workers 4] [--seed 1] [--only DISTURBANCE...] [--tmpfs] [-- further options]
+usage: kill_check.py PROGRAM [DUMP_JSON] [--kills 20] [--workers 4] [--seed 1] [--only DISTURBANCE...] [--tmpfs] [--without-run-file]
+                     [-- further options]
 
 Without a dump a synthetic one is made (for the fake engine of the unit tests, which MSPROBE_ENGINE names).
 Each round starts a check with several workers and then, at a random moment, does one of: SIGKILL to msprobe, SIGKILL to one of
 its engines, SIGTERM to msprobe, or a full disk (a file-size limit that the CSVs outgrow). The check is continued with -csv_path
 until it ends by itself. With --tmpfs (as root) the results lie on a file system in memory, and a full disk is that one made too
-small. The merged pair must equal that of one worker that nobody disturbed. With the fake engine the calls
+small. With --without-run-file, accuracy_checking_run_*.txt is deleted before each continuation: the two documented CSVs must do. The merged pair must equal that of one worker that nobody disturbed. With the fake engine the calls
 computed are counted too: a kill may cost at most the window and what was in flight.
 """
 import argparse, collections, glob, json, os, random, resource, shutil, signal, subprocess, sys, tempfile, time
@@ -128,7 +129,7 @@ def main():
     p.add_argument("program"), p.add_argument("dump", nargs="?")
     p.add_argument("--kills", type=int, default=20), p.add_argument("--workers", type=int, default=4)
     p.add_argument("--seed", type=int, default=1), p.add_argument("--only", nargs="+", choices=DISTURBANCES, default=DISTURBANCES)
-    p.add_argument("--tmpfs", action="store_true")
+    p.add_argument("--tmpfs", action="store_true"), p.add_argument("--without-run-file", action="store_true")
     a = p.parse_args(argv)
     numbers = random.Random(a.seed)
     scratch = tempfile.mkdtemp(prefix="msprobe_kill_")
@@ -155,6 +156,9 @@ def main():
             before, kills_here = logged_calls(), 0
             while True:
                 resume = ["-csv_path", result_csv(out)] if os.path.isdir(out) and result_csv(out) else []
+                if resume and a.without_run_file:
+                    for forgotten in glob.glob(os.path.join(out, "accuracy_checking_run_*.txt")):
+                        os.remove(forgotten)
                 calm_now = kills_here >= 5 or disturbed >= a.kills
                 if calm_now:
                     process = start(base + resume)

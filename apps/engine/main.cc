@@ -13,6 +13,7 @@
 #include "foreign_devices.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
+#include "libtorch/jit_compile.h"
 #include "libtorch/mend.h"
 #include "replay.h"
 #include "serve.h"
@@ -28,6 +29,7 @@ struct Options {
   std::string device = "cpu";
   std::vector<std::string> device_libraries;
   engine::SimSetup sim;
+  bool jit_compile = false;
   int threads = 1;
   std::string replay;  // empty: serve msprobe
   bool equal_precision = false;
@@ -43,30 +45,36 @@ int take_standard_output() {
   return frames;
 }
 
-Result<engine::ServeOptions> open_named(const std::string& name) {
+Result<engine::ServeOptions> open_named(const std::string& name, libtorch::BareIds bare_ids) {
   if (name == "recorded") return engine::ServeOptions{at::kCPU, true, name};
   if (engine::is_foreign(name)) {
     auto foreign = engine::open_foreign_device(name);
     if (!foreign) return propagate(foreign);
     return engine::ServeOptions{at::kCPU, false, name, *std::move(foreign)};
   }
-  const Result<at::Device> device = libtorch::open_device(name);
+  const Result<at::Device> device = libtorch::open_device(name, bare_ids);
   if (!device) return propagate(device);
-  return engine::ServeOptions{*device, false, name};
+  return engine::ServeOptions{*device, false, libtorch::is_bare_id(name) ? device->str() : name};
 }
 
 // "npu:0,cuda:0,cpu" is the first of them that there is; an error is that of the last.
 Result<engine::ServeOptions> open_device(const Options& options) {
-  if (engine::is_sim(options.device)) {
+  const bool bare = libtorch::is_bare_id(options.device);
+  const bool on_sim = engine::is_sim(options.device) || (bare && options.sim.given());
+  if (on_sim) {
     if (Result<void> loaded = engine::load_sim(options.sim); !loaded) return propagate(loaded);
   }
   for (const std::string& library : options.device_libraries) {
     if (Result<void> loaded = libtorch::load_back_end(library); !loaded) return propagate(loaded);
   }
+  const bool jit = libtorch::set_jit_compile(options.jit_compile);
+  const bool loaded = on_sim || !options.device_libraries.empty();
+  const auto bare_ids = loaded ? libtorch::BareIds::kLoadedBackEnd : libtorch::BareIds::kFirstKind;
   std::string_view names = options.device;
   while (true) {
     const std::size_t comma = names.find(',');
-    Result<engine::ServeOptions> opened = open_named(std::string(names.substr(0, comma)));
+    Result<engine::ServeOptions> opened = open_named(std::string(names.substr(0, comma)), bare_ids);
+    if (opened) opened->jit_compile_has_effect = jit;
     if (opened || comma == std::string_view::npos) return opened;
     names.remove_prefix(comma + 1);
   }
@@ -114,11 +122,12 @@ int main(int argc, char** argv) {
   Options options;
   engine::ReplayOptions& replayed = options.replay_options;
   parser.value("--device", options.device,
-               "cpu, cuda:N, npu:N, sim:N or recorded; of several (a,b) the first there is");
+               "N, cpu, cuda:N, npu:N, sim:N or recorded; of several (a,b) the first there is");
   parser.value("--device-lib", options.device_libraries, "library of a back end to load");
   parser.value("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
   parser.value("--sim-config", options.sim.config, "faults of the simulated device");
   parser.value("--sim-log", options.sim.log, "file in which it writes down what it gave");
+  parser.flag("--jit-compile", options.jit_compile, "jit compile mode, for a back end that has it");
   parser.value("--threads", options.threads, "threads inside an operator").between(1, 1024);
   parser.value("--replay", options.replay, "run a whole dump.json and say how much of it ran");
   parser.flag("--equal-precision", options.equal_precision,

@@ -48,6 +48,7 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   }
   execute::set_dialect(*dialect, run.execute);
   run.execute.arguments.seed = options.seed;
+  run.execute.arguments.hf32 = options.hf32;
   run.execute.arguments.data = run.data ? &*run.data : nullptr;
   run.execute.device = serve.device;
   run.execute.recorded = serve.recorded;
@@ -106,6 +107,7 @@ Result<void> serve(int input, int output, const ServeOptions& options) {
   hello.device = options.device_name;
   hello.devices = libtorch::available_devices();
   hello.devices.emplace_back("recorded");
+  hello.jit_compile_has_effect = options.jit_compile_has_effect;
   if (Result<void> sent = check::write_all(output, check::encode(hello)); !sent) return sent;
   Run run;
   check::FrameReader reader;

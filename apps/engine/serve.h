@@ -15,6 +15,7 @@ struct ServeOptions {
   bool recorded = false;
   std::string device_name;
   std::shared_ptr<execute::ForeignDevice> foreign = nullptr;  // not of LibTorch
+  bool jit_compile_has_effect = false;
 };
 
 // Ends with the input.

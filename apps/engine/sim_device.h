@@ -12,6 +12,8 @@ struct SimSetup {
   std::string profile;
   std::string config;
   std::string log;
+
+  bool given() const { return !(profile.empty() && config.empty() && log.empty()); }
 };
 
 bool is_sim(std::string_view device);

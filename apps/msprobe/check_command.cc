@@ -50,6 +50,7 @@ Result<check::Config> load_config(const CheckArguments& arguments) {
     Result<check::Config> read = check::with_config_json(std::move(config), arguments.config_json);
     if (!read) return read;
     config = std::move(*read);
+    for (const std::string& warning : config.warnings) log::warning("{}", warning);
   }
   if (arguments.output.precision) config.precision = *arguments.output.precision;
   std::error_code error;
@@ -69,6 +70,7 @@ std::string rerun_command(const CheckArguments& arguments) {
   add("--sim-profile", arguments.sim_profile);
   add("--sim-config", arguments.sim_config);
   if (arguments.allow_tf32) text += " --allow-tf32";
+  if (arguments.hf32) text += " --hf32";
   add("-config", arguments.config_json);
   add("--config-yaml", arguments.config_yaml);
   add("--standards", arguments.verdict.standards_file);
@@ -104,10 +106,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   if (arguments.api_info.empty()) {
     return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
   }
-  if (arguments.verdict.fail_on == "strict" &&
-      arguments.verdict.profile == judge::Profile::kReference) {
-    return fail(ErrorKind::kUsage, "--fail-on strict: profile reference has no strict status");
-  }
+  if (const Result<void> good = check_fail_on(arguments.verdict); !good) return propagate(good);
   const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
   if (!dump) return propagate(dump);
   options.dump = *dump;
@@ -148,13 +147,17 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.workers = arguments.workers;
   options.pair_per_device = arguments.pair_per_device;
   options.hosts = arguments.hosts;
-  const bool on_sim = std::ranges::any_of(
-      options.devices, [](const std::string& name) { return check::device_kind(name) == "sim"; });
+  // A bare id is one of the simulated device then.
+  const bool on_sim = std::ranges::any_of(options.devices, [](const std::string& name) {
+    return check::device_kind(name) == "sim" || check::is_bare_id(name);
+  });
   if (!on_sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
-    return fail(ErrorKind::kUsage, "--sim-profile and --sim-config are for -d sim");
+    return fail(ErrorKind::kUsage,
+                "--sim-profile and --sim-config are for the simulated device: add -d sim");
   }
   options.device_library = arguments.device_library;
   options.allow_tf32 = arguments.allow_tf32;
+  options.hf32 = arguments.hf32;
   options.sim.profile = arguments.sim_profile;
   Result<std::string> sim_text = text_of(arguments.sim_config);
   if (!sim_text) return propagate(sim_text);
@@ -196,7 +199,7 @@ std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) 
 }
 
 check::FailOn fail_on(const VerdictOptions& verdict) {
-  if (verdict.fail_on == "strict") return check::FailOn::kStrict;
+  if (verdict.fail_on_strict()) return check::FailOn::kStrict;
   return verdict.fail_on_warning() ? check::FailOn::kWarning : check::FailOn::kError;
 }
 
@@ -240,12 +243,14 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
       .required();
   command.value("-o,--out_path", arguments.out, "directory for the two CSVs").shows_default();
   command.value("-d,--device", arguments.devices,
-                "ids (0: npu, else cuda, else cpu) or names: cpu, cuda:1, npu:0, sim:0, recorded");
+                "ids (of npu, else cuda, else cpu; default 0) or names: cpu, cuda:1, npu:0, sim:0, "
+                "recorded");
   command.value("--result_csv_path", arguments.resume_csv,
                 "-csv_path: the result CSV of an interrupted run, to continue it");
   command.flag("--save_error_data", arguments.save_error_data,
                "-save_error_data: keep inputs and outputs of calls that do not pass");
-  command.flag("-j,--jit_compile", arguments.jit_compile, "jit compile mode of an NPU");
+  command.flag("-j,--jit_compile", arguments.jit_compile,
+               "jit compile mode, handed to the device's back end");
   command.flag("-f,--filter_api", arguments.filter_api,
                "check calls of equal parameters and structure once");
   command.value("--config_path", arguments.config_json,
@@ -278,6 +283,8 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
                 "YAML with the faults of the simulated device");
   command.flag("--allow-tf32", arguments.allow_tf32,
                "the strict status lets products round float32 inputs to TF32 or HF32");
+  command.flag("--hf32", arguments.hf32,
+               "conv1d and conv2d get float32 inputs rounded to HF32, as on an npu");
   declare_json(command, arguments.json);
   declare_report_options(command, arguments.report);
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);

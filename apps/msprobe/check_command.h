@@ -27,6 +27,7 @@ struct CheckArguments {
   std::string sim_profile;
   std::string sim_config;
   bool allow_tf32 = false;
+  bool hf32 = false;
   std::vector<std::string> devices;
   std::vector<std::string> only;
   bool save_error_data = false;

@@ -31,9 +31,14 @@ void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_str
   command
       .value("--fail-on", options.fail_on,
              has_strict ? "which verdicts make the exit status 1: error (default), warning, or "
-                          "strict for the strict status too"
+                          "strict for the strict status alone"
                         : "which verdicts make the exit status 1: error (default) or warning")
       .one_of(fail_on);
+}
+
+Result<void> check_fail_on(const VerdictOptions& options) {
+  if (!options.fail_on_strict() || options.profile == judge::Profile::kDocumented) return {};
+  return fail(ErrorKind::kUsage, "--fail-on strict: profile reference has no strict status");
 }
 
 void declare_output_options(cli::Parser& command, OutputOptions& options) {

@@ -25,11 +25,15 @@ struct VerdictOptions {
   std::string fail_on = "error";
 
   bool fail_on_warning() const { return fail_on == "warning"; }
+  bool fail_on_strict() const { return fail_on == "strict"; }
 };
 
 // Declares --profile, --standards and --fail-on; `has_strict`: where there is a strict status.
 void declare_verdict_options(cli::Parser& command, VerdictOptions& options,
                              bool has_strict = false);
+
+// An error where --fail-on asks for what --profile does not have.
+Result<void> check_fail_on(const VerdictOptions& options);
 
 // Declares --fail-on alone.
 void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_strict);

@@ -31,6 +31,11 @@ ExitStatus run(const MergeArguments& arguments) {
       {{arguments.directories.begin(), arguments.directories.end()}, *out, &local_timestamp});
   if (!merged) return refuse(merged.error());
   log::info("merged {} shards", merged->shards);
+  if (arguments.verdict.fail_on_strict() && !merged->coverage.has_strict() &&
+      merged->coverage.checked() > 0) {
+    return refuse({ErrorKind::kUsage,
+                   "--fail-on strict: these checks have no strict status (profile reference)"});
+  }
   check::CheckOutcome outcome;
   outcome.coverage = merged->coverage;
   outcome.paths = merged->paths;

@@ -196,7 +196,7 @@ Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded
   return {};
 }
 
-ExitStatus run(const ShrinkArguments& arguments) {
+ExitStatus run(ShrinkArguments arguments) {
   const Result<fs::path> engine = find_own_engine(arguments.engine);
   if (!engine) return refuse(engine.error());
   const Result<Recorded> recorded = read_call(arguments);
@@ -207,6 +207,7 @@ ExitStatus run(const ShrinkArguments& arguments) {
                       arguments.timeout_seconds);
   const Result<shrink::Answer> first = probe.ask(recorded->call);
   if (!first) return refuse(first.error());
+  arguments.device = probe.device();  // the script cannot open a bare id
   if (!first->fails()) {
     log::error("{} does not fail on {}: {}", arguments.call, arguments.device,
                first->text.empty() ? "the strict status passes" : first->text);

@@ -17,6 +17,7 @@ struct Config {
   int precision = 14;  // decimals of a floating-point cell
   std::vector<std::string> quantization_api_list = {
       "npu_dynamic_quant", "npu_quant_lightning_indexer", "npu_rms_norm_dynamic_quant"};
+  std::vector<std::string> warnings = {};  // of config.json: what has no effect, for the user
 };
 
 // Where config.yaml may be, from the most to the least particular.

@@ -8,6 +8,7 @@
 #include "check/config.h"
 #include "check/config_lists.h"
 #include "core/path_check.h"
+#include "core/suggestion.h"
 
 namespace msprobe::check {
 namespace {
@@ -133,6 +134,11 @@ constexpr std::array kCommonKeys = {
     Key{"custom_op_namespaces", &check_strings},
 };
 
+// Further sections and keys of the collector that a check has no use for.
+constexpr std::string_view kOtherSections[] = {
+    "overflow_check", "run_ut", "free_benchmark",   "grad_probe",
+    "monitor",        "seed",   "is_deterministic", "enable_dataloader"};
+
 Result<void> check_common(const simdjson::dom::object& document) {
   for (const Key& key : kCommonKeys) {
     element value;
@@ -153,15 +159,82 @@ Result<void> read_api_list(const simdjson::dom::object& section, std::string_vie
   return {};
 }
 
+constexpr std::array<std::string_view, 3> kSectionKeys{"white_list", "black_list",
+                                                       "error_data_path"};
+// Of checks while the training runs. They may stand there as long as that is off.
+constexpr std::array<std::string_view, 7> kOnlineKeys{
+    "is_online", "is_benchmark_device", "nfs_path", "tls_path", "host", "port", "rank_list"};
+
+std::vector<std::string> names_of(std::span<const std::string_view> words) {
+  return {words.begin(), words.end()};
+}
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// A list that has no effect would go unnoticed: everything would be checked.
+Result<void> check_section_keys(const simdjson::dom::object& section) {
+  for (const auto& [key, value] : section) {
+    bool online = false;
+    if (key == "is_online" && value.get(online) == simdjson::SUCCESS && online) {
+      return fail(ErrorKind::kUsage,
+                  "acc_check: is_online true: a check while the training runs is not supported; "
+                  "set it to false, record a dump and name it with -api_info");
+    }
+    if (is_one_of(key, kSectionKeys) || is_one_of(key, kOnlineKeys)) continue;
+    return fail(ErrorKind::kUsage,
+                fmt::format("acc_check: {} must be one of {}{}", key, fmt::join(kSectionKeys, ", "),
+                            did_you_mean(key, names_of(kSectionKeys))));
+  }
+  return {};
+}
+
+std::vector<std::string_view> top_keys() {
+  std::vector<std::string_view> names(std::begin(kTasks), std::end(kTasks));
+  names.insert(names.end(), std::begin(kOtherSections), std::end(kOtherSections));
+  for (const Key& key : kCommonKeys) names.push_back(key.name);
+  return names;
+}
+
+// Of a collector's file we know only part; a word of ours that is misspelt or at the wrong place is
+// refused, any other unknown one is named.
+Result<void> check_top_keys(const simdjson::dom::object& document, Config& config) {
+  const std::vector<std::string_view> known = top_keys();
+  for (const auto& [key, value] : document) {
+    if (is_one_of(key, known)) continue;
+    const std::string meant = nearest(key, names_of(kSectionKeys));
+    if (!meant.empty()) {
+      return fail(ErrorKind::kUsage,
+                  fmt::format("{} belongs into the section acc_check: {{\"acc_check\": "
+                              "{{\"{}\": ...}}}}",
+                              key, meant));
+    }
+    const std::string hint = did_you_mean(key, names_of(known));
+    if (!hint.empty()) {
+      return fail(ErrorKind::kUsage, fmt::format("unknown key {}{}", key, hint));
+    }
+    config.warnings.push_back(fmt::format("unknown key {}: ignored", key));
+  }
+  return {};
+}
+
 Result<Config> read_section(const simdjson::dom::object& document, Config config) {
   const Config defaults;
   config.white_list = defaults.white_list;
   config.black_list = defaults.black_list;
   config.error_data_path = defaults.error_data_path;
+  if (auto good = check_top_keys(document, config); !good) return propagate(good);
   element found;
-  if (document.at_key("acc_check").get(found) != simdjson::SUCCESS) return config;
+  if (document.at_key("acc_check").get(found) != simdjson::SUCCESS) {
+    config.warnings.emplace_back(
+        "no section acc_check: no list is in force, config.yaml's neither, and every call is "
+        "checked");
+    return config;
+  }
   simdjson::dom::object section;
   if (found.get(section) != simdjson::SUCCESS) return wrong_type("acc_check", "dict");
+  if (auto good = check_section_keys(section); !good) return propagate(good);
   if (auto read = read_api_list(section, "white_list", config.white_list); !read) {
     return propagate(read);
   }
@@ -192,8 +265,12 @@ Result<Config> with_config_json(Config config, const fs::path& path) {
   if (const Result<void> common = check_common(document); !common) {
     return propagate(common, path.string());
   }
-  const Result<Config> read = read_section(document, std::move(config));
+  config.warnings.clear();
+  Result<Config> read = read_section(document, std::move(config));
   if (!read) return propagate(read, path.string());
+  for (std::string& warning : read->warnings) {
+    warning = fmt::format("{}: {}", path.string(), warning);
+  }
   return read;
 }
 

@@ -66,7 +66,7 @@ TEST_F(ConfigTest, AnEmptyYamlHoldsTheDefaults) {
 TEST_F(ConfigTest, YamlFaultsHaveTheirDocumentedTexts) {
   EXPECT_THAT(yaml_error("whitelist: []"),
               EndsWith("whitelist must be one of white_list, black_list, error_data_path, "
-                       "precision, quantization_api_list"));
+                       "precision, quantization_api_list; did you mean white_list?"));
   EXPECT_THAT(yaml_error("white_list: conv2d"), EndsWith("white_list must be a list type"));
   EXPECT_THAT(yaml_error("white_list:"), EndsWith("white_list must be a list type"));
   EXPECT_THAT(yaml_error("black_list: [1]"),
@@ -120,6 +120,36 @@ TEST_F(ConfigTest, JsonFaultsAreNamed) {
               EndsWith("Invalid api in black_list: ['nope']"));
   EXPECT_THAT(json_error(R"({"acc_check": {"error_data_path": "/no/such"}})"),
               EndsWith("error_data_path: /no/such does not exist"));
+}
+
+// Document 000: "You can configure the black_list or white_list parameter [...] in config.json." A
+// list that is not in force would leave every call checked without a word.
+TEST_F(ConfigTest, AListThatWouldHaveNoEffectIsRefused) {
+  EXPECT_THAT(json_error(R"({"acc_check": {"whitelist": ["mm"]}})"),
+              EndsWith("acc_check: whitelist must be one of white_list, black_list, "
+                       "error_data_path; did you mean white_list?"));
+  EXPECT_THAT(json_error(R"({"acc_check": {"x": 1}})"),
+              EndsWith("x must be one of white_list, black_list, error_data_path"));
+  EXPECT_THAT(json_error(R"({"white_list": ["mm"]})"),
+              EndsWith(R"(white_list belongs into the section acc_check: {"acc_check": )"
+                       R"({"white_list": ...}})"));
+  EXPECT_THAT(json_error(R"({"acc_chek": {"white_list": ["mm"]}})"),
+              EndsWith("unknown key acc_chek; did you mean acc_check?"));
+  EXPECT_THAT(json_error(R"({"acc_check": {"is_online": true}})"),
+              HasSubstr("a check while the training runs is not supported"));
+  EXPECT_EQ(json_error(R"({"acc_check": {"is_online": false, "host": "", "port": -1}})"),
+            "no error");
+}
+
+TEST_F(ConfigTest, WhatIsMissingOrUnknownInTheJsonIsSaid) {
+  const auto no_section = with_config_json({}, write("a.json", R"({"task": "statistics"})"));
+  ASSERT_TRUE(no_section) << no_section.error().message;
+  EXPECT_THAT(no_section->warnings,
+              ElementsAre(EndsWith("a.json: no section acc_check: no list is in force, "
+                                   "config.yaml's neither, and every call is checked")));
+  const auto odd = with_config_json({}, write("b.json", R"({"acc_check": {}, "zzz": 1})"));
+  ASSERT_TRUE(odd) << odd.error().message;
+  EXPECT_THAT(odd->warnings, ElementsAre(EndsWith("b.json: unknown key zzz: ignored")));
 }
 
 TEST_F(ConfigTest, TheCollectorsPartOfTheJsonIsValidatedToo) {

@@ -9,6 +9,7 @@
 #include "check/config_lists.h"
 #include "core/file.h"
 #include "core/path_check.h"
+#include "core/suggestion.h"
 
 namespace msprobe::check {
 namespace {
@@ -99,12 +100,13 @@ constexpr std::array kKeys = {
 };
 
 Result<void> read_key(const std::string& name, const YAML::Node& node, Config& config) {
-  std::vector<std::string_view> known;
+  std::vector<std::string> known;
   for (const YamlKey& key : kKeys) {
     if (key.name == name) return key.read(node, config);
-    known.push_back(key.name);
+    known.emplace_back(key.name);
   }
-  return fail(ErrorKind::kUsage, fmt::format("{} must be one of {}", name, fmt::join(known, ", ")));
+  return fail(ErrorKind::kUsage, fmt::format("{} must be one of {}{}", name, fmt::join(known, ", "),
+                                             did_you_mean(name, known)));
 }
 
 Result<Config> read_document(const YAML::Node& document) {

@@ -66,12 +66,11 @@ std::string coverage_line(const Coverage& coverage) {
 }
 
 CheckStatus status_of(const Coverage& coverage, FailOn fail_on) {
-  if (coverage.failed > 0 || coverage.lost > 0) return CheckStatus::kFailed;
-  if (coverage.checked() == 0) return CheckStatus::kNothingChecked;
-  const bool warned = fail_on == FailOn::kWarning && coverage.warned > 0;
-  const bool strict =
-      fail_on == FailOn::kStrict && coverage.strict_warned + coverage.strict_failed > 0;
-  return warned || strict ? CheckStatus::kFailed : CheckStatus::kPassed;
+  std::size_t failed = coverage.failed;
+  if (fail_on == FailOn::kWarning) failed += coverage.warned;
+  if (fail_on == FailOn::kStrict) failed = coverage.strict_warned + coverage.strict_failed;
+  if (failed > 0 || coverage.lost > 0) return CheckStatus::kFailed;
+  return coverage.checked() == 0 ? CheckStatus::kNothingChecked : CheckStatus::kPassed;
 }
 
 }  // namespace msprobe::check

@@ -35,8 +35,8 @@ struct Coverage {
 std::string coverage_line(const Coverage& coverage);
 
 enum class CheckStatus : std::uint8_t { kPassed = 0, kFailed = 1, kNothingChecked = 2 };
-// --fail-on: which verdicts make a run fail. Errors of the documented ladder always do; `strict`
-// adds the warnings and errors of the strict status.
+// --fail-on: which verdicts make a run fail: errors of the documented ladder, its warnings too, or
+// the warnings and errors of the strict status alone. Lost calls always do.
 enum class FailOn : std::uint8_t { kError, kWarning, kStrict };
 CheckStatus status_of(const Coverage& coverage, FailOn fail_on);
 

@@ -43,6 +43,8 @@ Result<void> check_device_names(const std::vector<std::string>& names) {
   return {};
 }
 
+bool is_bare_id(std::string_view name) { return is_id(name); }
+
 std::string_view device_kind(std::string_view name) { return name.substr(0, name.find(':')); }
 
 }  // namespace msprobe::check

@@ -14,6 +14,7 @@ namespace msprobe::check {
 Result<void> check_device_names(const std::vector<std::string>& names);
 
 // "npu" of "npu:0".
+bool is_bare_id(std::string_view name);  // "0"
 std::string_view device_kind(std::string_view name);
 
 }  // namespace msprobe::check

@@ -36,6 +36,7 @@ RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, cons
       {"sim_profile", options.sim.profile},
       {"sim_config", hash_of(options.sim_config_text)},
       {"allow_tf32", yes_or_no(options.allow_tf32)},
+      {"hf32", yes_or_no(options.hf32)},
       {"jit_compile", yes_or_no(options.jit_compile)},
       {"filter_api", yes_or_no(options.drop_repeats)},
       {"only", joined(options.only)},

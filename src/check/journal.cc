@@ -62,19 +62,33 @@ Result<Journal> Journal::resume(const fs::path& result_csv, const ExpectedRows& 
                                 const std::function<void(const judge::ResultRow&)>& show) {
   const Result<CsvPaths> paths = paths_to_resume(result_csv, options.names);
   if (!paths) return propagate(paths);
-  Result<RunFile> run = RunFile::open(paths->run, options.facts);
-  if (!run) return propagate(run);
   std::error_code error;
+  const bool is_known = fs::exists(paths->run, error);
+  Result<RunFile> run = is_known ? RunFile::open(paths->run, options.facts)
+                                 : RunFile::create(paths->run, options.facts);
+  if (!run) return propagate(run);
   const FinishedSizes now{fs::file_size(paths->result, error),
                           fs::file_size(paths->details, error)};
   Result<Salvaged> salvaged =
       salvage_files(*paths, options, run->finished() == now, expected, show);
-  if (!salvaged) return propagate(salvaged);
+  if (!salvaged) {
+    if (!is_known) run->remove();
+    return propagate(salvaged);
+  }
   Result<CsvPair> merged = CsvPair::reopen(*paths, options.headers, salvaged->keep);
   if (!merged) return propagate(merged);
   Journal journal(std::move(*run), std::move(*merged), *paths);
   journal.done_ = salvaged->calls;
   journal.notes_ = std::move(salvaged->notes);
+  if (!is_known) {
+    journal.notes_.push_back(
+        fmt::format("{} is missing: continuing with the options of this command; one call is done "
+                    "again to see that they are the same",
+                    paths->run.filename().string()));
+    if (!salvaged->last_result.empty()) {
+      journal.before_ = Before{salvaged->last_result, salvaged->last_details};
+    }
+  }
   ExpectedRows committed = expected;
   committed.count = salvaged->calls;
   committed.only_some = true;
@@ -105,12 +119,39 @@ Result<void> Journal::open_devices(const JournalOptions& options, const Expected
   return {};
 }
 
+// Details may have been lost when the machine went down; what is there must be the same.
+bool Journal::comes_out_as_before(std::string_view details, std::string_view result) const {
+  return result == before_->result && details.starts_with(before_->details);
+}
+
+Result<void> Journal::refuse_other_rows() {
+  const std::string call = before_->result.substr(0, before_->result.find(','));
+  merged_.add(before_->details, before_->result);
+  if (const Result<void> flushed = merged_.flush(); !flushed) return flushed;
+  run_.remove();
+  return fail(ErrorKind::kUsage,
+              fmt::format("{}: the rows of {} come out differently now: they were made with other "
+                          "options (--seed, --precision, -d, ...), another PyTorch or another "
+                          "dump, and {}, which would tell, is missing. Repeat the first command "
+                          "with -csv_path, or start a new check",
+                          paths_.result.string(), call, paths_.run.filename().string()));
+}
+
 void Journal::add(std::string_view details, std::string_view result, std::size_t device) {
+  if (before_ && !before_->differs) {
+    if (comes_out_as_before(details, result)) {
+      before_.reset();
+    } else {
+      before_->differs = true;
+    }
+  }
+  if (before_) return;
   if (device < devices_.size()) devices_[device].add(details, result);
   merged_.add(details, result);
 }
 
 Result<void> Journal::flush() {
+  if (before_ && before_->differs) return refuse_other_rows();
   for (CsvPair& pair : devices_) {
     if (const Result<void> flushed = pair.flush(); !flushed) return flushed;
   }

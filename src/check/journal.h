@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,9 @@ class Journal {
                                 const std::function<std::string()>& timestamp,
                                 const JournalOptions& options);
 
-  // Continues the pair of `result_csv`, as far as it can be kept; `show` gets every kept row.
+  // Continues the pair of `result_csv`, as far as it can be kept; `show` gets every kept row. Where
+  // the run file is missing, a new one is made from `options`, and the first call that is done
+  // again must come out as it was: flush() fails if it does not, and the pair is as before.
   static Result<Journal> resume(const std::filesystem::path& result_csv,
                                 const ExpectedRows& expected, const JournalOptions& options,
                                 const std::function<void(const judge::ResultRow&)>& show);
@@ -55,6 +58,8 @@ class Journal {
   Journal(RunFile run, CsvPair merged, CsvPaths paths)
       : run_(std::move(run)), merged_(std::move(merged)), paths_(std::move(paths)) {}
   Result<void> open_devices(const JournalOptions& options, const ExpectedRows* committed);
+  bool comes_out_as_before(std::string_view details, std::string_view result) const;
+  Result<void> refuse_other_rows();
 
   RunFile run_;
   CsvPair merged_;
@@ -62,6 +67,14 @@ class Journal {
   CsvPaths paths_;
   std::size_t done_ = 0;
   std::vector<std::string> notes_;
+
+  // What the rows of the next call must be; set until it is done.
+  struct Before {
+    std::string result;
+    std::string details;
+    bool differs = false;
+  };
+  std::optional<Before> before_;
 };
 
 }  // namespace msprobe::check

@@ -265,6 +265,15 @@ TEST(Coverage, StrictCountsByTheWorstRowOfACall) {
   EXPECT_EQ(status_of(coverage, FailOn::kWarning), CheckStatus::kPassed);
 }
 
+TEST(Coverage, FailOnStrictCountsTheStrictStatusAlone) {
+  Coverage coverage{.recorded = 1};
+  coverage.add({"x", Verdict::kError, std::nullopt, "", Verdict::kPass});
+  EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kFailed);
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kPassed);
+  coverage.add({"x", Verdict::kSkip, Verdict::kSkip, "timed_out: no answer", Verdict::kSkip});
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kFailed);  // a lost call counts
+}
+
 TEST(Coverage, NothingCheckedIsNotSuccessAndALostCallIsAFailure) {
   Coverage coverage;
   EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kNothingChecked);

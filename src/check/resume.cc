@@ -152,6 +152,13 @@ class Salvager {
     const Boundary& kept = redo_last ? before_last_ : complete_;
     salvaged.keep = kept.sizes;
     salvaged.calls = kept.calls;
+    if (redo_last) {
+      const auto rows = [](std::string_view text, std::uint64_t from, std::uint64_t to) {
+        return std::string(text.substr(from, to - from));
+      };
+      salvaged.last_result = rows(pair_.result, kept.sizes.result, complete_.sizes.result);
+      salvaged.last_details = rows(pair_.details, kept.sizes.details, complete_.sizes.details);
+    }
     return salvaged;
   }
 
@@ -214,7 +221,7 @@ Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expect
   const auto details = check_header(pair.details, pair.headers.details, pair.paths.details);
   if (!details) return propagate(details);
   const bool torn_header = *result == 0 || *details == 0;
-  if (torn_header) return Salvaged{{*result, *details}, 0, {"the first rows are torn"}};
+  if (torn_header) return Salvaged{{*result, *details}, 0, {"the first rows are torn"}, "", ""};
   Salvager salvager(pair, expected, {*result, *details});
   if (const Result<void> walked = salvager.walk(show); !walked) return propagate(walked);
   return salvager.end(show);
@@ -241,6 +248,25 @@ Result<void> read_finished(const InterruptedPair& pair,
                                               pair.paths.result.string(), result.line()));
 }
 
+namespace {
+
+// A pair of one device lies in a directory of its own beside the merged pair.
+Result<void> check_is_merged(const fs::path& result_csv, std::string_view stamp) {
+  const std::string directory = result_csv.parent_path().filename().string();
+  if (!directory.starts_with("device") || !directory.ends_with(fmt::format("_{}", stamp))) {
+    return {};
+  }
+  const fs::path merged = result_csv.parent_path().parent_path() / result_csv.filename();
+  std::error_code error;
+  if (!fs::exists(merged, error)) return {};
+  return fail(ErrorKind::kUsage,
+              fmt::format("{} holds the rows of one device; continue from the merged one: "
+                          "-csv_path {}",
+                          result_csv.string(), merged.string()));
+}
+
+}  // namespace
+
 Result<CsvPaths> paths_to_resume(const fs::path& result_csv, const CsvNames& names) {
   const auto checked = check_input_file(result_csv, {.suffix = ".csv", .writable = true});
   if (!checked) return propagate(checked);
@@ -248,6 +274,9 @@ Result<CsvPaths> paths_to_resume(const fs::path& result_csv, const CsvNames& nam
   if (!paths) {
     return fail(ErrorKind::kUsage,
                 "When continue acc_check, please do not modify the result csv name.");
+  }
+  if (const auto merged = check_is_merged(*checked, paths->stamp); !merged) {
+    return propagate(merged);
   }
   const auto details = check_input_file(paths->details, {.suffix = ".csv", .writable = true});
   if (!details) return propagate(details);

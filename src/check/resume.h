@@ -40,6 +40,9 @@ struct Salvaged {
   CsvSizes keep;
   std::size_t calls = 0;           // the first so many are done
   std::vector<std::string> notes;  // what was cut, for the log
+  // The rows of the call that is done again, as they were; empty: none is.
+  std::string last_result;
+  std::string last_details;
 };
 
 // Keeps the calls, from the first on, whose result row and details rows are all there, and shows

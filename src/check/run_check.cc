@@ -31,6 +31,7 @@ EngineCommand engine_command(const CheckOptions& options, const std::string& dev
   add("--sim-profile", options.sim.profile);
   add("--sim-config", options.sim.config);
   add("--sim-log", options.sim.log);
+  if (options.jit_compile) command.arguments.emplace_back("--jit-compile");
   return command;
 }
 
@@ -128,7 +129,14 @@ Result<std::optional<ReadyEngine>> first_engine(const CheckOptions& options,
   return ready;
 }
 
-RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
+// An NPU's convolutions read float32 as HF32; the public tool expects it of every device.
+bool benches_in_hf32(const CheckOptions& options, std::string_view device) {
+  return options.hf32 || options.profile == judge::Profile::kReference ||
+         device_kind(device) == "npu";
+}
+
+RunOptions run_options(const CheckOptions& options, const Recorded& recorded,
+                       std::string_view device) {
   RunOptions run;
   run.dump_name = options.dump.filename().string();
   // The stored value only says that there are data; they are always beside the JSON.
@@ -139,6 +147,7 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded) {
   run.seed = options.seed;
   run.strict = options.profile == judge::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;
+  run.hf32 = benches_in_hf32(options, device);
   run.arithmetic = options.profile == judge::Profile::kDocumented ? measure::Arithmetic::kDocumented
                                                                   : measure::Arithmetic::kReference;
   for (std::size_t i = 0; i < run.thresholds.size(); ++i) {
@@ -169,6 +178,25 @@ Result<Journal> open_journal(const CheckOptions& options, const Recorded& record
                          [&](const judge::ResultRow& row) { coverage.add(row); });
 }
 
+// What became of -d N and -j.
+void say_settings(const CheckOptions& options, const dump::DumpIndex& dump, const Hello& engine) {
+  const std::string& asked = options.devices.front();
+  if (is_bare_id(asked) && asked != engine.device) {
+    options.say(Level::kInfo, fmt::format("device {} is {}", asked, engine.device));
+  }
+  if (options.jit_compile && !engine.jit_compile_has_effect) {
+    options.say(Level::kInfo, fmt::format("jit_compile has no effect on {}", engine.device));
+  }
+  if (dump.jit_compile && *dump.jit_compile != options.jit_compile) {
+    options.say(
+        Level::kWarning,
+        fmt::format("the dump was recorded with jit_compile {}, this check runs with it {}; "
+                    "results may differ for that reason alone: {} -j",
+                    *dump.jit_compile ? "on" : "off", options.jit_compile ? "on" : "off",
+                    options.jit_compile ? "leave out" : "add"));
+  }
+}
+
 void say_where(const CheckOptions& options, const Journal& journal, const Recorded& recorded) {
   const std::size_t total = recorded.plan.calls.size();
   const auto say = [&](const std::string& text) { options.say(Level::kInfo, text); };
@@ -190,8 +218,9 @@ void say_where(const CheckOptions& options, const Journal& journal, const Record
 }
 
 Failure resumable(const Error& error, const CsvPaths& paths) {
-  return fail(error.kind, fmt::format("{}; the rows so far are kept: once that is mended, add "
-                                      "-csv_path {} to the same command",
+  if (error.kind == ErrorKind::kUsage) return Failure(error);
+  return fail(error.kind, fmt::format("{}; the rows so far are kept: fix this, then add -csv_path "
+                                      "{} to the same command",
                                       error.message, paths.result.string()));
 }
 
@@ -222,9 +251,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.interrupted = !*engine;
   if (outcome.interrupted) return outcome;
   outcome.device = (*engine)->hello.device;
-  if (options.jit_compile) {
-    options.say(Level::kInfo, fmt::format("jit_compile has no effect on {}", outcome.device));
-  }
+  say_settings(options, recorded->dump, (*engine)->hello);
 
   Result<Journal> journal = open_journal(options, *recorded, (*engine)->hello, outcome.coverage);
   if (!journal) return propagate(journal);
@@ -233,10 +260,10 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   const Rules rules{options.profile, options.standards, std::string(device_kind(outcome.device)),
                     std::string(journal->fact(kRerunFact)), recorded->dialect};
   CheckWork work(options, recorded->dump, plan, rules, *journal, outcome.coverage);
-  const Result<DispatchEnd> end =
-      dispatch(work, journal->done(), outcome.total,
-               make_workers(options, recorded->engine_devices, outcome.total - journal->done()),
-               std::move(**engine), run_options(options, *recorded), options.dispatch);
+  const Result<DispatchEnd> end = dispatch(
+      work, journal->done(), outcome.total,
+      make_workers(options, recorded->engine_devices, outcome.total - journal->done()),
+      std::move(**engine), run_options(options, *recorded, outcome.device), options.dispatch);
   if (!end) return resumable(end.error(), outcome.paths);
   outcome.interrupted = *end == DispatchEnd::kInterrupted;
   if (outcome.interrupted) return outcome;

@@ -56,6 +56,7 @@ struct CheckOptions {
   SimOptions sim;
   std::string sim_config_text;  // what that file says, for the run's identity
   bool allow_tf32 = false;      // products of float32 inputs may round these to TF32
+  bool hf32 = false;            // convolutions are benched in HF32; an npu's always are
   std::uint64_t seed = 1234;
   int threads = 1;
   DispatchOptions dispatch;

@@ -91,14 +91,15 @@ TEST_F(RunCheckTest, WritesBothFilesInDumpOrder) {
                 "Torch.a.0,pass, ,\r\n"
                 "Distributed.all_reduce.0,SKIP,SKIP,API Distributed.all_reduce.0 not support for "
                 "acc_check. SKIP.\r\n"
-                "Torch.error.0,error, ,\r\n"
+                "Torch.error.0,error, ,\"forward output 0: The values differ, consider as "
+                "error.\"\r\n"
                 "Tensor.to.0,SKIP,SKIP,API to in black list or not in white list. SKIP.\r\n"
                 "'=x.y.0,SKIP,SKIP,\"api name contains special characters, please check!\"\r\n"
                 "Torch.lost.0,SKIP,SKIP,missing_data: x.pt is not there\r\n");
   const std::string details = read_text(outcome->paths.details);
   EXPECT_THAT(details, HasSubstr("Torch.error.0.forward.output.0,<class 'int'>,<class 'int'>"));
-  EXPECT_THAT(details, HasSubstr(",error,, ,,,msprobe acc_check -api_info dump.json --only "
-                                 "Torch.error.0\r\n"));
+  EXPECT_THAT(details, HasSubstr(",error,\"The values differ, consider as error.\", ,,,msprobe "
+                                 "acc_check -api_info dump.json --only Torch.error.0\r\n"));
   EXPECT_EQ(coverage_line(outcome->coverage),
             "recorded 6, checked 2 (passed 1, warned 0, failed 1), skipped 4: filtered 1, hostile "
             "1, missing_data 1, not_supported 1");
@@ -162,6 +163,90 @@ TEST_F(RunCheckTest, AnotherDumpOrOtherOptionsCannotContinue) {
   again.seed = 1234;
   write_dump({"Torch.a.0", "Torch.c.0"});
   EXPECT_THAT(check(again).error().message, HasSubstr("of another dump"));
+}
+
+// Document 000, "Resumable Check": the two CSVs are all that its user knows of.
+TEST_F(RunCheckTest, TheTwoDocumentedCsvsAreEnoughToContinue) {
+  const fs::path dump = write_dump(mixed_calls(100));
+  const auto whole = check(options(dump, "out"));
+  ASSERT_TRUE(whole);
+  const Bytes wanted = bytes(whole->paths);
+  const fs::path run_file = scratch_.path() / "out/accuracy_checking_run_20260101000000.txt";
+  for (const std::size_t cut : {1U, 50U, 700U, 2000U, 100000U}) {
+    ASSERT_TRUE(fs::remove(run_file));
+    scratch_.write("out/accuracy_checking_result_20260101000000.csv", wanted.result.substr(0, cut));
+    CheckOptions again = options(dump, "elsewhere");
+    again.resume = whole->paths.result;
+    said_.clear();
+    const auto resumed = check(again);
+    ASSERT_TRUE(resumed) << resumed.error().message;
+    EXPECT_EQ(bytes(resumed->paths), wanted);
+    EXPECT_THAT(said_, HasSubstr("accuracy_checking_run_20260101000000.txt is missing"));
+    EXPECT_TRUE(fs::exists(run_file));
+  }
+}
+
+TEST_F(RunCheckTest, WithoutTheRunFileRowsThatComeOutDifferentlyAreNotMixed) {
+  const fs::path dump = write_dump({"Torch.error.0", "Torch.error.1"});
+  const auto first = check(options(dump, "out"));
+  ASSERT_TRUE(first);
+  const Bytes wanted = bytes(first->paths);
+  const fs::path run_file = scratch_.path() / "out/accuracy_checking_run_20260101000000.txt";
+  fs::remove(run_file);
+  CheckOptions again = options(dump, "out");
+  again.resume = first->paths.result;
+  again.rerun_command = "another command";
+  const auto refused = check(again);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(refused.error().message, HasSubstr("the rows of Torch.error.1 come out differently"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("accuracy_checking_run_20260101000000.txt, which would tell, is missing"));
+  EXPECT_EQ(bytes(first->paths), wanted);
+  EXPECT_FALSE(fs::exists(run_file));
+  again.rerun_command = options(dump, "out").rerun_command;
+  ASSERT_TRUE(check(again));
+  EXPECT_EQ(bytes(first->paths), wanted);
+}
+
+TEST_F(RunCheckTest, ThePairOfOneDeviceNamesTheMergedOne) {
+  CheckOptions two = options(write_dump(mixed_calls(20)), "out");
+  two.devices = {"0", "1"};
+  two.workers = 2;
+  two.pair_per_device = true;
+  ASSERT_TRUE(check(two));
+  two.resume = scratch_.path() / "out/device0_20260101000000" /
+               "accuracy_checking_result_20260101000000.csv";
+  const auto refused = check(two);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(
+      refused.error().message,
+      EndsWith("continue from the merged one: -csv_path " +
+               (scratch_.path() / "out/accuracy_checking_result_20260101000000.csv").string()));
+}
+
+// Document 000: "Enables JIT compilation."; it must be as it was when the dump was made.
+TEST_F(RunCheckTest, JitCompileIsCheckedAgainstTheDump) {
+  const auto said_of = [&](const char* recorded, bool asked) {
+    const std::string text = fmt::format(
+        R"({{"framework": "pytorch", {}"data": {{"Torch.a.0.forward": {{"input_args": [],
+            "input_kwargs": {{}}, "output": []}}}}}})",
+        recorded);
+    CheckOptions jit = options(scratch_.write("dump.json", text), "jit");
+    fs::remove_all(jit.out_directory);
+    fs::create_directories(jit.out_directory);
+    jit.jit_compile = asked;
+    said_.clear();
+    EXPECT_TRUE(check(jit));
+    return said_;
+  };
+  EXPECT_THAT(said_of("", true), HasSubstr("jit_compile has no effect on cpu"));
+  EXPECT_THAT(said_of("", false), Not(HasSubstr("jit_compile")));
+  EXPECT_THAT(said_of("\"jit_compile\": true, ", false),
+              HasSubstr("recorded with jit_compile on, this check runs with it off"));
+  EXPECT_THAT(said_of("\"jit_compile\": false, ", true),
+              HasSubstr("recorded with jit_compile off, this check runs with it on"));
+  EXPECT_THAT(said_of("\"jit_compile\": true, ", true), Not(HasSubstr("recorded with")));
 }
 
 TEST_F(RunCheckTest, OtherFrameworksAreNamed) {

@@ -75,7 +75,10 @@ Result<RunFile> RunFile::create(const fs::path& path, const RunFacts& facts) {
   if (const Result<void> locked = file.lock(LOCK_EX); !locked) return propagate(locked);
   std::string text = fmt::format("{}\n", kFirstLine);
   for (const auto& [key, value] : facts) text += fmt::format("{} {}\n", key, escaped(value));
-  if (const Result<void> written = file.append(text); !written) return propagate(written);
+  if (const Result<void> written = file.append(text); !written) {
+    file.remove();  // half the facts would refuse the run they are of
+    return propagate(written);
+  }
   file.facts_ = facts;
   return file;
 }
@@ -159,6 +162,11 @@ std::string_view RunFile::fact(std::string_view key) const {
     if (name == key) return value;
   }
   return {};
+}
+
+void RunFile::remove() const {
+  std::error_code error;
+  fs::remove(path_, error);
 }
 
 Result<void> RunFile::mark_finished(const FinishedSizes& sizes) {

@@ -44,6 +44,8 @@ class RunFile {
   const RunFacts& facts() const { return facts_; }
   const std::optional<FinishedSizes>& finished() const { return finished_; }
   Result<void> mark_finished(const FinishedSizes& sizes);
+  // Takes the file away again.
+  void remove() const;
 
  private:
   RunFile(std::filesystem::path path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}

@@ -106,6 +106,7 @@ concept Is = std::same_as<std::remove_const_t<T>, U>;
 template <class Io, Is<Hello> T>
 void fields(Io& io, T& m) {
   io(m.wire_version), io(m.metrics_bytes), io(m.torch_version), io(m.device), io(m.devices);
+  io(m.jit_compile_has_effect);
 }
 
 template <class Io, Is<Fatal> T>
@@ -117,7 +118,7 @@ template <class Io, Is<RunOptions> T>
 void fields(Io& io, T& m) {
   io(m.dialect), io(m.dump_name), io(m.data_directory), io(m.seed), io(m.arithmetic),
       io(m.thresholds);
-  io(m.strict), io(m.allow_tf32);
+  io(m.strict), io(m.allow_tf32), io(m.hf32);
 }
 
 template <class Io, Is<CallRequest> T>

@@ -29,8 +29,9 @@ struct Hello {
   std::uint32_t metrics_bytes =
       sizeof(measure::Metrics);  // both sides were built from one metrics.h
   std::string torch_version;
-  std::string device;                // as opened: "cpu", "npu:0", "recorded"
-  std::vector<std::string> devices;  // what this engine could open
+  std::string device;                   // as opened: "cpu", "npu:0", "recorded"
+  std::vector<std::string> devices;     // what this engine could open
+  bool jit_compile_has_effect = false;  // a loaded back end took the setting
 };
 
 // The engine cannot work at all (no such device, no such library); it ends after this.
@@ -47,6 +48,7 @@ struct RunOptions {
   std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype
   bool strict = false;                                      // find the strict status too
   bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
+  bool hf32 = false;        // both sides of conv1d and conv2d get float32 inputs rounded to HF32
 };
 
 struct CallRequest {

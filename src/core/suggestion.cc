@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace msprobe {
 namespace {
 
@@ -39,6 +41,11 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string meant = nearest(word, candidates);
+  return meant.empty() ? "" : fmt::format("; did you mean {}?", meant);
 }
 
 }  // namespace msprobe

@@ -11,4 +11,7 @@ namespace msprobe {
 // is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
+// "; did you mean white_list?", or nothing where none is near.
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+
 }  // namespace msprobe

@@ -19,6 +19,7 @@ struct DumpHeader {
   std::string level;                     // empty: not there
   std::optional<std::string> framework;  // as written
   std::string dump_data_dir;             // empty: random mode
+  std::optional<bool> jit_compile;       // as it was when the dump was made; empty: not recorded
 };
 
 class TopLevel {
@@ -47,9 +48,9 @@ class TopLevel {
   }
 
  private:
-  enum TopKey : std::uint8_t { kTask, kLevel, kFramework, kDirectory, kData };
-  static constexpr std::array<std::string_view, 5> kTopKeys{"task", "level", "framework",
-                                                            "dump_data_dir", "data"};
+  enum TopKey : std::uint8_t { kTask, kLevel, kFramework, kDirectory, kJitCompile, kData };
+  static constexpr std::array<std::string_view, 6> kTopKeys{
+      "task", "level", "framework", "dump_data_dir", "jit_compile", "data"};
 
   static std::size_t find_key(std::string_view key);
   Result<std::size_t> read_header(const Member& member, TopKey key);

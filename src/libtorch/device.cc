@@ -1,5 +1,7 @@
 #include "libtorch/device.h"
 
+#include <algorithm>
+
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -8,7 +10,9 @@
 namespace msprobe::libtorch {
 namespace {
 
+// In the order in which a bare id asks for them; PrivateUse1 is npu, or what --device-lib loaded.
 constexpr at::DeviceType kAccelerators[] = {at::kPrivateUse1, at::kCUDA};
+constexpr int kCpuIds = 8;  // "up to eight devices (0 to 7)" also on a machine with only a CPU
 
 int count_of(at::DeviceType type) {
   if (!c10::impl::hasDeviceGuardImpl(type)) return 0;
@@ -23,7 +27,26 @@ c10::optional<at::Device> parse(const std::string& name) {
   }
 }
 
+at::DeviceType kind_of_bare_ids(BareIds bare) {
+  for (const at::DeviceType type : kAccelerators) {
+    if (count_of(type) > 0) return type;
+    if (bare == BareIds::kLoadedBackEnd) break;
+  }
+  return bare == BareIds::kLoadedBackEnd ? at::kPrivateUse1 : at::kCPU;
+}
+
+Failure no_such_device(std::string_view name) {
+  return fail(ErrorKind::kUsage,
+              fmt::format("no device {}: PyTorch {} here has {} (cpu takes the ids 0 to {}), and "
+                          "recorded outputs (recorded); choose one of them with -d",
+                          name, TORCH_VERSION, fmt::join(available_devices(), ", "), kCpuIds - 1));
+}
+
 }  // namespace
+
+bool is_bare_id(std::string_view name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 std::vector<std::string> available_devices() {
   std::vector<std::string> names{"cpu"};
@@ -35,18 +58,21 @@ std::vector<std::string> available_devices() {
   return names;
 }
 
-Result<at::Device> open_device(std::string_view name) {
-  const auto device = parse(std::string(name));
-  if (device && device->is_cpu()) return at::Device(at::kCPU);
-  if (device && (device->has_index() ? device->index() : 0) < count_of(device->type())) {
-    const at::Device whole(device->type(),
-                           device->has_index() ? device->index() : at::DeviceIndex{0});
-    c10::impl::getDeviceGuardImpl(whole.type())->setDevice(whole);
-    return whole;
-  }
-  return fail(ErrorKind::kUsage,
-              fmt::format("no device {}: PyTorch {} here has {}, and recorded outputs (recorded)",
-                          name, TORCH_VERSION, fmt::join(available_devices(), ", ")));
+Result<at::Device> open_device(std::string_view name, BareIds bare) {
+  constexpr std::size_t kMaxDigits = 2;  // PyTorch keeps an index in eight bits
+  const bool is_id = is_bare_id(name);
+  const std::string_view id = is_id ? name : name.substr(std::min(name.find(':'), name.size()));
+  if (id.size() > kMaxDigits + (is_id ? 0 : 1)) return no_such_device(name);
+  const auto kind = c10::DeviceTypeName(kind_of_bare_ids(bare), /*lower_case=*/true);
+  const auto device = parse(is_id ? fmt::format("{}:{}", kind, name) : std::string(name));
+  if (!device) return no_such_device(name);
+  const at::DeviceIndex index = device->has_index() ? device->index() : at::DeviceIndex{0};
+  const int count = device->is_cpu() ? kCpuIds : count_of(device->type());
+  if (index >= count) return no_such_device(name);
+  if (device->is_cpu()) return at::Device(at::kCPU);
+  const at::Device whole(device->type(), index);
+  c10::impl::getDeviceGuardImpl(whole.type())->setDevice(whole);
+  return whole;
 }
 
 Result<void> load_back_end(const std::string& library) {

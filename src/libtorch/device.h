@@ -1,6 +1,7 @@
 // Devices by name.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +14,14 @@ namespace msprobe::libtorch {
 // "cpu", then what the loaded back ends offer: "cuda:0", "npu:1".
 std::vector<std::string> available_devices();
 
-// "cpu", "cpu:3" (ids of a machine that has only a CPU), "cuda:1", "npu:0". An error lists what
-// there is.
-Result<at::Device> open_device(std::string_view name);
+// Which devices a bare id counts: those of the first kind there is (npu, else cuda, else cpu), or
+// only those of a back end that was loaded for this run.
+enum class BareIds : std::uint8_t { kFirstKind, kLoadedBackEnd };
+
+// "cpu", "cpu:3" (ids 0 to 7 are all the same CPU), "cuda:1", "npu:0", or a bare id: "0". An error
+// lists what there is.
+Result<at::Device> open_device(std::string_view name, BareIds bare = BareIds::kFirstKind);
+bool is_bare_id(std::string_view name);
 
 // A back end that lives outside of PyTorch registers itself when its library is loaded.
 Result<void> load_back_end(const std::string& library);

@@ -48,6 +48,7 @@ Result<void> Probe::start() {
   Result<std::optional<check::ReadyEngine>> ready = check::greet(std::move(*process), -1);
   if (!ready) return propagate(ready);
   engine_ = std::move(*ready);
+  device_ = engine_->hello.device;
   engine_->process.send(check::encode(run_));
   return {};
 }

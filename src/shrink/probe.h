@@ -34,6 +34,9 @@ class Probe {
   // had.
   Result<Answer> ask(const dump::CallRecord& call, const std::string& save_directory = "");
 
+  // As the engine opened it: "npu:0" for "0". Empty before the first question.
+  const std::string& device() const { return device_; }
+
  private:
   Result<void> start();
   std::optional<measure::MeasuredCall> wait();
@@ -42,6 +45,7 @@ class Probe {
   check::RunOptions run_;
   double timeout_seconds_;
   std::optional<check::ReadyEngine> engine_;
+  std::string device_;
   std::uint64_t asked_ = 0;
 };
 
