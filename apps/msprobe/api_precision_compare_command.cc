@@ -10,6 +10,7 @@
 #include "command.h"
 #include "common_options.h"
 #include "compare/api_precision_compare.h"
+#include "compare/strict_verdict.h"
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
@@ -34,10 +35,12 @@ struct CompareOptions {
   OutputOptions output;
 };
 
-// What the comparison told of its calls: how many fail, the first of them, and why the first skip.
+// What the comparison said of its calls: how many fail, the first of them, and why the first skip.
 struct Told {
-  std::vector<judge::ResultRow> worst;
-  std::uint64_t failing = 0;
+  std::vector<judge::ResultRow> wrong;   // by the strict verdict
+  std::vector<judge::ResultRow> failed;  // by the documents alone
+  std::uint64_t failing = 0;             // as --fail-on counts
+  std::uint64_t shown = 0;               // calls a person wants to see
   std::string first_skip;
 };
 
@@ -45,7 +48,12 @@ std::string verdict_text(std::optional<judge::Verdict> verdict) {
   return verdict ? std::string(judge::name(*verdict)) : "-";
 }
 
-bool failed(const judge::ResultRow& row, bool on_warning) {
+bool is_wrong(const judge::ResultRow& row) {
+  return row.strict_verdict == name(compare::StrictVerdict::kDeviceWrong) ||
+         row.strict_verdict == name(compare::StrictVerdict::kBothWrong);
+}
+
+bool documented_fails(const judge::ResultRow& row, bool on_warning) {
   const auto bad = [&](std::optional<judge::Verdict> verdict) {
     return verdict == judge::Verdict::kError || (on_warning && verdict == judge::Verdict::kWarning);
   };
@@ -57,21 +65,37 @@ std::vector<std::string> count_row(std::string_view title, const compare::Verdic
           std::to_string(counts.error), std::to_string(counts.skip), std::to_string(counts.blank)};
 }
 
-std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const Told& told) {
-  std::string text;
-  const bool colour = log::colour(STDOUT_FILENO);
-  if (!told.worst.empty()) {
-    TextTable table{{"API", "Forward", "Backward"}, {}};
-    for (const judge::ResultRow& row : told.worst) {
+// The calls to look at: first those that are wrong, then those that fail by the documents alone.
+std::string worst_calls(const Told& told, bool with_strict) {
+  TextTable table{{"API", "Forward", "Backward"}, {}};
+  if (with_strict) table.titles.emplace_back("Strict verdict");
+  for (const auto* rows : {&told.wrong, &told.failed}) {
+    for (const judge::ResultRow& row : *rows) {
+      if (table.rows.size() == kShownCalls) break;
       table.rows.push_back(
           {log::clean(row.api_name), verdict_text(row.forward), verdict_text(row.backward)});
+      if (with_strict) table.rows.back().push_back(row.strict_verdict);
     }
-    text += render(table, colour);
-    if (told.failing > told.worst.size()) {
-      text += fmt::format("... and {} more\n", told.failing - told.worst.size());
-    }
-    text += '\n';
   }
+  if (table.rows.empty()) return "";
+  std::string text = render(table, log::colour(STDOUT_FILENO));
+  if (told.shown > table.rows.size()) {
+    text += fmt::format("... and {} more\n", told.shown - table.rows.size());
+  }
+  return text + "\n";
+}
+
+std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const Told& told) {
+  const compare::StrictCounts& strict = outcome.strict;
+  std::string text;
+  if (strict.judged() > 0) {
+    text += fmt::format(
+        "strict verdict of {} calls: {} pass, {} device wrong, {} both wrong, {} documented "
+        "only\n\n",
+        strict.judged(), strict.pass, strict.device_wrong, strict.both_wrong,
+        strict.documented_only);
+  }
+  text += worst_calls(told, strict.judged() > 0);
   const TextTable counts{
       {"", "pass", "warning", "error", "SKIP", "none"},
       {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
@@ -112,6 +136,12 @@ std::string json_summary(const compare::PrecisionOutcome& outcome, std::uint64_t
   write_counts(json, "forward", outcome.forward);
   write_counts(json, "backward", outcome.backward);
   write_counts(json, "rows", outcome.rows);
+  if (outcome.strict.judged() > 0) {
+    json.key("strict").begin_object().key("pass").value(outcome.strict.pass);
+    json.key("device_wrong").value(outcome.strict.device_wrong);
+    json.key("both_wrong").value(outcome.strict.both_wrong);
+    json.key("documented_only").value(outcome.strict.documented_only).end_object();
+  }
   json.key("npu_only").value(outcome.npu_only).key("gpu_only").value(outcome.gpu_only);
   json.key("repeated").value(outcome.repeated).key("not_same").value(outcome.not_same);
   json.key("invalid_names").value(outcome.invalid_names);
@@ -132,6 +162,12 @@ std::function<void(std::string_view)> sparing_warner() {
 
 ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Told& told,
                        const CompareOptions& options) {
+  if (options.verdict.fail_on_strict() && outcome.worst() != judge::Verdict::kSkip) {
+    if (outcome.strict.judged() > 0) return outcome.strict.wrong() > 0 ? kFailed : kPassed;
+    log::error("--fail-on strict: {} has no strict status; check with --profile documented",
+               options.npu);
+    return kCannot;
+  }
   switch (outcome.worst()) {
     case judge::Verdict::kError:
       return kFailed;
@@ -148,6 +184,7 @@ ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Told& tol
 }
 
 ExitStatus run(const CompareOptions& options) {
+  if (const Result<void> good = check_fail_on(options.verdict); !good) return refuse(good.error());
   const Result<judge::Standards> standards = load_standards(options.verdict);
   if (!standards) return refuse(standards.error());
   const Result<std::filesystem::path> npu = check_input_file(options.npu, {.suffix = ".csv"});
@@ -174,9 +211,13 @@ ExitStatus run(const CompareOptions& options) {
     if (told.first_skip.empty() && row.forward == judge::Verdict::kSkip) {
       told.first_skip = row.api_name + ": " + row.message;
     }
-    if (!failed(row, options.verdict.fail_on_warning())) return;
-    ++told.failing;
-    if (told.worst.size() < kShownCalls) told.worst.push_back(row);
+    const bool wrong = is_wrong(row);
+    const bool fails = documented_fails(row, options.verdict.fail_on_warning());
+    if (fails) ++told.failing;
+    if (!wrong && !fails) return;
+    ++told.shown;
+    auto& rows = wrong ? told.wrong : told.failed;
+    if (rows.size() < kShownCalls) rows.push_back(row);
   };
   const Result<compare::PrecisionOutcome> outcome = compare::api_precision_compare(job);
   if (!outcome) return refuse(outcome.error());
@@ -206,7 +247,7 @@ Run declare_api_precision_compare(cli::Parser& command) {
   command.value("-o,--out_path", options->out, "directory for the two CSVs").shows_default();
   declare_json(command, options->json);
   declare_report_options(command, options->report);
-  declare_verdict_options(command, options->verdict);
+  declare_verdict_options(command, options->verdict, /*has_strict=*/true);
   declare_output_options(command, options->output);
   return [options] { return run(*options); };
 }

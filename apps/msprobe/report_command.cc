@@ -50,7 +50,7 @@ Run declare_report(cli::Parser& command) {
                 "the dump.json of the calls, for arguments and stacks (else the one the "
                 "check's own record names)");
   declare_machine_files(command, arguments->files);
-  declare_verdict_options(command, arguments->job.verdict);
+  declare_verdict_options(command, arguments->job.verdict, /*has_strict=*/true);
   return [arguments, &command] {
     arguments->job.profile_given = command.given("--profile");
     return run(*arguments);

@@ -12,6 +12,7 @@
 #include "compare/details_name.h"
 #include "compare/gpu_index.h"
 #include "compare/row_compare.h"
+#include "compare/strict_verdict.h"
 #include "core/file.h"
 #include "report/compare_columns.h"
 #include "report/csv_text.h"
@@ -61,13 +62,13 @@ Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_
   if (!bytes) return propagate(bytes);
   DetailRow blank;
   blank.status = Verdict::kPass;  // a file without Status is judged by its metrics
-  const auto columns = report::detail_columns(Profile::kReference);
+  const auto columns = report::detail_columns(Profile::kDocumented);
   Result<DetailReader> reader =
       DetailReader::start(bytes->text(), path.string(), columns, std::move(blank));
   if (!reader) return propagate(reader);
   std::vector<std::string_view> missing;
   for (const auto& column : columns) {
-    if (!reader->has(column) && !optional_column(column.english)) {
+    if (!reader->has(column) && !column.added && !optional_column(column.english)) {
       missing.push_back(column.title(titles));
     }
   }
@@ -92,6 +93,17 @@ Result<GpuIndex> read_gpu(const PrecisionOptions& options) {
   }
 }
 
+bool fails(std::optional<Verdict> verdict) {
+  return verdict == Verdict::kError || verdict == Verdict::kWarning;
+}
+
+void add_strict(const DetailRow& npu, const GpuRow* gpu, CompareRow& row) {
+  row.strict_device = npu.strict_status;
+  if (gpu != nullptr && !gpu->repeated) row.strict_reference = gpu->strict;
+  row.strict_verdict =
+      name(strict_verdict(row.strict_device, row.strict_reference, fails(row.result)));
+}
+
 // The two files being written, and what goes into them.
 class Comparison {
  public:
@@ -102,8 +114,10 @@ class Comparison {
         index_(std::move(index)),
         details_(std::move(details)),
         result_(std::move(result)) {
-    details_.buffer() += report::csv_header(report::compare_detail_columns(), options.titles);
-    result_.buffer() += report::csv_header(report::compare_result_columns(), options.titles);
+    details_.buffer() +=
+        report::csv_header(report::compare_detail_columns(options.profile), options.titles);
+    result_.buffer() +=
+        report::csv_header(report::compare_result_columns(options.profile), options.titles);
     outcome_.gpu_rows = index_.row_count();
   }
 
@@ -134,17 +148,18 @@ class Comparison {
 
 Result<void> Comparison::write(const CompareRow& row) {
   outcome_.rows.add(row.result);
-  report::append_record(details_.buffer(), report::compare_detail_columns(), row,
+  report::append_record(details_.buffer(), report::compare_detail_columns(options_.profile), row,
                         options_.precision);
   return details_.flush_if_full();
 }
 
 Result<void> Comparison::write(const ResultRow& row) {
   ++outcome_.calls;
+  outcome_.strict.add(row.strict_verdict);
   outcome_.forward.add(row.forward);
   outcome_.backward.add(row.backward);
   if (options_.on_result) options_.on_result(row);
-  report::append_record(result_.buffer(), report::compare_result_columns(), row,
+  report::append_record(result_.buffer(), report::compare_result_columns(options_.profile), row,
                         options_.precision);
   return result_.flush_if_full();
 }
@@ -184,8 +199,9 @@ void Comparison::count(const ComparedRow& compared) {
 
 Result<bool> Comparison::add_named(const DetailRow& npu, const DetailsName& name,
                                    const std::string& problem, const GpuRow* gpu) {
-  const ComparedRow compared = compare_row(npu, name, problem, gpu, rules_);
+  ComparedRow compared = compare_row(npu, name, problem, gpu, rules_);
   count(compared);
+  if (options_.profile == Profile::kDocumented) add_strict(npu, gpu, compared.row);
   if (options_.profile == Profile::kReference) {
     if (compared.fate == RowFate::kNoGpuRow) return true;
     if (compared.fate == RowFate::kRepeatedGpuRow) {
@@ -258,6 +274,16 @@ void VerdictCounts::add(std::optional<Verdict> verdict) {
     case Verdict::kSkip:
       ++skip;
       break;
+  }
+}
+
+void StrictCounts::add(std::string_view verdict) {
+  for (const auto& [kind, count] : {std::pair(StrictVerdict::kPass, &pass),
+                                    std::pair(StrictVerdict::kDeviceWrong, &device_wrong),
+                                    std::pair(StrictVerdict::kBothWrong, &both_wrong),
+                                    std::pair(StrictVerdict::kDocumentedOnly, &documented_only),
+                                    std::pair(StrictVerdict::kSkip, &skip)}) {
+    if (verdict == name(kind)) ++*count;
   }
 }
 

@@ -38,6 +38,14 @@ struct VerdictCounts {
   std::uint64_t judged() const { return pass + warning + error; }
 };
 
+// Calls by their strict verdict (strict_verdict.h); all 0 where the files have no strict status.
+struct StrictCounts {
+  std::uint64_t pass = 0, device_wrong = 0, both_wrong = 0, documented_only = 0, skip = 0;
+  void add(std::string_view verdict);
+  std::uint64_t judged() const { return pass + device_wrong + both_wrong + documented_only; }
+  std::uint64_t wrong() const { return device_wrong + both_wrong; }
+};
+
 struct PrecisionOutcome {
   std::filesystem::path result_csv;
   std::filesystem::path details_csv;
@@ -47,6 +55,7 @@ struct PrecisionOutcome {
   VerdictCounts rows;       // of the details CSV
   VerdictCounts forward;    // of the result CSV
   VerdictCounts backward;
+  StrictCounts strict;
   std::uint64_t npu_only = 0;       // NPU rows without a GPU row
   std::uint64_t gpu_only = 0;       // GPU rows no NPU row asked for
   std::uint64_t repeated = 0;       // NPU rows whose GPU row occurs more than once

@@ -1,6 +1,10 @@
 #include "compare/call_result.h"
 
+#include <fmt/format.h>
+
+#include "compare/strict_verdict.h"
 #include "compare/texts.h"
+#include "judge/judge.h"
 
 namespace msprobe::compare {
 
@@ -15,8 +19,33 @@ std::optional<Verdict> CallResult::Direction::verdict() const {
   return pass ? Verdict::kPass : Verdict::kSkip;
 }
 
+namespace {
+
+constexpr std::size_t kNamedFailures = 3;  // of one direction; the details have them all
+
+std::string one_line(std::string_view message) {
+  while (message.ends_with('\n')) message.remove_suffix(1);
+  std::string line;
+  for (const char c : message) c == '\n' ? line += "; " : line += c;
+  return line;
+}
+
+void take_worse(std::optional<Verdict>& worst, std::optional<Verdict> verdict) {
+  if (verdict) worst = worst ? judge::worse(*worst, *verdict) : *verdict;
+}
+
+}  // namespace
+
 void CallResult::add(const ComparedRow& row, bool forward) {
   Direction& direction = forward ? forward_ : backward_;
+  const bool failed = row.row.result == Verdict::kError || row.row.result == Verdict::kWarning;
+  if (failed && direction.failed++ < kNamedFailures) {
+    judge::add_sentence(direction.failures,
+                        fmt::format("{} output {}: {}", forward ? "forward" : "backward",
+                                    direction.rows, one_line(row.row.message)));
+  }
+  take_worse(strict_device_, row.row.strict_device);
+  take_worse(strict_reference_, row.row.strict_reference);
   ++direction.rows;
   direction.error |= row.row.result == Verdict::kError;
   direction.warning |= row.row.result == Verdict::kWarning;
@@ -45,6 +74,14 @@ ResultRow CallResult::conclude(const Rules& rules) const {
   } else if (rules.profile == Profile::kDocumented && result.backward == Verdict::kSkip) {
     result.message = backward_.all_unsupported ? std::string(unsupported) : backward_.last_message;
   }
+  if (rules.profile == Profile::kReference) return result;
+  for (const Direction* direction : {&forward_, &backward_}) {
+    judge::add_sentence(result.message, direction->failures);
+  }
+  result.strict = strict_device_;
+  result.strict_reference = strict_reference_;
+  const bool fails = forward_.error || forward_.warning || backward_.error || backward_.warning;
+  result.strict_verdict = name(strict_verdict(strict_device_, strict_reference_, fails));
   return result;
 }
 

@@ -23,11 +23,13 @@ class CallResult {
  private:
   struct Direction {
     std::uint64_t rows = 0;
+    std::size_t failed = 0;
     bool error = false;
     bool warning = false;
     bool pass = false;
     bool all_unsupported = true;
     std::string last_message;
+    std::string failures;  // "forward output 0: ..."
 
     std::optional<judge::Verdict> verdict() const;
   };
@@ -37,6 +39,8 @@ class CallResult {
   Direction forward_;
   Direction backward_;
   bool last_unsupported_ = false;  // what the public tool looks at
+  std::optional<judge::Verdict> strict_device_;
+  std::optional<judge::Verdict> strict_reference_;
 };
 
 }  // namespace msprobe::compare

@@ -33,7 +33,7 @@ constexpr std::string_view kEmptyCell = "ERROR: Input data is an empty string";
 // Columns of the details CSV of a check.
 constexpr std::size_t kDtype = 2, kBinaryRate = 9;
 constexpr std::size_t kErrorBalance = 10, kRmse = 11, kSmall = 12, kMaxRelative = 13;
-constexpr std::size_t kMeanRelative = 14, kUlpProportionIn = 20;
+constexpr std::size_t kMeanRelative = 14, kRelativeRate = 16, kUlpProportionIn = 20;
 // Columns of the details CSV of a comparison.
 constexpr std::size_t kSmallVerdict = 2, kErrorBalanceRatio = 9, kUlpRatio = 21, kUlpVerdict = 22;
 constexpr std::size_t kResult = 25, kAlgorithm = 26, kMessage = 27;
@@ -76,8 +76,12 @@ bool is_ratio(std::size_t column) {
 std::string rule_of(const Inputs& in, const Row& ours, const Row& theirs, std::size_t column) {
   const bool nothing_measured = blank(in.npu[kRmse]) && blank(in.npu[kBinaryRate]);
   if (nothing_measured) return "D-no-metric";
-  if (ours[kMessage].starts_with("NOTE: no metric")) return "D-benchmark-instead";
-  if (ours[kAlgorithm] != theirs[kAlgorithm]) return "D-standard-by-api";
+  if (ours[kMessage].starts_with("NOTE: no metric")) return "D-foreign-file";
+  if (ours[kAlgorithm] != theirs[kAlgorithm]) {
+    const bool all_filled = !blank(in.npu[kRelativeRate]) && !blank(in.npu[kRmse]);
+    const bool taken_for_float8 = theirs[kAlgorithm] == "绝对阈值法";
+    return all_filled && taken_for_float8 ? "D-float8-said" : "D-standard-by-api";
+  }
   if (column >= kResult) return {};
   if (is_ratio(column)) return divisor_below_floor(in, column) ? "D-ratio-plain" : "unexplained";
   if (column == kUlpVerdict) return "D-ulp-direct";
@@ -123,7 +127,7 @@ class Differences : public InDirectory {
   void explain_row(const Inputs& in, const Row& ours, const Row& theirs, RuleSet& rules) {
     RuleSet found;
     bool follows = false;
-    for (std::size_t i = 1; i < ours.size(); ++i) {
+    for (std::size_t i = 1; i < theirs.size(); ++i) {  // further columns of ours follow
       if (ours[i] == theirs[i]) continue;
       const std::string rule = rule_of(in, ours, theirs, i);
       EXPECT_NE(rule, "unexplained")
@@ -168,6 +172,11 @@ class Differences : public InDirectory {
     }
     const bool follows = verdict_changed(ours[0], 1);  // the message depends on the forward verdict
     if (ours[3] == theirs[3] || had_failed_row || follows) return;
+    const bool failed = ours[1] == "error" || ours[2] == "error";
+    if (failed && ours[3].starts_with(theirs[3]) && ours[3].find("ward output ") != ours[3].npos) {
+      rules.insert("D-failure-named");
+      return;
+    }
     EXPECT_TRUE(ours[2] == "SKIP" && ours[1] != "SKIP" && theirs[3].empty()) << ours[0];
     rules.insert("D-skip-reason");
   }
@@ -186,25 +195,26 @@ TEST_F(Differences, EveryCellThatDiffersFromTheOlderReleaseHasItsRule) {
   const PrecisionOutcome ours = compare(Profile::kDocumented);
   const RuleSet details = explain_details(by_name(read_table(ours.details_csv)),
                                           by_name(read_table(kData / "out_v8.3.3/details.csv")));
-  EXPECT_THAT(details,
-              ::testing::ElementsAre("D-benchmark-instead", "D-levels", "D-missing-partner",
-                                     "D-no-metric", "D-ratio-plain", "D-ulp-direct"));
+  EXPECT_THAT(details, ::testing::ElementsAre("D-float8-said", "D-foreign-file", "D-levels",
+                                              "D-missing-partner", "D-no-metric", "D-ratio-plain",
+                                              "D-ulp-direct"));
   const RuleSet results = explain_results(by_name(read_table(ours.result_csv)),
                                           by_name(read_table(kData / "out_v8.3.3/result.csv")));
-  EXPECT_THAT(results,
-              ::testing::ElementsAre("D-dtype-per-direction", "D-named-by-call", "D-skip-reason"));
+  EXPECT_THAT(results, ::testing::ElementsAre("D-dtype-per-direction", "D-failure-named",
+                                              "D-named-by-call", "D-skip-reason"));
 }
 
 TEST_F(Differences, EveryCellThatDiffersFromTheNewerReleaseHasItsRule) {
   const PrecisionOutcome ours = compare(Profile::kDocumented);
   const RuleSet details = explain_details(by_name(read_table(ours.details_csv)),
                                           by_name(read_table(kData / "out_v26.0.0/details.csv")));
-  EXPECT_THAT(details,
-              ::testing::ElementsAre("D-benchmark-instead", "D-levels", "D-missing-partner",
-                                     "D-no-metric", "D-ratio-plain", "D-standard-by-api"));
+  EXPECT_THAT(details, ::testing::ElementsAre("D-float8-said", "D-foreign-file", "D-levels",
+                                              "D-missing-partner", "D-no-metric", "D-ratio-plain",
+                                              "D-standard-by-api"));
   const RuleSet results = explain_results(by_name(read_table(ours.result_csv)),
                                           by_name(read_table(kData / "out_v26.0.0/result.csv")));
-  EXPECT_THAT(results, ::testing::ElementsAre("D-dtype-per-direction", "D-skip-reason"));
+  EXPECT_THAT(results,
+              ::testing::ElementsAre("D-dtype-per-direction", "D-failure-named", "D-skip-reason"));
 }
 
 // What the made-up files hold no example of: one pair of rows each, and the verdict of each
@@ -282,10 +292,10 @@ TEST_F(DifferenceExamples, TheRestIsShownByExamples) {
 }
 
 TEST_F(DifferenceExamples, ThePageListsExactlyTheRulesThatOccur) {
-  RuleSet wanted = {"D-benchmark-instead", "D-dtype-per-direction", "D-levels",
-                    "D-missing-partner",   "D-named-by-call",       "D-no-metric",
-                    "D-ratio-plain",       "D-skip-reason",         "D-standard-by-api",
-                    "D-ulp-direct"};
+  RuleSet wanted = {"D-dtype-per-direction", "D-failure-named",   "D-float8-said",
+                    "D-foreign-file",        "D-levels",          "D-missing-partner",
+                    "D-named-by-call",       "D-no-metric",       "D-ratio-plain",
+                    "D-skip-reason",         "D-standard-by-api", "D-ulp-direct"};
   for (const Example& example : examples()) wanted.insert(example.rule);
   const auto page = load_file(fs::path(MSPROBE_SOURCE_DIR) / "docs/differences.md");
   ASSERT_TRUE(page);

@@ -85,7 +85,8 @@ class Documented : public InDirectory {
 TEST_F(Documented, EqualRowsPassInEnglish) {
   EXPECT_EQ(verdict_of(benchmark_row(kName), benchmark_row(kName)), "pass");
   EXPECT_EQ(algorithm(), "benchmark comparison");
-  EXPECT_THAT(result_, ElementsAre(ElementsAre("Functional.sigmoid.0", "pass", " ", "")));
+  EXPECT_THAT(result_,
+              ElementsAre(ElementsAre("Functional.sigmoid.0", "pass", " ", "", " ", " ", "")));
   EXPECT_EQ(outcome_.worst(), Verdict::kPass);
 }
 
@@ -95,6 +96,55 @@ TEST_F(Documented, MessagesNameTheMetricsInEnglish) {
             "ERROR: error ratio in small value range exceeds the limit\n"
             "ERROR: RMSE ratio exceeds the limit\n"
             "ERROR: mean relative error ratio exceeds the limit\n");
+}
+
+TEST_F(Documented, TheCallNamesWhatFailedOnOneLine) {
+  DetailRow wrong = benchmark_row("Functional.sigmoid.0.forward.output.1", 0.9);
+  DetailRow right = benchmark_row("Functional.sigmoid.0.forward.output.1");
+  compare({benchmark_row(kName), wrong}, {benchmark_row(kName), right});
+  ASSERT_THAT(result_, SizeIs(1));
+  EXPECT_EQ(result_[0][3],
+            "forward output 1: ERROR: error ratio in small value range exceeds the limit; ERROR: "
+            "RMSE ratio exceeds the limit; ERROR: mean relative error ratio exceeds the limit");
+  compare({benchmark_row(kName), wrong}, {benchmark_row(kName), right}, Profile::kReference);
+  EXPECT_EQ(result_[0][3], "");
+}
+
+// A check fills every metric; the standard is that of the API all the same.
+TEST_F(Documented, AFilledRowIsNotTakenForOneOfAnEightBitFloat) {
+  DetailRow row = benchmark_row(kName);
+  row.inf_nan_error_rate = row.relative_error_rate = row.absolute_error_rate = number(0.5);
+  EXPECT_EQ(verdict_of(row, row), "pass");
+  EXPECT_EQ(algorithm(), "benchmark comparison");
+  row.message = std::string(judge::kFloat8Input);
+  EXPECT_EQ(verdict_of(row, row), "error");
+  EXPECT_EQ(algorithm(), "absolute threshold");
+}
+
+TEST_F(Documented, TheStrictVerdictStandsBesideTheDocumentedOne) {
+  const auto strict = [&](std::optional<Verdict> device, std::optional<Verdict> reference,
+                          double value = 0.1) {
+    DetailRow npu = benchmark_row(kName, value);
+    DetailRow gpu = benchmark_row(kName);
+    npu.strict_status = device;
+    gpu.strict_status = reference;
+    compare({npu}, {gpu});
+    EXPECT_EQ(details_[0][30], result_[0][6]);
+    return result_[0][6];
+  };
+  EXPECT_EQ(strict(Verdict::kPass, Verdict::kPass), "pass");
+  EXPECT_EQ(outcome_.strict.pass, 1U);
+  EXPECT_EQ(strict(Verdict::kError, Verdict::kPass), "device wrong");
+  EXPECT_EQ(details_[0][28], "error");
+  EXPECT_EQ(details_[0][29], "pass");
+  EXPECT_EQ(outcome_.strict.wrong(), 1U);
+  EXPECT_EQ(strict(Verdict::kWarning, Verdict::kError), "both wrong");
+  EXPECT_EQ(strict(Verdict::kPass, Verdict::kPass, 0.9), "documented only");
+  EXPECT_EQ(strict(std::nullopt, std::nullopt), "");
+  EXPECT_EQ(outcome_.strict.judged(), 0U);
+  compare({benchmark_row(kName)}, {benchmark_row(kName)}, Profile::kReference);
+  EXPECT_THAT(details_[0], SizeIs(28));
+  EXPECT_THAT(result_[0], SizeIs(4));
 }
 
 TEST_F(Documented, ErrorWithoutMetricsIsAnError) {
@@ -261,7 +311,8 @@ TEST_F(Documented, UnsupportedDtypesCountPerDirection) {
   compare({forward, backward}, {forward, backward});
   EXPECT_THAT(result_, ElementsAre(ElementsAre("Torch.fft.0", "SKIP", "pass",
                                                "This data type does not support benchmark "
-                                               "compare.")));
+                                               "compare.",
+                                               " ", " ", "")));
   compare({backward, forward}, {forward, backward}, Profile::kReference);
   EXPECT_THAT(result_[0], ElementsAre("Torch.fft.0", "SKIP", "SKIP", ::testing::_));
 }
@@ -271,17 +322,19 @@ TEST_F(Documented, SkippedBackwardSaysWhy) {
   const DetailRow backward =
       judge::reason_row("Torch.f.0.backward.output.0", Verdict::kSkip, "no gradient");
   compare({forward, backward}, {forward, backward});
-  EXPECT_THAT(result_, ElementsAre(ElementsAre("Torch.f.0", "pass", "SKIP", "no gradient")));
+  EXPECT_THAT(result_,
+              ElementsAre(ElementsAre("Torch.f.0", "pass", "SKIP", "no gradient", " ", " ", "")));
 }
 
 TEST_F(Documented, UnsafeAndInvalidNamesHaveTheirOwnLine) {
   compare({benchmark_row("=cmd|'/C calc'!A0"), benchmark_row("Badname.0"), benchmark_row(kName)},
           {benchmark_row(kName)});
   ASSERT_THAT(result_, SizeIs(3));
-  EXPECT_THAT(result_[0], ElementsAre("'=cmd|'/C calc'!A0", "SKIP", "SKIP",
-                                      "api name contains special characters, please check!"));
-  EXPECT_THAT(result_[1],
-              ElementsAre("Badname.0", "SKIP", "SKIP", "The API name Badname.0 is invalid."));
+  EXPECT_THAT(result_[0],
+              ElementsAre("'=cmd|'/C calc'!A0", "SKIP", "SKIP",
+                          "api name contains special characters, please check!", " ", " ", ""));
+  EXPECT_THAT(result_[1], ElementsAre("Badname.0", "SKIP", "SKIP",
+                                      "The API name Badname.0 is invalid.", " ", " ", ""));
   EXPECT_EQ(result_[2][1], "pass");
   EXPECT_EQ(outcome_.invalid_names, 2U);
 }

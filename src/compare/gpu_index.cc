@@ -38,6 +38,7 @@ void GpuIndex::add(const judge::DetailRow& row, std::uint64_t line, bool damaged
   kept.damaged = damaged;
   kept.dtype_hash = text_hash(row.device_dtype);
   kept.shape_hash = text_hash(row.shape);
+  kept.strict = row.strict_status;
   kept.cosine_finite = finite_or_blank(row.cosine);
   kept.max_abs_finite = finite_or_blank(row.max_abs_error);
 }

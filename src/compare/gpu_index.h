@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,7 +29,8 @@ struct GpuRow {
   std::uint64_t dtype_hash = 0;  // of the DEVICE Dtype cell and of the Shape cell; 0: blank
   std::uint64_t shape_hash = 0;
   std::uint8_t blank_metrics = 0;  // bit i: metrics[i] was blank
-  bool cosine_finite = true;       // a blank counts as finite
+  std::optional<judge::Verdict> strict;
+  bool cosine_finite = true;  // a blank counts as finite
   bool max_abs_finite = true;
   bool damaged = false;   // the row cannot be trusted
   bool repeated = false;  // the name occurs again further down

@@ -44,6 +44,9 @@ constexpr Column<CompareRow> kComparedDetailColumns[] = {
     {"Comparison result", "比对结果", &CompareRow::result},
     {"Comparison algorithm", "比对算法", &CompareRow::algorithm},
     {"Message", "Message", &CompareRow::message},
+    {"NPU Strict Status", "NPU Strict Status", &CompareRow::strict_device, true},
+    {"GPU Strict Status", "GPU Strict Status", &CompareRow::strict_reference, true},
+    {"Strict Verdict", "Strict Verdict", &CompareRow::strict_verdict, true},
 };
 
 constexpr Column<ResultRow> kComparedResultColumns[] = {
@@ -51,12 +54,19 @@ constexpr Column<ResultRow> kComparedResultColumns[] = {
     {"Forward Test Success", "Forward Test Success", &ResultRow::forward},
     {"Backward Test Success", "Backward Test Success", &ResultRow::backward},
     {"Message", "Message", &ResultRow::message},
+    {"NPU Strict Status", "NPU Strict Status", &ResultRow::strict, true},
+    {"GPU Strict Status", "GPU Strict Status", &ResultRow::strict_reference, true},
+    {"Strict Verdict", "Strict Verdict", &ResultRow::strict_verdict, true},
 };
 
 }  // namespace
 
-std::span<const Column<CompareRow>> compare_detail_columns() { return kComparedDetailColumns; }
+std::span<const Column<CompareRow>> compare_detail_columns(judge::Profile profile) {
+  return columns_of(std::span<const Column<CompareRow>>(kComparedDetailColumns), profile);
+}
 
-std::span<const Column<ResultRow>> compare_result_columns() { return kComparedResultColumns; }
+std::span<const Column<ResultRow>> compare_result_columns(judge::Profile profile) {
+  return columns_of(std::span<const Column<ResultRow>>(kComparedResultColumns), profile);
+}
 
 }  // namespace msprobe::report

@@ -9,7 +9,7 @@
 
 namespace msprobe::report {
 
-std::span<const Column<judge::CompareRow>> compare_detail_columns();
-std::span<const Column<judge::ResultRow>> compare_result_columns();
+std::span<const Column<judge::CompareRow>> compare_detail_columns(judge::Profile profile);
+std::span<const Column<judge::ResultRow>> compare_result_columns(judge::Profile profile);
 
 }  // namespace msprobe::report

@@ -91,6 +91,8 @@ Standard standard_of(const CompareRow& row) {
 ReportRow report_row(const CompareRow& row) {
   ReportRow out;
   out.status = row.result;
+  out.strict = row.strict_device;
+  out.strict_reason = utf8(row.strict_verdict == "pass" ? "" : row.strict_verdict);
   out.algorithm = shown_text(row.algorithm);
   out.standard = standard_of(row);
   out.message = utf8(row.message);
@@ -263,7 +265,8 @@ Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) 
   run.title = files.details.filename().string();
   const Result<void> read =
       files.compare
-          ? read_rows(run, files.details, compare_detail_columns(), judged_by)
+          ? read_rows(run, files.details, compare_detail_columns(judge::Profile::kDocumented),
+                      judged_by)
           : read_rows(run, files.details, detail_columns(judge::Profile::kDocumented), judged_by);
   if (!read) return propagate(read);
   if (files.compare) set_compare_limits(run, judged_by);

@@ -1,0 +1,29 @@
+#include "compare/strict_verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace msprobe::compare {
+namespace {
+
+using judge::Verdict;
+
+TEST(StrictVerdict, SaysWhomToBlame) {
+  const auto said = [](std::optional<Verdict> device, std::optional<Verdict> reference,
+                       bool documented_fails) {
+    return name(strict_verdict(device, reference, documented_fails));
+  };
+  EXPECT_EQ(said(Verdict::kPass, Verdict::kPass, false), "pass");
+  EXPECT_EQ(said(Verdict::kPass, Verdict::kError, false), "pass");
+  EXPECT_EQ(said(Verdict::kPass, Verdict::kPass, true), "documented only");
+  EXPECT_EQ(said(Verdict::kSkip, Verdict::kPass, true), "documented only");
+  EXPECT_EQ(said(Verdict::kSkip, Verdict::kPass, false), "SKIP");
+  for (const Verdict alarm : {Verdict::kWarning, Verdict::kError}) {
+    EXPECT_EQ(said(alarm, Verdict::kPass, false), "device wrong");
+    EXPECT_EQ(said(alarm, std::nullopt, true), "device wrong");
+    EXPECT_EQ(said(alarm, Verdict::kError, true), "both wrong");
+  }
+  EXPECT_EQ(said(std::nullopt, Verdict::kError, true), "");
+}
+
+}  // namespace
+}  // namespace msprobe::compare
