@@ -347,11 +347,40 @@ def check_places(checks: Checks) -> None:
     check_rows(checks, "moved", out, "msprobe_fx_dump")
 
 
+def check_two_dumps(checks: Checks) -> None:
+    """"Specify different dump paths for two FX dump operations": where nobody did, the newest is compared, and it is said."""
+    for name, layout, golden in (("older", "older", "data_dump"), ("710", "7.1.0", "msprobe_fx_dump/data_dump"),
+                                 ("new", "new", "msprobe_fx_dump")):
+        out = checks.make(f"two_{name}", ["--layout", layout])
+        earlier = checks.make(f"two_{name}_earlier", ["--layout", layout, "--seed", "2"])
+        for file in (earlier / golden).rglob("*.npy"):
+            place = file.relative_to(earlier / golden)
+            place = pathlib.Path(str(place).replace("gm_2025", "gm_2024").replace(".20250818", ".20240818"))
+            (out / golden / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, out / golden / place)
+        result, got = checks.compare(out, golden)
+        checks.check(f"two dumps, {name}", "two dumps in one directory" in result.stderr, result.stderr[-500:])
+        checks.check(f"two dumps, {name}", result.returncode == 0 and got["rows"]
+                     and all(row["verdict"] != "FAIL" for row in got["rows"]), result.stdout[-500:])
+
+
+def check_statistics_within(checks: Checks, out: pathlib.Path) -> None:
+    """A difference of statistics above 1 % and within --stat-limit is the first difference, and passes."""
+    result = checks.run("compare", "-tp", out / "msprobe_ge_dump", "-gp", out / "msprobe_fx_dump", "-o", out / "within", "-m", "torchair")
+    checks.check("within the limit", result.returncode == 0 and "first difference (within the limit)  " in result.stdout, result.stdout)
+    result = checks.run("compare", "-tp", out / "msprobe_ge_dump", "-gp", out / "msprobe_fx_dump", "-o", out / "beyond", "-m", "torchair",
+                        "--stat-limit", "0.02")
+    checks.check("beyond the limit", result.returncode == 1 and "first difference  " in result.stdout, result.stdout)
+
+
 def check_refusals(checks: Checks, out: pathlib.Path) -> None:
     ge, fx = out / "msprobe_ge_dump", out / "msprobe_fx_dump"
+    (ge / "empty").mkdir()
     for name, arguments, text in (
         ("unknown mode", ["-tp", ge, "-gp", fx, "-m", "other"], "mode"),
-        ("no graph", ["-tp", fx, "-gp", fx.parent, "-m", "torchair"], "gathered_files_list is empty"),
+        ("swapped", ["-tp", fx, "-gp", ge, "-m", "torchair"], f"swap the two paths: --target_path {ge} --golden_path {fx}"),
+        ("FX twice", ["-tp", fx, "-gp", fx.parent, "-m", "torchair"], "--target_path takes the GE dump"),
+        ("nothing", ["-tp", ge / "empty", "-gp", fx, "-m", "torchair"], "name the directory that a GE dump was written to"),
         ("no such path", ["-tp", ge, "-gp", out / "missing", "-m", "torchair"], "does not exist"),
         ("same path", ["-tp", ge, "-gp", ge, "-m", "torchair"], "same directory"),
         ("rank", ["-tp", ge, "-gp", fx, "-m", "torchair", "--rank", "-1"], "--rank: -1 must be 0 or more"),
@@ -380,6 +409,8 @@ def main() -> int:
         check_kept(checks)
         check_repeated(checks)
         check_places(checks)
+        check_two_dumps(checks)
+        check_statistics_within(checks, pathlib.Path(scratch) / "statistics_files")
         check_refusals(checks, pathlib.Path(scratch) / "new")
     for text in checks.wrong[:40]:
         print(text)

@@ -110,11 +110,13 @@ std::string CompareSummary::text(const torchair::CompareTotals& totals, Mode mod
                        render(table, false));
   }
   if (first_) {
+    // Statistics may differ by more than 1 % and still pass.
+    const bool within = first_->verdict == torchair::Verdict::kPass;
     out +=
-        fmt::format("first difference  {}\n",
+        fmt::format("first difference{}  {}\n", within ? " (within the limit)" : "",
                     painted(fmt::format("{} (rank {}, graph {}, token {}, {})", place(*first_),
                                         first_->rank, first_->graph, first_->token, first_->file),
-                            kRed, colour));
+                            within ? kYellow : kRed, colour));
   } else {
     out += "first difference  none\n";
   }

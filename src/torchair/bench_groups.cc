@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/file.h"
 #include "ge/graph_text.h"
 #include "torchair/fx_files.h"
@@ -103,15 +105,17 @@ struct Compiled {
   fs::path text;
 };
 
+std::ptrdiff_t common_nodes(const Keys& keys, const Keys& others) {
+  return std::ranges::count_if(keys, [&](const std::string& key) { return others.contains(key); });
+}
+
 // Which of `compiled` has most nodes in common with a group; the first of equals.
 std::size_t most_alike(const TokenDirectories& tokens, const std::vector<Compiled>& compiled) {
   const Keys keys = keys_in(tokens);
   std::size_t best = 0;
   std::ptrdiff_t most = -1;
   for (std::size_t i = 0; i < compiled.size(); ++i) {
-    const Keys of_graph = keys_of_graph(compiled[i].text);
-    const auto common =
-        std::ranges::count_if(keys, [&](const std::string& key) { return of_graph.contains(key); });
+    const std::ptrdiff_t common = common_nodes(keys, keys_of_graph(compiled[i].text));
     if (common > most) {
       most = common;
       best = i;
@@ -120,11 +124,47 @@ std::size_t most_alike(const TokenDirectories& tokens, const std::vector<Compile
   return best;
 }
 
+using Unnamed = std::map<std::string, TokenDirectories>;  // by the name of the group: its time
+
+// More groups than graphs: each graph takes the group that has most of its nodes, the newest of
+// equals. What is left over is an older dump of the same graph, or no graph of the target.
+void choose_newest(const std::vector<Compiled>& compiled, Unnamed unnamed, BenchGroups& groups,
+                   std::vector<std::string>& notes) {
+  std::map<std::string, Keys> chosen;
+  for (const Compiled& graph : compiled) {
+    const Keys wanted = keys_of_graph(graph.text);
+    auto best = unnamed.end();
+    std::ptrdiff_t most = -1;
+    for (auto group = unnamed.begin(); group != unnamed.end(); ++group) {
+      const std::ptrdiff_t common = common_nodes(keys_in(group->second), wanted);
+      if (common < most) continue;
+      most = common;
+      best = group;
+    }
+    if (best == unnamed.end()) return;
+    chosen[best->first] = keys_in(best->second);
+    groups[graph.where] = std::move(best->second);
+    unnamed.erase(best);
+  }
+  for (const auto& [name, tokens] : unnamed) {
+    const Keys keys = keys_in(tokens);
+    const auto newer = std::ranges::find_if(
+        chosen, [&](const auto& group) { return common_nodes(keys, group.second) > 0; });
+    notes.push_back(
+        newer == chosen.end()
+            ? fmt::format("golden: {} is of no graph of the target and is left out", name)
+            : fmt::format("golden: two dumps in one directory: {} is left out, the "
+                          "newest, {}, is compared; dump into a directory of its own "
+                          "each time",
+                          name, newer->first));
+  }
+}
+
 // The groups of the older layouts name neither rank nor graph; they were made in the order the
 // graphs were compiled. Where there are not as many, their nodes tell.
 void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
-                 BenchGroups& groups) {
-  std::map<std::string, TokenDirectories> unnamed;
+                 BenchGroups& groups, std::vector<std::string>& notes) {
+  Unnamed unnamed;
   for (const FxUnit& unit : bench.units) {
     if (unit.rank || unit.graph) continue;
     unnamed[unit.group][unit.older ? unit.token - offset : unit.token] = unit.directory;
@@ -139,6 +179,9 @@ void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
     compiled.push_back({known ? file->time : "", where, known ? file->path : fs::path()});
   }
   std::ranges::stable_sort(compiled, {}, &Compiled::time);
+  if (unnamed.size() > compiled.size()) {
+    return choose_newest(compiled, std::move(unnamed), groups, notes);
+  }
   const bool in_order = compiled.size() == unnamed.size();
   for (const auto& [name, tokens] : unnamed) {
     if (compiled.empty()) return;
@@ -162,7 +205,7 @@ BenchGroups ge_groups(const GeTree& device, const GeTree& bench) {
 
 BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
                       std::optional<std::int64_t> wanted_offset,
-                      std::optional<std::int64_t>& offset) {
+                      std::optional<std::int64_t>& offset, std::vector<std::string>& notes) {
   const bool has_tokens = std::ranges::any_of(
       bench.units, [](const FxUnit& unit) { return unit.older || unit.group.empty(); });
   offset = wanted_offset ? *wanted_offset : has_tokens ? find_offset(device, bench) : 0;
@@ -173,7 +216,7 @@ BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
   }
   join_single_rank(groups, ranks_of(device));
   join_single_graph(groups, groups_of(device));
-  add_unnamed(device, bench, *offset, groups);
+  add_unnamed(device, bench, *offset, groups, notes);
   return groups;
 }
 

@@ -283,7 +283,13 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
       for (const OpId member : op.members.ops) used.insert(graph.fx_key(member).value_or(""));
     }
     bench_names = bench.keys();
-    if (const auto repeated = bench.repeated(); !repeated.empty()) {
+    const auto repeated = bench.repeated();
+    if (!repeated.empty() && repeated.size() == bench_names.size()) {
+      pairing.notes.push_back(
+          fmt::format("{}: two dumps in one directory: every node is there more than once; the "
+                      "newest is compared; dump into a directory of its own each time",
+                      unit.bench.string()));
+    } else if (!repeated.empty()) {
       pairing.notes.push_back(
           fmt::format("{}: {} nodes were dumped more than once ({}, ...); runs are compared with "
                       "the executions of their operator in order",

@@ -86,18 +86,34 @@ void pair_units(Plan& plan, const GeTree& device,
   }
 }
 
+// A GE dump is compared with an FX dump, never the other way round.
+Failure swapped(const PlanOptions& options) {
+  const bool other_way = kind_of(options.bench_root) == TreeKind::kGe;
+  return fail(
+      ErrorKind::kUsage,
+      fmt::format("{} is an FX dump (.npy files); --target_path takes the GE dump, "
+                  "--golden_path the FX dump{}",
+                  options.device_root.string(),
+                  other_way ? fmt::format(": swap the two paths: --target_path {} "
+                                          "--golden_path {}",
+                                          options.bench_root.string(), options.device_root.string())
+                            : ""));
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const PlanOptions& options) {
   Plan plan;
   plan.device_root = ge_part(options.device_root);
   Result<GeTree> device = find_ge(plan.device_root);
+  if (!device && kind_of(options.device_root) == TreeKind::kFx) return swapped(options);
   if (!device) return propagate(device);
   if (device->graphs.empty()) {
     return fail(
         ErrorKind::kUsage,
         fmt::format("{}: Can not get ge graph, Please check whether the input path contains "
-                    "graph.",
+                    "graph. dynamo_original_graph_*.txt is missing: name the directory that holds "
+                    "it, msprobe_ge_dump",
                     options.device_root.string()));
   }
   if (options.rank) {
@@ -119,7 +135,7 @@ Result<Plan> make_plan(const PlanOptions& options) {
   } else {
     const Result<FxTree> tree = find_fx(plan.bench_root);
     if (!tree) return propagate(tree);
-    bench = fx_groups(*device, *tree, options.fx_token_offset, plan.fx_token_offset);
+    bench = fx_groups(*device, *tree, options.fx_token_offset, plan.fx_token_offset, plan.notes);
   }
   pair_units(plan, *device, bench);
   if (plan.pairs.empty()) {

@@ -122,6 +122,11 @@ TEST(Verdict, RealDataAsDocumented) {
   EXPECT_EQ(real_row(NAN, 0).verdict, Verdict::kFail);
   EXPECT_EQ(real_row(1, 0, 0, 1).verdict, Verdict::kFail);
   EXPECT_FALSE(real_row(1, 0, 1.5).reached);
+  // "Accuracy Reached or Not" is No wherever Result is FAIL; PASS with No stays.
+  EXPECT_EQ(real_row(1, 0, 1.5).verdict, Verdict::kPass);
+  EXPECT_FALSE(real_row(1, 0.01).reached);
+  EXPECT_FALSE(real_row(0.98, 0).reached);
+  EXPECT_TRUE(real_row(1, 0).reached);
   EXPECT_EQ(mark_of(real_row(1, 0, 1.5)), Mark::kSuspicious);
   EXPECT_EQ(mark_of(real_row(1, 0)), Mark::kNormal);
 }

@@ -322,7 +322,9 @@ Result<GeTree> find_ge(const fs::path& root) {
   if (tree.units.empty()) {
     return fail(
         ErrorKind::kUsage,
-        fmt::format("{}: Cannot get ge dump data, because the gathered_files_list is empty.",
+        fmt::format("{}: Cannot get ge dump data, because the gathered_files_list is empty. No "
+                    "file of an operator is in it: name the directory that a GE dump was written "
+                    "to, e.g. msprobe_ge_dump",
                     root.string()));
   }
   if (tree.graphs.empty()) find_graphs_above(root, tree);
@@ -355,7 +357,9 @@ Result<FxTree> find_fx(const fs::path& root) {
   if (tree.units.empty()) {
     return fail(
         ErrorKind::kUsage,
-        fmt::format("{}: Cannot get fx dump data, because the gathered_files_list is empty.",
+        fmt::format("{}: Cannot get fx dump data, because the gathered_files_list is empty. No "
+                    ".npy file is in it: name the directory that an FX dump was written to, e.g. "
+                    "msprobe_fx_dump or data_dump",
                     root.string()));
   }
   return tree;
