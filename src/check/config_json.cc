@@ -165,7 +165,7 @@ constexpr std::array<std::string_view, 3> kSectionKeys{"white_list", "black_list
 constexpr std::array<std::string_view, 7> kOnlineKeys{
     "is_online", "is_benchmark_device", "nfs_path", "tls_path", "host", "port", "rank_list"};
 
-std::vector<std::string> names_of(std::span<const std::string_view> words) {
+std::vector<std::string> words_of(std::span<const std::string_view> words) {
   return {words.begin(), words.end()};
 }
 
@@ -185,7 +185,7 @@ Result<void> check_section_keys(const simdjson::dom::object& section) {
     if (is_one_of(key, kSectionKeys) || is_one_of(key, kOnlineKeys)) continue;
     return fail(ErrorKind::kUsage,
                 fmt::format("acc_check: {} must be one of {}{}", key, fmt::join(kSectionKeys, ", "),
-                            did_you_mean(key, names_of(kSectionKeys))));
+                            did_you_mean(key, words_of(kSectionKeys))));
   }
   return {};
 }
@@ -203,14 +203,14 @@ Result<void> check_top_keys(const simdjson::dom::object& document, Config& confi
   const std::vector<std::string_view> known = top_keys();
   for (const auto& [key, value] : document) {
     if (is_one_of(key, known)) continue;
-    const std::string meant = nearest(key, names_of(kSectionKeys));
+    const std::string meant = nearest(key, words_of(kSectionKeys));
     if (!meant.empty()) {
       return fail(ErrorKind::kUsage,
                   fmt::format("{} belongs into the section acc_check: {{\"acc_check\": "
                               "{{\"{}\": ...}}}}",
                               key, meant));
     }
-    const std::string hint = did_you_mean(key, names_of(known));
+    const std::string hint = did_you_mean(key, words_of(known));
     if (!hint.empty()) {
       return fail(ErrorKind::kUsage, fmt::format("unknown key {}{}", key, hint));
     }

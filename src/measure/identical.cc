@@ -9,16 +9,16 @@
 namespace msprobe::measure {
 namespace {
 
-bool same(double device, double bench) {
+bool alike(double device, double bench) {
   return device == bench || (std::isnan(device) && std::isnan(bench));
 }
 
-bool same(const std::complex<double>& device, const std::complex<double>& bench) {
-  return same(device.real(), bench.real()) && same(device.imag(), bench.imag());
+bool alike(const std::complex<double>& device, const std::complex<double>& bench) {
+  return alike(device.real(), bench.real()) && alike(device.imag(), bench.imag());
 }
 
 template <class Number>
-bool all_same(const Pair& pair, std::size_t count) {
+bool all_alike(const Pair& pair, std::size_t count) {
   std::array<Number, kBlock> device{};
   std::array<Number, kBlock> bench{};
   for (std::size_t first = 0; first < count; first += kBlock) {
@@ -26,7 +26,7 @@ bool all_same(const Pair& pair, std::size_t count) {
     widen(pair.device, first, std::span(device).first(n));
     widen(pair.bench, first, std::span(bench).first(n));
     for (std::size_t i = 0; i < n; ++i) {
-      if (!same(device[i], bench[i])) return false;
+      if (!alike(device[i], bench[i])) return false;
     }
   }
   return true;
@@ -38,8 +38,8 @@ bool is_identical(const Pair& pair, const Metrics& metrics) {
   if (metrics.count == 0 || metrics.different == 0) return metrics.count > 0;
   if (metrics.not_finite == 0 || metrics.not_finite_errors > 0) return false;
   const bool complex = is_complex(pair.device.dtype) || is_complex(pair.bench.dtype);
-  return complex ? all_same<std::complex<double>>(pair, metrics.count)
-                 : all_same<double>(pair, metrics.count);
+  return complex ? all_alike<std::complex<double>>(pair, metrics.count)
+                 : all_alike<double>(pair, metrics.count);
 }
 
 }  // namespace msprobe::measure
