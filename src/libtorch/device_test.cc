@@ -28,7 +28,8 @@ TEST(Device, ABareIdIsTheCpuWhereThereIsNothingElse) {
 }
 
 TEST(Device, OnlyEightIdsOfTheCpu) {
-  for (const char* name : {"cpu:8", "cpu:99", "cpu:257", "99999999999999999999", "nothing", "nothing:0"}) {
+  for (const char* name :
+       {"cpu:8", "cpu:99", "cpu:257", "99999999999999999999", "nothing", "nothing:0"}) {
     const Result<at::Device> device = open_device(name);
     ASSERT_FALSE(device) << name;
     EXPECT_NE(device.error().message.find(name), std::string::npos);
