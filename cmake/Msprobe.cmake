@@ -42,6 +42,9 @@ endif()
 
 # msprobe_test(core_test SOURCES a_test.cc DEPENDS msprobe::core PRECOMPILED FROM core_test)
 # makes a test program; its tests are called core.*
+#
+# Where files are compiled several at once, to have it quickly, tests are not optimised much (unless their precompiled header is), and
+# those that see LibTorch, which takes its time to start, run in two halves, core.first and core.second.
 function(msprobe_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -50,7 +53,25 @@ function(msprobe_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # helpers of tests have the same names in many files
   msprobe_precompile(${name} ${arg_PRECOMPILED})
   string(REGEX REPLACE "_test$" "." prefix ${name})
-  gtest_discover_tests(${name} TEST_PREFIX ${prefix} PROPERTIES LABELS unit DISCOVERY_TIMEOUT 600)
+  set(sees_libtorch FALSE)
+  if(arg_PRECOMPILED STREQUAL "FROM;msprobe_aten" OR name STREQUAL "aten_test")
+    set(sees_libtorch TRUE)
+  endif()
+  if(CMAKE_UNITY_BUILD AND NOT sees_libtorch)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+  if(CMAKE_UNITY_BUILD AND sees_libtorch)
+    foreach(half first second)
+      add_test(NAME ${prefix}${half} COMMAND ${name})
+      set(index 0)
+      if(half STREQUAL "second")
+        set(index 1)
+      endif()
+      set_tests_properties(${prefix}${half} PROPERTIES LABELS unit ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${index}")
+    endforeach()
+  else()
+    gtest_discover_tests(${name} TEST_PREFIX ${prefix} PROPERTIES LABELS unit DISCOVERY_TIMEOUT 600)
+  endif()
 endfunction()
 
 # msprobe_library(core SOURCES a.cc TESTS a_test.cc DEPENDS fmt::fmt)
