@@ -1,0 +1,78 @@
+"""Trains a small model on the simulated device, with and without a fault in one operator, and asks where the runs part.
+
+usage: first_divergence_check.py PROGRAM SIM_LIBRARY        (PYTHONPATH has the collector)
+The faulty run has a call more at its beginning, so that every number of that API is one off.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+FAULT = "faults:\n  - fault: dropped_tail\n    operators: [gelu]\n"
+MODES = {"tensor": {"task": "tensor"}, "statistics": {}, "md5": {"statistics": {"summary_mode": "md5"}}}
+
+
+def train(library, out, extra):
+    import torch
+    import torch.nn.functional as F
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "collector"))
+    from collected import debugger, step_directory
+    torch.ops.load_library(library)
+    torch._register_device_module("sim", types.ModuleType("torch.sim"))
+    for name, config in MODES.items():
+        torch.manual_seed(3)
+        nn = torch.nn
+        model = nn.Sequential(nn.Linear(16, 32), nn.LayerNorm(32), nn.GELU(), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 4)).to("sim")
+        x, y = torch.randn(8, 16).to("sim"), torch.randn(8, 4).to("sim")
+        with debugger(config) as made:
+            made.start()
+            if extra:
+                F.gelu(x)
+            (model(x) - y).pow(2).mean().backward()
+            made.stop()
+            made.step()
+            shutil.copytree(step_directory(made), os.path.join(out, name))
+
+
+def compare(program, target, golden, scratch):
+    answer = os.path.join(scratch, "answer.json")
+    run = subprocess.run([program, "compare", "-tp", os.path.join(target, "dump.json"), "-gp", os.path.join(golden, "dump.json"),
+                          "-o", os.path.join(scratch, "out"), "--json", answer], capture_output=True, text=True, check=False)
+    with open(answer, encoding="utf-8") as file:
+        return json.load(file)["first_divergence"], run.stdout
+
+
+def main(program, library):
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        print("no PyTorch for this Python")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix="divergence_") as scratch:
+        fault = os.path.join(scratch, "sim.yaml")
+        with open(fault, "w", encoding="utf-8") as file:
+            file.write(FAULT)
+        made = {}
+        for name, config, extra in (("golden", "", ""), ("same", "", ""), ("faulty", fault, "extra")):
+            made[name] = os.path.join(scratch, name)
+            subprocess.run([sys.executable, "-W", "ignore", os.path.abspath(__file__), "--train", library, made[name], extra], check=True,
+                           env={**os.environ, "MSPROBE_SIM_CONFIG": config})
+        for mode in MODES:
+            paths = {name: os.path.join(path, mode) for name, path in made.items()}
+            found, text = compare(program, paths["same"], paths["golden"], scratch)
+            assert found is None and "The runs agree" in text, (mode, found, text)
+            found, text = compare(program, paths["faulty"], paths["golden"], scratch)
+            assert found and found["cause"] == "introduces", (mode, found, text)
+            assert (found["target"], found["golden"]) == ("Functional.gelu.1.forward", "Functional.gelu.0.forward"), (mode, found)
+            assert "--only Functional.gelu.1" in found["rerun"] and found["source"], (mode, found)
+            assert "The runs part at Functional.gelu.1.forward" in text, text
+        print(f"{len(MODES)} modes: the call with the fault is named, runs without one agree")
+
+
+if sys.argv[1] == "--train":
+    train(sys.argv[2], sys.argv[3], sys.argv[4] != "")
+else:
+    main(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]))
