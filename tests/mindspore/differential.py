@@ -18,7 +18,15 @@ import tempfile
 DUMP = pathlib.Path(__file__).parents[1] / "data" / "mindspore" / "mint_calls" / "dump.json"
 
 # What MindSpore 2.10's CPU computes wrongly, or not at all: (API, part of the reason or message) -> why.
-EXPLAINED = {}
+_TANH = "MindSpore's CPU tanh is an approximation, off by up to 1e-4 near 5"
+EXPLAINED = {
+    ("Mint.tanh", "beyond the bound"): _TANH,
+    ("MintFunctional.tanh", "beyond the bound"): _TANH,
+    ("Mint.log1p", "beyond the bound"): "MindSpore's CPU computes log(1 + x), which loses the digits of a small x",
+    ("Mint.exp", "beyond the bound"): "MindSpore's CPU exp is off by up to 10 units",
+    ("Mint.erfinv", "beyond the bound"): "MindSpore's CPU erfinv is wrong near 1",
+    ("Mint.masked_select", "invalid gradient"): "a drawn mask keeps another number of elements than the recorded one",
+}
 
 
 def read(directory: pathlib.Path, kind: str) -> list:
@@ -66,6 +74,8 @@ def main() -> int:
                 why = explanation(name, row["Message"])
                 (explained if why else unexplained).append(f"{name} {direction.lower()} SKIP: {why or row['Message']}")
     for row in details:
+        if row["Status"] == "error" and row["Strict Status"] != "error":
+            counts["outputs beyond 0.0001 by rounding alone (strict status passes)"] += 1
         if row["Strict Status"] == "error":
             why = explanation(row["API Name"], row["Strict Reason"])
             (explained if why else unexplained).append(f"{row['API Name']}: {why or row['Strict Reason']}")
