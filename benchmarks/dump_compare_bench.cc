@@ -1,0 +1,218 @@
+// How fast two dumps are compared from the page cache. Real data: beside how fast the machine reads
+// memory, two threads, nine times each and interleaved; ratios are of medians. Statistics: the
+// seconds of 100,000 calls.
+//
+// usage: dump_compare_bench [DIRECTORY]    (needs 1.1 GB there, and as much page cache)
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bench_tools.h"
+#include "core/float_formats.h"
+#include "core/npy_header.h"
+#include "dump_compare/compare.h"
+
+namespace {
+
+using namespace msprobe;
+namespace fs = std::filesystem;
+
+constexpr int kThreads = 2;
+constexpr int kRepetitions = 9;
+constexpr std::size_t kSideBytes = std::size_t{500} << 20;
+
+struct Case {
+  std::string_view name;
+  DType dtype;
+  std::size_t files;
+  int target_percent;
+};
+constexpr Case kCases[] = {
+    {"float32, 2 files", DType::kFloat32, 2, 45},
+    {"float32, 250 files", DType::kFloat32, 250, 45},
+    {"float16, 2 files", DType::kFloat16, 2, 33},
+};
+
+// Numbers between -1 and 1; the target has the noise of another device.
+void write_tensor(const fs::path& path, DType dtype, std::int64_t count, bool is_target) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+  std::string piece;
+  for (std::int64_t i = 0; i < std::min(kPiece, count); ++i) {
+    std::uint64_t hash = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 29;
+    float value = static_cast<float>(hash % 2000001) * 1e-6F - 1.0000005F;
+    const bool is_half = dtype == DType::kFloat16;
+    if (is_target && (hash >> 63) == 1) value *= is_half ? 1 + 0x1p-11F : 1 + 1e-6F;
+    const auto put = [&](auto element) {
+      piece.append(reinterpret_cast<const char*>(&element), sizeof(element));
+    };
+    if (is_half) {
+      put(float_to_float16(value));
+    } else {
+      put(value);
+    }
+  }
+  std::ofstream file(path, std::ios::binary);
+  const std::array<std::int64_t, 1> shape{count};
+  file << npy_header(dtype, shape);
+  auto left = static_cast<std::uint64_t>(count) * size_bytes(dtype);
+  while (left > 0) {
+    const std::uint64_t size = std::min<std::uint64_t>(left, piece.size());
+    file.write(piece.data(), static_cast<std::streamsize>(size));
+    left -= size;
+  }
+}
+
+std::string tensor_json(std::string_view dtype, std::int64_t count, std::string_view file) {
+  return fmt::format(
+      R"({{"type": "torch.Tensor", "dtype": "torch.{}", "shape": [{}], "Max": 1.0, "Min": -1.0, )"
+      R"("Mean": 0.0012345678901234, "Norm": 23.456789012345, "requires_grad": false{}}})",
+      dtype, count, file.empty() ? "" : fmt::format(R"(, "data_name": "{}")", file));
+}
+
+void write_side(const fs::path& root, const Case& which, bool is_target) {
+  fs::create_directories(root / "dump_tensor_data");
+  const auto count = static_cast<std::int64_t>(kSideBytes / which.files / size_bytes(which.dtype));
+  std::string json = R"({"task": "tensor", "framework": "pytorch", "data": {)";
+  for (std::size_t i = 0; i < which.files; ++i) {
+    const std::string file = fmt::format("Torch.relu.{}.forward.output.0.npy", i);
+    write_tensor(root / "dump_tensor_data" / file, which.dtype, count, is_target);
+    json += fmt::format(R"({}"Torch.relu.{}.forward": {{"input_args": [], "output": [{}]}})",
+                        i > 0 ? "," : "", i, tensor_json(name(which.dtype), count, file));
+  }
+  std::ofstream(root / "dump.json") << json << "}}";
+}
+
+void write_calls(const fs::path& root, std::size_t calls) {
+  fs::create_directories(root);
+  std::ofstream file(root / "dump.json");
+  file << R"({"task": "statistics", "framework": "pytorch", "data": {)";
+  const std::string tensor = tensor_json("float32", 4096, "");
+  for (std::size_t i = 0; i < calls; ++i) {
+    file << (i > 0 ? ",\n" : "")
+         << fmt::format(
+                R"("Functional.linear.{}.forward": {{"input_args": [{}, {}], "output": [{}]}})", i,
+                tensor, tensor, tensor);
+  }
+  file << "}}";
+}
+
+// The yardstick: each thread adds up its part of the bytes, as words.
+__attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t word_sum(
+    const std::uint64_t* words, std::size_t count) {
+  return std::accumulate(words, words + count, std::uint64_t{0});
+}
+
+std::uint64_t read_all(std::span<const std::uint64_t> words) {
+  std::atomic<std::uint64_t> sum = 0;
+  const std::size_t part = words.size() / kThreads;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back(
+          [&, i] { sum += word_sum(words.data() + part * static_cast<std::size_t>(i), part); });
+    }
+  }
+  return sum;
+}
+
+template <class Work>
+double seconds(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Of all threads: what the work costs, also where others use the machine.
+double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+void compare(const fs::path& root) {
+  dump_compare::CompareOptions options;
+  options.target = root / "target/dump.json";
+  options.golden = root / "golden/dump.json";
+  options.threads = kThreads;
+  dump_compare::CompareEvents events;
+  events.on_rows = [](const dump_compare::EntryRows&) -> Result<void> { return {}; };
+  const auto dumps = dump_compare::open_dumps(options);
+  if (dumps) {
+    const auto totals = dump_compare::compare(*dumps, options, events);
+    if (totals && totals->rows == (*totals)[dump_compare::Outcome::kPass]) return;
+  }
+  fmt::print(stderr, "the comparison went wrong\n");
+  std::exit(EXIT_FAILURE);
+}
+
+void run(const Case& which, const fs::path& root, std::span<const std::uint64_t> words) {
+  write_side(root / "target", which, true);
+  write_side(root / "golden", which, false);
+  volatile std::uint64_t keep = 0;
+  compare(root);
+  std::array<double, kRepetitions> ours{};
+  std::array<double, kRepetitions> reading{};
+  std::array<double, kRepetitions> cpu{};
+  for (std::size_t i = 0; i < kRepetitions; ++i) {
+    reading[i] = seconds([&] { keep = read_all(words); });
+    const double before = cpu_seconds();
+    ours[i] = seconds([&] { compare(root); });
+    cpu[i] = cpu_seconds() - before;
+  }
+  fs::remove_all(root);
+  const auto bytes = static_cast<double>(2 * kSideBytes);
+  const double speed = bytes / bench::median(ours) * 1e-9;
+  const double yardstick = static_cast<double>(words.size_bytes()) / bench::median(reading) * 1e-9;
+  const double percent = 100 * speed / yardstick;
+  fmt::print("{:<20} {:>7.2f} {:>8.2f} {:>6.0f} % {:>6} % {:>5} {:>8.2f}\n", which.name, speed,
+             yardstick, percent, which.target_percent,
+             percent >= which.target_percent ? "yes" : "NO", bytes / bench::median(cpu) * 1e-9);
+  std::fflush(stdout);
+}
+
+void run_statistics(const fs::path& root) {
+  constexpr std::size_t kCalls = 100'000;
+  write_calls(root / "target", kCalls);
+  write_calls(root / "golden", kCalls);
+  compare(root);
+  std::array<double, kRepetitions> ours{};
+  std::array<double, kRepetitions> cpu{};
+  for (std::size_t i = 0; i < kRepetitions; ++i) {
+    const double before = cpu_seconds();
+    ours[i] = seconds([&] { compare(root); });
+    cpu[i] = cpu_seconds() - before;
+  }
+  fs::remove_all(root);
+  fmt::print("statistics, {} calls: {:.2f} s, {:.2f} CPU s, peak {:.0f} MB\n", kCalls,
+             bench::median(ours), bench::median(cpu), bench::resident_bytes("VmHWM:") * 1e-6);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const fs::path parent = argc > 1 ? argv[1] : fs::temp_directory_path();
+  const fs::path root = parent / fmt::format("dump_compare_bench_{}", ::getpid());
+  run_statistics(root);
+  std::vector<std::uint64_t> words(std::size_t{64} << 20, 1);
+  fmt::print("{:<20} {:>7} {:>8} {:>8} {:>8} {:>5} {:>8}\n", "real data", "GB/s", "reading",
+             "ratio", "wanted", "met", "GB/cpu s");
+  for (const Case& which : kCases) run(which, root, words);
+  return EXIT_SUCCESS;
+}
