@@ -5,6 +5,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/io_failure.h"
@@ -48,38 +50,77 @@ Result<GrowingJson> GrowingJson::create(const std::string& path, std::string hea
 
 Result<void> GrowingJson::append(std::string_view finished, std::string_view unfinished) {
   std::string text;
-  text.reserve(finished.size() + unfinished.size() + tail_.size());
+  text.reserve(behind_.size() + finished.size() + unfinished.size() + tail_.size());
   text += finished;
   text += unfinished;
   // The first entry has no separator in front of it.
-  const std::size_t comma = empty_ && !text.empty() ? 1 : 0;
-  const std::size_t kept = finished.empty() ? 0 : finished.size() - comma;
-  const Result<void> written = write(text.substr(comma) + tail_);
+  if (empty_ && !text.empty()) text.erase(0, 1);
+  const std::string_view added =
+      std::string_view(text).substr(0, finished.empty() ? 0 : finished.size() - (empty_ ? 1 : 0));
+  const auto keep = [&](Copy& copy) {
+    copy.offset += added.size();
+    if (!finished.empty()) empty_ = false;
+  };
+  if (has_spare() && write(spare_, behind_ + text + tail_) && exchange()) {
+    seen_.offset += behind_.size();
+    keep(seen_);
+    behind_ = added;
+    return {};
+  }
+  settle();
+  is_in_place_ = true;
+  Result<void> written = write(seen_, text + tail_);
   if (!written) {
-    static_cast<void>(write(tail_));  // over bytes that the file has already
+    static_cast<void>(write(seen_, tail_));  // over bytes that the file has already
     return written;
   }
-  offset_ += kept;
-  if (!finished.empty()) empty_ = false;
+  keep(seen_);
   return {};
 }
 
-Result<void> GrowingJson::write(std::string_view text) {
-  const std::uint64_t length = offset_ + text.size();
-  const std::uint64_t earlier = std::exchange(length_, length);
-  if (!write_all(file_.get(), text, offset_)) {
-    length_ = UINT64_MAX;  // a part of it may be there
+// The second file, with all that is finished in the first one.
+bool GrowingJson::has_spare() {
+  if (is_in_place_) return false;
+  if (spare_.file) return true;
+  Descriptor file(::open(spare_path().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
+  std::string entries(seen_.offset, '\0');
+  if (!file || !read_all(seen_.file.get(), entries, 0) || !write_all(file.get(), entries, 0)) {
+    return false;
+  }
+  spare_ = {std::move(file), seen_.offset, seen_.offset};
+  behind_.clear();
+  return true;
+}
+
+bool GrowingJson::exchange() {
+  const long exchanged = ::syscall(SYS_renameat2, AT_FDCWD, spare_path().c_str(), AT_FDCWD,
+                                   path_.c_str(), RENAME_EXCHANGE);
+  if (exchanged == 0) std::swap(seen_, spare_);
+  return exchanged == 0;
+}
+
+void GrowingJson::settle() {
+  if (!is_in_place_) ::unlink(spare_path().c_str());
+  spare_ = {};
+  behind_.clear();
+}
+
+Result<void> GrowingJson::write(Copy& copy, std::string_view text) const {
+  const std::uint64_t length = copy.offset + text.size();
+  const std::uint64_t earlier = std::exchange(copy.length, length);
+  if (!write_all(copy.file.get(), text, copy.offset)) {
+    copy.length = UINT64_MAX;  // a part of it may be there
     return io_failure(path_);
   }
-  if (length < earlier && ::ftruncate(file_.get(), static_cast<off_t>(length)) != 0) {
+  if (length < earlier && ::ftruncate(copy.file.get(), static_cast<off_t>(length)) != 0) {
     return io_failure(path_);
   }
   return {};
 }
 
 Result<void> GrowingJson::move_to(const std::string& path, const std::string& head) {
-  std::string entries(offset_ - head_, '\0');
-  if (!read_all(file_.get(), entries, head_)) return io_failure(path_);
+  std::string entries(seen_.offset - head_, '\0');
+  if (!read_all(seen_.file.get(), entries, head_)) return io_failure(path_);
   Result<GrowingJson> moved = create(path, head + entries, tail_);
   if (!moved) return propagate(moved);
   moved->head_ = head.size();

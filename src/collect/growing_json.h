@@ -1,5 +1,9 @@
-// A JSON file of one object that grows by entries and is complete after every write: what a killed
-// training leaves behind can be read.
+// A JSON file of one object that grows by entries and can be read at any moment: what a killed
+// training leaves behind is complete.
+//
+// A killed process leaves its last write unfinished: the kernel ends it at the border of a page. So
+// nothing is written into the file that readers see. There are two files with the same entries; the
+// one beside it (PATH.new) is brought up to date, then both exchange their names.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +23,42 @@ class GrowingJson {
 
   // Entries come as `"name": value`, each with the separator and line break in front of it.
   // `unfinished` stands behind them until the next write takes its place. Where that fails (a full
-  // disk) the file is closed behind what it held before.
+  // disk) the file holds what it held before.
   Result<void> append(std::string_view finished, std::string_view unfinished);
+
+  // Nothing is expected to follow soon: the second file is removed.
+  void settle();
 
   // The file lies at `path` now, and gets another head. What is unfinished comes with the next
   // write.
   Result<void> move_to(const std::string& path, const std::string& head);
 
  private:
+  // One of the two files.
+  struct Copy {
+    Descriptor file;
+    std::uint64_t offset = 0;  // where its finished entries end
+    std::uint64_t length = 0;  // of the whole file; larger where it is not known
+  };
+
   GrowingJson(std::string path, Descriptor file, std::uint64_t head, std::string tail)
       : path_(std::move(path)),
-        file_(std::move(file)),
         tail_(std::move(tail)),
-        head_(head),
-        offset_(head),
-        length_(head + tail_.size()) {}
-  Result<void> write(std::string_view text);
+        seen_{std::move(file), head, head + tail_.size()},
+        head_(head) {}
+  bool has_spare();
+  bool exchange();
+  Result<void> write(Copy& copy, std::string_view text) const;
+  std::string spare_path() const { return path_ + ".new"; }
+
   std::string path_;
-  Descriptor file_;
   std::string tail_;
-  std::uint64_t head_ = 0;    // where the first entry begins
-  std::uint64_t offset_ = 0;  // where the finished entries end
-  std::uint64_t length_ = 0;  // of the whole file; larger where it is not known
-  bool empty_ = true;
+  Copy seen_;                // the file at path_
+  Copy spare_;               // the other one, if it has a descriptor
+  std::string behind_;       // finished entries that spare_ lacks
+  std::uint64_t head_ = 0;   // where the first entry begins
+  bool empty_ = true;        // no finished entry is there
+  bool is_in_place_ = false;  // no second file: the file system cannot exchange, or is full
 };
 
 // Replaces the file in one step: a reader sees the old or the new text, never a part.

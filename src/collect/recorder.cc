@@ -9,12 +9,20 @@
 namespace msprobe::collect {
 namespace {
 
-// How long an entry may wait before it is in its file; what a killed training may lose.
-constexpr std::chrono::milliseconds kPause{100};
-constexpr std::chrono::seconds kStackPause{1};
-// An entry that stays open, as that of an asynchronous call does, has all that follow it written
-// again in every round: the more there is of it, the rarer the rounds.
-constexpr std::size_t kRewrittenBytesPerPause = 4U << 20;
+// What a killed training may lose is a tenth of a second of its CPU time, of the stacks a second:
+// that is what counts on a busy machine, or on one with many cores. An entry is written after the
+// pause (of wall time) or when it is old; a training that runs far ahead waits.
+constexpr std::chrono::milliseconds kPause{40};
+constexpr std::chrono::milliseconds kOld{30};
+constexpr std::chrono::milliseconds kTooOld{50};
+constexpr std::chrono::milliseconds kStackPause{400};
+// Asking for the CPU time costs a system call.
+constexpr std::chrono::milliseconds kSampling{1};
+// stack.json is written as a whole: the more there is of it, the rarer.
+constexpr std::size_t kStackBytesPerPause = 16U << 20;
+// An entry that stays open, as that of an asynchronous call does, has those that follow it written
+// again in every round. Where these are many, they are put down before it.
+constexpr std::size_t kMaxRewrittenBytes = 256U << 10;
 // A write that fails, because the disk is full, costs the entries that were written with it.
 constexpr std::size_t kWrittenTogether = 64U << 10;
 // Writing is mostly the kernel copying; one thread does not keep up with a training that records
@@ -42,6 +50,12 @@ Recorder::~Recorder() {
 
 Result<void> Recorder::open_step(const StepFiles& files) {
   flush();
+  end_step();
+  // dump.json is made last: where it is, the others are.
+  for (const std::string& path : {files.construct_path, files.stack_path}) {
+    const Result<void> made = path.empty() ? Result<void>{} : replace_file(path, "{}");
+    if (!made) return propagate(made);
+  }
   Result<GrowingJson> dump = GrowingJson::create(files.dump_path, files.dump_head, files.dump_tail);
   if (!dump) return propagate(dump);
   const std::unique_lock lock = lock_files();
@@ -52,7 +66,11 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   dump_ = std::move(*dump);
   tensors_.forget();
   stack_path_ = files.stack_path;
-  stacks_changed_ = true;
+  construct_path_ = files.construct_path;
+  construct_.reset();
+  children_.clear();
+  unfinished_.clear();
+  waiting_since_.reset();
   next_stacks_ = {};
   return {};
 }
@@ -60,8 +78,20 @@ Result<void> Recorder::open_step(const StepFiles& files) {
 Result<void> Recorder::move_step(const StepFiles& files) {
   const std::unique_lock lock = lock_files();
   stack_path_ = files.stack_path;
+  construct_path_ = files.construct_path;
+  unfinished_.clear();
   changed_ = true;
+  if (construct_) {
+    const Result<void> moved = construct_->move_to(construct_path_, "{");
+    if (!moved) return moved;
+  }
   return dump_ ? dump_->move_to(files.dump_path, files.dump_head) : Result<void>{};
+}
+
+void Recorder::end_step() {
+  const std::unique_lock lock = lock_files();
+  if (dump_) dump_->settle();
+  if (construct_) construct_->settle();
 }
 
 // The lock, at a moment when no file of JSON is being written.
@@ -73,17 +103,55 @@ std::unique_lock<std::mutex> Recorder::lock_files() {
 
 std::uint64_t Recorder::begin(std::string text) {
   const std::lock_guard lock(mutex_);
-  entries_.push_back({std::move(text), false});
+  sample_clocks();
+  entries_.push_back({std::move(text), false, first_file_ + files_.size(), cpu_time_});
   changed_ = true;
   return first_entry_ + entries_.size() - 1;
 }
 
 void Recorder::finish(std::uint64_t entry, std::string text) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (entry < first_entry_) return;
-  Entry& found = entries_[entry - first_entry_];
-  found.text = std::move(text);
-  found.finished = true;
+  sample_clocks();
+  entries_[entry - first_entry_] = {std::move(text), true, first_file_ + files_.size(), cpu_time_};
+  changed_ = true;
+  keep_up(lock);
+}
+
+void Recorder::sample_clocks() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - sampled_ < kSampling) return;
+  sampled_ = now;
+  cpu_time_ = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+// Has entries written that wait for long, and waits itself where the training runs too far ahead.
+void Recorder::keep_up(std::unique_lock<std::mutex>& lock) {
+  if (!dump_) return;
+  if (!waiting_since_) {
+    waiting_since_ = cpu_time_;
+    awaited_files_ = first_file_ + files_.size();
+  }
+  const std::chrono::nanoseconds now = cpu_time_;
+  const auto is_older = [&](std::chrono::nanoseconds age) {
+    return waiting_since_ && now - *waiting_since_ > age;
+  };
+  if (!is_older(kOld)) return;
+  do {
+    is_late_ = true;
+    work_.notify_one();
+    if (!is_older(kTooOld)) return;
+    progress_.wait(lock);
+  } while (is_older(kTooOld));
+}
+
+void Recorder::add_child(const std::string& child, const std::string* parent) {
+  const std::lock_guard lock(mutex_);
+  if (construct_path_.empty()) return;
+  JsonText json(JsonText::Layout::kOneLine);
+  json.key(child);
+  parent ? json.string(*parent) : json.null();
+  children_ += ",\n " + json.take();
   changed_ = true;
 }
 
@@ -100,7 +168,7 @@ std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size, Bound bound) {
   std::unique_lock lock(mutex_);
   progress_.wait(lock, [&] {
     return bound == Bound::kIgnored || pending_bytes_ == 0 ||
-           pending_bytes_ + size <= max_pending_bytes_;
+           (pending_bytes_ + size <= max_pending_bytes_ && !saving_cost_.is_far_behind());
   });
   pending_bytes_ += size;
   // A buffer that was used before costs no page faults; one far too large would waste the bound.
@@ -139,6 +207,7 @@ void Recorder::give_back(std::unique_ptr<Buffer> buffer, std::size_t size) {
 void Recorder::save(TensorFile file) {
   {
     const std::lock_guard lock(mutex_);
+    saving_cost_.add(file.size);
     files_.push_back(std::move(file));
   }
   new_files_.notify_one();
@@ -160,13 +229,15 @@ std::optional<Error> Recorder::flush() {
 
 void Recorder::run() {
   std::unique_lock lock(mutex_);
-  std::size_t rewritten = 0;
   while (!stop_) {
-    const auto pause = kPause * (1 + rewritten / kRewrittenBytesPerPause);
-    work_.wait_for(lock, pause, [&] { return stop_ || flushes_asked_ > flushes_done_; });
+    work_.wait_for(lock, kPause, [&] {
+      return stop_ || flushes_asked_ > flushes_done_ ||
+             (is_late_ && files_are_saved_before(awaited_files_));
+    });
+    is_late_ = false;
     const std::uint64_t asked = flushes_asked_;
     const bool flushing = asked > flushes_done_;
-    if (changed_ || flushing) rewritten = write_round(lock, flushing);
+    if (changed_ || flushing) write_round(lock, flushing);
     flushes_done_ = asked;
     progress_.notify_all();
   }
@@ -182,13 +253,17 @@ void Recorder::save_files() {
     const std::uint64_t number = first_file_++;
     files_at_work_.insert(number);
     lock.unlock();
+    const std::chrono::nanoseconds begun = cpu_time(CLOCK_THREAD_CPUTIME_ID);
     const Result<void> written =
         tensors_.save(file.path, file.dtype, file.shape, std::span(*file.buffer).first(file.size));
+    const std::chrono::nanoseconds took = cpu_time(CLOCK_THREAD_CPUTIME_ID) - begun;
     give_back(std::move(file.buffer), file.size);
     lock.lock();
     note(written);
     files_at_work_.erase(number);
+    saving_cost_.remove(file.size, took);
     progress_.notify_all();
+    if (is_late_) work_.notify_one();
   }
 }
 
@@ -197,46 +272,103 @@ bool Recorder::files_are_saved_before(std::uint64_t number) const {
 }
 
 // An entry is written after its tensor files: those were handed over before it was finished.
-std::size_t Recorder::write_round(std::unique_lock<std::mutex>& lock, bool flushing) {
+void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool flushing) {
+  if (flushing) {
+    const std::uint64_t files_so_far = first_file_ + files_.size();
+    progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
+  }
+  changed_ = false;
   std::vector<std::string> finished(1);
   std::string unfinished;
-  changed_ = false;
-  while (!entries_.empty() && entries_.front().finished) {
-    if (finished.back().size() > kWrittenTogether) finished.emplace_back();
-    finished.back() += entries_.front().text;
-    entries_.pop_front();
-    ++first_entry_;
-  }
-  for (const Entry& entry : entries_) unfinished += entry.text;
+  collect(finished, unfinished);
   const std::string stacks = stacks_to_write(flushing);
-  const std::uint64_t files_so_far = first_file_ + files_.size();
-  progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
-  if (!dump_) return 0;
+  const std::string children = std::exchange(children_, {});
+  if (!dump_) return;
   writing_ = true;
   const std::string stack_path = stack_path_;
   lock.unlock();
-  Result<void> appended;
-  for (const std::string& part : finished) {
-    appended = dump_->append(part, &part == &finished.back() ? unfinished : "");
-    if (!appended) break;
-  }
+  const Result<void> nested = write_children(children);
+  const Result<void> appended = write_entries(finished, unfinished);
   Result<void> stacked;
   if (!stacks.empty()) stacked = replace_file(stack_path, stacks);
   lock.lock();
   writing_ = false;
+  note(nested);
   note(appended);
   note(stacked);
-  return unfinished.size();
+}
+
+// Takes what can be written: `finished` in parts that are written together if the disk is full.
+void Recorder::collect(std::vector<std::string>& finished, std::string& unfinished) {
+  const auto take = [&](Entry& entry) {
+    if (finished.back().size() > kWrittenTogether) finished.emplace_back();
+    finished.back() += std::exchange(entry.text, {});
+  };
+  const auto can_be_written = [&](const Entry& entry) {
+    return files_are_saved_before(entry.files);
+  };
+  while (!entries_.empty() && entries_.front().finished && can_be_written(entries_.front())) {
+    take(entries_.front());
+    entries_.pop_front();
+    ++first_entry_;
+  }
+  std::size_t rewritten = 0;
+  for (const Entry& entry : entries_) rewritten += entry.finished ? entry.text.size() : 0;
+  waiting_since_.reset();
+  for (Entry& entry : entries_) {
+    if (!can_be_written(entry)) {
+      changed_ = true;
+      if (!entry.finished || waiting_since_) continue;
+      waiting_since_ = entry.since;
+      awaited_files_ = entry.files;
+    } else if (entry.finished && rewritten > kMaxRewrittenBytes) {
+      take(entry);
+    } else {
+      unfinished += entry.text;
+    }
+  }
+}
+
+Result<void> Recorder::write_entries(const std::vector<std::string>& finished,
+                                     const std::string& unfinished) {
+  if (finished.front().empty() && unfinished == unfinished_) return {};  // as it is
+  unfinished_ = unfinished;
+  if (finished.size() == 1) return dump_->append(finished.front(), unfinished);
+  std::string all;
+  for (const std::string& part : finished) all += part;
+  if (dump_->append(all, unfinished)) return {};
+  // The disk is full, maybe; some of it may have a place.
+  Result<void> appended;
+  for (const std::string& part : finished) {
+    appended = dump_->append(part, "");
+    if (!appended) break;
+  }
+  return appended;
+}
+
+// construct.json is made when there is something to put into it.
+Result<void> Recorder::write_children(const std::string& children) {
+  if (children.empty()) return {};
+  if (!construct_) {
+    Result<GrowingJson> made = GrowingJson::create(construct_path_, "{", "\n}");
+    if (!made) return propagate(made);
+    construct_ = std::move(*made);
+  }
+  return construct_->append(children, "");
 }
 
 // Nothing where stack.json is as it should be, or was written a short while ago: it is written as a
 // whole.
 std::string Recorder::stacks_to_write(bool flushing) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!stacks_changed_ || stack_path_.empty() || (!flushing && now < next_stacks_)) return "";
+  if (!stacks_changed_ || stack_path_.empty()) return "";
+  const std::chrono::nanoseconds now = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+  if (!flushing && now < next_stacks_) {
+    changed_ = true;
+    return "";
+  }
   stacks_changed_ = false;
   std::string text = stack_text();
-  next_stacks_ = now + kStackPause * (1 + text.size() / kRewrittenBytesPerPause);
+  next_stacks_ = now + kStackPause * (1 + text.size() / kStackBytesPerPause);
   return text;
 }
 

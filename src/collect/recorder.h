@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "collect/growing_json.h"
+#include "collect/saving_cost.h"
 #include "collect/tensor_store.h"
 #include "core/dtype.h"
 #include "core/result.h"
@@ -37,7 +38,8 @@ struct TensorFile {
 // Where the entries of one step go. Every entry of `head`'s object stands `indent` blanks deep.
 struct StepFiles {
   std::string dump_path, dump_head, dump_tail;
-  std::string stack_path;  // empty: no stacks
+  std::string stack_path = {};      // empty: no stacks
+  std::string construct_path = {};  // empty: no tree of modules
 };
 
 class Recorder {
@@ -59,6 +61,9 @@ class Recorder {
   std::uint64_t begin(std::string text);
   void finish(std::uint64_t entry, std::string text);
 
+  // A line of construct.json: `parent` is null for what is called by no module.
+  void add_child(const std::string& child, const std::string* parent);
+
   // `frames` is a JSON array; calls with equal frames share one entry of stack.json.
   void add_stack(const std::string& name, const std::string& frames);
 
@@ -77,10 +82,15 @@ class Recorder {
   // the last call, if anything.
   std::optional<Error> flush();
 
+  // The step is over, flushed before: what helped to write its files is removed.
+  void end_step();
+
  private:
   struct Entry {
     std::string text;
     bool finished = false;
+    std::uint64_t files = 0;            // those handed over before belong to it, or to earlier ones
+    std::chrono::nanoseconds since{0};  // CPU time when it was handed over
   };
   struct Stack {
     std::string frames;
@@ -90,8 +100,13 @@ class Recorder {
   void run();
   void save_files();
   bool files_are_saved_before(std::uint64_t number) const;
-  // Returns the bytes that will be written again: those after the first open entry.
-  std::size_t write_round(std::unique_lock<std::mutex>& lock, bool flushing);
+  void write_round(std::unique_lock<std::mutex>& lock, bool flushing);
+  void collect(std::vector<std::string>& finished, std::string& unfinished);
+  Result<void> write_entries(const std::vector<std::string>& finished,
+                             const std::string& unfinished);
+  Result<void> write_children(const std::string& children);
+  void keep_up(std::unique_lock<std::mutex>& lock);
+  void sample_clocks();
   std::string stacks_to_write(bool flushing);
   std::string stack_text() const;
   std::unique_lock<std::mutex> lock_files();
@@ -102,18 +117,27 @@ class Recorder {
   std::condition_variable work_, new_files_, progress_;
   std::optional<GrowingJson> dump_;  // used by the thread, without the lock, while `writing_`
   bool writing_ = false;
-  std::string stack_path_;
+  std::string stack_path_, construct_path_;
+  std::optional<GrowingJson> construct_;  // as dump_
+  std::string children_;                  // lines of construct.json that are not written yet
+  std::string unfinished_;                // what stands behind the finished entries of dump_
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;  // the number of entries_.front()
   std::unordered_map<std::string, std::size_t> stack_of_frames_;
   std::vector<Stack> stacks_;
   bool stacks_changed_ = false;
-  std::chrono::steady_clock::time_point next_stacks_;  // not before, unless flushed
+  std::chrono::nanoseconds next_stacks_{0};  // CPU time; not before, unless flushed
+  std::chrono::steady_clock::time_point sampled_;
+  std::chrono::nanoseconds cpu_time_{0};                   // of the process, when sampled
+  std::optional<std::chrono::nanoseconds> waiting_since_;  // the oldest entry that is not written
+  std::uint64_t awaited_files_ = 0;  // those handed over before keep that entry from being written
+  bool is_late_ = false;             // it waits for too long
   TensorStore tensors_;
   std::deque<TensorFile> files_;
   std::uint64_t first_file_ = 0;           // the number of files_.front()
   std::set<std::uint64_t> files_at_work_;  // numbers of those that are being written
   std::size_t pending_bytes_ = 0;
+  SavingCost saving_cost_;
   std::vector<std::unique_ptr<Buffer>> spare_;
   std::size_t spare_bytes_ = 0;
   std::uint64_t flushes_asked_ = 0, flushes_done_ = 0;

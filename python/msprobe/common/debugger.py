@@ -113,6 +113,7 @@ class Debugger:
         """The training may end by an exception, before stop()."""
         if not self._session.is_in_child:
             self._write(last=True)
+            self._session.end_step()
 
     def _decline(self) -> None:
         if not self._declined:
@@ -132,11 +133,7 @@ class Debugger:
         if self._step.path is not None:
             return self._follow_rank(rank)
         self._rank = rank
-        directory = self._step.open(number, rank, self._saves_tensors())
-        if self.config.extra_info:
-            with open(os.path.join(directory, "construct.json"), "w", encoding="utf-8") as file:
-                file.write("{}")
-        self._session.native.open_step(*self._files(directory))
+        self._session.native.open_step(*self._files(self._step.open(number, rank, self._saves_tensors())))
         return None
 
     def _saves_tensors(self) -> bool:
@@ -147,9 +144,9 @@ class Debugger:
         tensors = os.path.join(directory, TENSORS)
         head = json.dumps({"task": self.config.task, "level": self.config.level, "framework": self.FRAMEWORK,
                            "dump_data_dir": tensors if self._saves_tensors() else None, "data": {}}, indent=1)
-        stacks = os.path.join(directory, "stack.json") if self.config.extra_info else ""
+        stacks, construct = (os.path.join(directory, name) if self.config.extra_info else "" for name in ("stack.json", "construct.json"))
         self._session.error_log = os.path.join(directory, "dump_error_info.log")
-        return os.path.join(directory, "dump.json"), head[:head.rindex("}\n}")], "\n }\n}", stacks, tensors
+        return os.path.join(directory, "dump.json"), head[:head.rindex("}\n}")], "\n }\n}", stacks, tensors, construct
 
     def _follow_rank(self, rank: Optional[int], waits: bool = False) -> None:
         """The process group may come up in the middle of a step: its files move to the directory of the rank."""

@@ -185,7 +185,10 @@ PyObject* set_apis(PyObject* self, PyObject* args) {
 PyObject* with_files(PyObject* self, PyObject* args,
                      Result<void> (Recorder::*use)(const StepFiles&)) {
   const char *path = nullptr, *head = nullptr, *tail = nullptr, *stack = nullptr, *data = nullptr;
-  if (!PyArg_ParseTuple(args, "sssss", &path, &head, &tail, &stack, &data)) return nullptr;
+  const char* construct = "";
+  if (!PyArg_ParseTuple(args, "sssss|s", &path, &head, &tail, &stack, &data, &construct)) {
+    return nullptr;
+  }
   Collector& collector = collector_of(self);
   if (!collector.recorder)
     return PyErr_Format(PyExc_RuntimeError, "a forked child records nothing");
@@ -193,14 +196,14 @@ PyObject* with_files(PyObject* self, PyObject* args,
   Result<void> used;
   {
     const WithoutGil unlocked;
-    used = (collector.recorder.get()->*use)({path, head, tail, stack});
+    used = (collector.recorder.get()->*use)({path, head, tail, stack, construct});
   }
   if (!used) return PyErr_Format(PyExc_OSError, "%s", used.error().message.c_str());
   Py_RETURN_NONE;
 }
 
-// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory): a new step; counters
-// start again at 0.
+// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory, construct_path=""): a new
+// step; counters start again at 0.
 PyObject* open_step(PyObject* self, PyObject* args) {
   return with_files(self, args, &Recorder::open_step);
 }
@@ -222,7 +225,7 @@ PyObject* open_legacy(PyObject* self, PyObject* args) {
   Recorder* recorders[] = {collector.recorder.get(), collector.backward_recorder.get(),
                            collector.stack_recorder.get()};
   for (int i = 0; i < 3; ++i) {
-    const Result<void> opened = recorders[i]->open_step({paths[i], "{", "\n}", ""});
+    const Result<void> opened = recorders[i]->open_step({paths[i], "{", "\n}"});
     if (!opened) return PyErr_Format(PyExc_OSError, "%s", opened.error().message.c_str());
   }
   Py_RETURN_NONE;
@@ -232,6 +235,10 @@ PyObject* open_legacy(PyObject* self, PyObject* args) {
 PyObject* end_step(PyObject* self, PyObject* /*unused*/) {
   Collector& collector = collector_of(self);
   ++collector.step;
+  if (collector.recorder) {
+    const WithoutGil unlocked;
+    collector.recorder->end_step();
+  }
   collector.filter.in_scope = collector.filter.scope_begin.empty();
   collector.backward_names.clear();
   for (const auto& api : collector.apis) api->calls = 0;
