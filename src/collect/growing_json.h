@@ -53,11 +53,11 @@ class GrowingJson {
 
   std::string path_;
   std::string tail_;
-  Copy seen_;                // the file at path_
-  Copy spare_;               // the other one, if it has a descriptor
-  std::string behind_;       // finished entries that spare_ lacks
-  std::uint64_t head_ = 0;   // where the first entry begins
-  bool empty_ = true;        // no finished entry is there
+  Copy seen_;                 // the file at path_
+  Copy spare_;                // the other one, if it has a descriptor
+  std::string behind_;        // finished entries that spare_ lacks
+  std::uint64_t head_ = 0;    // where the first entry begins
+  bool empty_ = true;         // no finished entry is there
   bool is_in_place_ = false;  // no second file: the file system cannot exchange, or is full
 };
 

@@ -8,12 +8,12 @@ from typing import AbstractSet, List, Optional
 from msprobe.common import log
 
 TASKS = ("statistics", "tensor", "overflow_check")
-LEVELS = ("L1", "mix")
+LEVELS = ("L0", "L1", "mix")
 DATA_MODES = ("all", "forward", "backward", "input", "output")
 SUMMARY_MODES = ("statistics", "md5", "xor")
 RISK_LEVELS = ("ALL", "CORE", "FOCUS")
 _MAX_NUMBER = 1000000
-_ENTRY_NAME = re.compile(r"\w+\..+\.\d+\.(forward|backward)")
+_ENTRY_NAME = re.compile(r"\w+\..+\.(\d+\.(forward|backward)|(forward|backward)\.\d+)")
 # Keys that mean nothing here, but stand in files that were written for the public tool.
 _OTHER_KEYS = frozenset("task dump_path level async_dump dump_enable custom_op_namespaces".split())
 _OTHER_TASKS = frozenset("statistics tensor overflow_check acc_check run_ut structure debug nan_check exception_dump diff_check "
@@ -151,7 +151,7 @@ def load(config_path: Optional[str], given: dict) -> Config:
     config.task = _choice("task", content.get("task", config.task), TASKS)
     level = content.get("level", config.level)
     if level == "L2":
-        raise LevelError("level: L2 needs torch_npu, which records kernels; this collector records APIs (L1)")
+        raise LevelError("level: L2 needs torch_npu, which records kernels; this collector records APIs (L1), modules (L0) or both (mix)")
     config.level = _choice("level", level, LEVELS)
     config.dump_path = content.get("dump_path", config.dump_path)
     if isinstance(config.dump_path, os.PathLike):

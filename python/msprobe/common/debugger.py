@@ -15,6 +15,7 @@ class Debugger:
     A framework's PrecisionDebugger says its name and makes the session that records."""
 
     FRAMEWORK = ""
+    LEVELS = ("L1", "mix")
     _instance: Optional["Debugger"] = None
 
     def __new__(cls, *args, **kwargs):
@@ -25,6 +26,8 @@ class Debugger:
     def _begin(self, config_path, given: dict) -> None:
         """Reads the configuration and makes the session. Called once, by the constructor."""
         self.config: Config = _load_or_exit(config_path, given)
+        if self.config.level not in self.LEVELS:
+            raise ConfigError(f"level: found {self.config.level!r}, wanted one of {', '.join(self.LEVELS)}")
         self.dump_path = check_path(self.config.dump_path)
         self._loop = 0
         self._init_step = 0

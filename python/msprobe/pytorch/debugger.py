@@ -16,6 +16,7 @@ from msprobe.pytorch.session import Session
 class PrecisionDebugger(Debugger):
     __doc__ = Debugger.__doc__
     FRAMEWORK = "pytorch"
+    LEVELS = ("L0", "L1", "mix")
 
     def __init__(self, config_path=None, task=None, dump_path=None, level=None, step=None, rank=None, dataloader=None) -> None:
         if PrecisionDebugger._instance is not None:
@@ -27,7 +28,7 @@ class PrecisionDebugger(Debugger):
 
     def _make_session(self, settings: dict) -> Session:
         filtered = bool(self.config.scope or self.config.names)
-        return Session(settings, _hidden("ALL" if filtered else self.config.risk_level))
+        return Session(settings, _hidden("ALL" if filtered else self.config.risk_level), self.config.level)
 
     def _current_rank(self) -> Optional[int]:
         if torch.distributed.is_available() and torch.distributed.is_initialized():
@@ -36,10 +37,24 @@ class PrecisionDebugger(Debugger):
 
     @classmethod
     def start(cls, model=None, token_range=None, rank_id=None, scheduled_tokens=None) -> None:
-        """Begins recording. `model` is needed at other levels only and ignored here."""
+        """Begins recording. `model`, a module or a list of modules, is needed at the levels L0 and mix, the first time."""
         if token_range is not None or scheduled_tokens is not None:
             raise ConfigError("token_range and scheduled_tokens: not supported by this collector")
-        return cls._existing()._start(rank_id)
+        self = cls._existing()
+        self._set_model(model)
+        return self._start(rank_id)
+
+    def _set_model(self, model) -> None:
+        modules = self._session.modules
+        if modules is None or self._session.is_in_child:
+            return
+        models = [model] if isinstance(model, torch.nn.Module) else model
+        if model is not None:
+            if not isinstance(models, (list, tuple)) or not all(isinstance(item, torch.nn.Module) for item in models):
+                raise ConfigError(f"model: found {type(model).__name__}, wanted a torch.nn.Module or a list of them")
+            modules.set_model(model)
+        elif not modules.has_model and self._watch is None:
+            raise ConfigError(f"model: level {self.config.level} records modules and needs the model: debugger.start(model)")
 
     def _written(self, directory: str) -> None:
         if self._overflow is not None:

@@ -22,6 +22,7 @@ from msprobe.pytorch import api_names, values
 from msprobe.pytorch.communication import Communication
 from msprobe.pytorch.compilation import Compilation
 from msprobe.pytorch.function_body import FunctionBody
+from msprobe.pytorch.modules import Modules
 
 _DTYPES = {getattr(torch, name): name for name in
            ("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 "
@@ -44,13 +45,17 @@ class _ThreadExit:
 
 
 class Session(NativeSession):
-    def __init__(self, settings: dict, hidden=lambda group, name: False) -> None:
+    """`level`: L1 records calls of APIs, L0 those of modules, mix both."""
+
+    def __init__(self, settings: dict, hidden=lambda group, name: False, level: str = "L1") -> None:
         super().__init__()
+        self._records_apis = level != "L0"
+        self.modules = Modules(self.native, settings, self._records_apis) if level != "L1" else None
         self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": _pass_on})()
         self._lend()
-        functions, operators, self._methods = api_names.resolve(read_ops(api_names.OPS_FILE), hidden)
+        functions, operators, self._methods = api_names.resolve(read_ops(api_names.OPS_FILE) if self._records_apis else {}, hidden)
         self.native.set_apis(functions, operators)
-        self.configure(settings)
+        self.configure({"tree": self.modules is not None, **settings})
         self._communication = Communication(self.native, {function: name for function, prefix, name in functions
                                                           if prefix == api_names.COMMUNICATION})
         self._compilation = Compilation()
@@ -68,7 +73,7 @@ class Session(NativeSession):
             "call_site": call_site.call_site, "defaults": call_site.defaults, "trim_arguments": call_site.trim_arguments,
             "frame_text": call_site.frame_text,
             "is_grad_enabled": torch.is_grad_enabled, "disable_torch_function": torch._C.DisableTorchFunction,
-            "report": self.report, "backward": torch.Tensor.backward, "autograd_backward": _autograd_backward, "mode": self._mode,
+            "report": self.report, "write_modules": self.modules.write_waiting if self.modules else None, "backward": torch.Tensor.backward, "autograd_backward": _autograd_backward, "mode": self._mode,
             "overrides_file": overrides.handle_torch_function.__code__.co_filename,
             "handler_code": overrides.handle_torch_function.__code__, "dispatch_code": _dispatch_code(),
         }
@@ -78,6 +83,17 @@ class Session(NativeSession):
         if self._recording or self.is_in_child:
             return
         self._recording = True
+        if self._records_apis:
+            self._start_apis()
+        if self.modules is not None:
+            self.modules.start()
+        self._compilation.start()
+        self.native.start()
+        if self._records_apis:
+            # The native collector is called with the arguments of an override, without a Python frame in between.
+            type(self._mode).__torch_function__ = self.native
+
+    def _start_apis(self) -> None:
         for method in self._methods:
             own = torch.Tensor.__dict__.get(method)
             self._replaced[method] = own
@@ -88,10 +104,6 @@ class Session(NativeSession):
         for body in self._engine:
             body.exchange()
         self._communication.start()
-        self._compilation.start()
-        self.native.start()
-        # The native collector is called with the arguments of an override, without a Python frame in between.
-        type(self._mode).__torch_function__ = self.native
 
     def stop(self) -> None:
         if not self._recording:
@@ -99,6 +111,8 @@ class Session(NativeSession):
         self._recording = False
         type(self._mode).__torch_function__ = _pass_on
         self.native.stop()
+        if self.modules is not None:
+            self.modules.stop()
         self._leave()
         self._compilation.stop()
         self._communication.stop()
@@ -116,6 +130,8 @@ class Session(NativeSession):
     def end_step(self) -> None:
         """What is still to come of the calls made so far, gradients and awaited results, is no longer recorded."""
         self._communication.end_step()
+        if self.modules is not None:
+            self.modules.end_step()
         self.native.end_step()
 
     def close(self) -> None:

@@ -12,11 +12,13 @@ struct BackwardHook {
   Collector* collector;
   std::uint64_t step;
   CallName* name;
+  std::string* module;  // that called it
 };
 
 void destroy(PyObject* self) {
   auto* hook = reinterpret_cast<BackwardHook*>(self);
   delete hook->name;
+  delete hook->module;
   Py_XDECREF(reinterpret_cast<PyObject*>(hook->collector));
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
@@ -33,11 +35,13 @@ void record_legacy(Collector& collector, const CallName& name, PyObject* arrivin
   collector.backward_recorder->finish(entry, ",\n\"" + key + "\": " + json.take());
 }
 
-void record(Collector& collector, const CallName& name, PyObject* leaving, PyObject* arriving) {
+void record(Collector& collector, const CallName& name, const std::string& module,
+            PyObject* leaving, PyObject* arriving) {
   const std::uint64_t step = collector.step;
   const std::string entry_name = name.backward();
-  if (!wants(collector.filter, entry_name)) return;
   if (!collector.backward_names.insert(entry_name).second) return;  // a second pass over the graph
+  if (collector.tree.is_on) collector.tree.add_backward(*collector.recorder, entry_name, module);
+  if (!wants(collector.filter, entry_name)) return;
   if (collector.settings.style == Style::kLegacy) return record_legacy(collector, name, arriving);
   JsonText json(JsonText::Layout::kIndented, 2);
   Describer describer(collector, entry_name, json);
@@ -70,7 +74,8 @@ PyObject* call_hook(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
   if (collector.recorder && hook->step == collector.step) {
     const OwnWork inside;
     const Undisturbed undisturbed(collector.lent);
-    record(collector, *hook->name, leaving, arriving);
+    write_waiting_modules(collector);
+    record(collector, *hook->name, *hook->module, leaving, arriving);
     report_and_clear(collector, "describing gradients");
   }
   Py_RETURN_NONE;
@@ -88,6 +93,7 @@ PyRef new_hook(Collector& collector, const CallName& name) {
   hook->collector = &collector;
   hook->step = collector.step;
   hook->name = new CallName(name);
+  hook->module = new std::string(collector.tree.is_on ? ModuleTree::running() : "");
   return PyRef::take(self);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collect/python/call_frames.h"
+#include "collect/python/module_tree.h"
 #include "collect/python/py_ref.h"
 #include "collect/recorder.h"
 #include "collect/statistics.h"
@@ -60,6 +61,7 @@ struct Lent {
   PyRef is_grad_enabled, disable_torch_function, report;
   PyRef backward, autograd_backward;  // Tensor.backward, and what it stands for
   PyRef mode;
+  PyRef write_modules;  // () : backward entries of modules that wait for the next event
   PyRef overrides_file, handler_code, dispatch_code;
   std::unordered_map<PyObject*, DType> dtypes;  // objects that live as long as the process
 };
@@ -77,6 +79,8 @@ struct Collector {
   std::vector<PyRef> kept;                         // the functions whose addresses are keys
   std::unordered_set<std::string> backward_names;  // written in this step
   CallFrames frames;
+  ModuleTree tree;
+  bool modules_wait = false;  // whether write_modules has something to do
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Recorder> backward_recorder, stack_recorder;  // legacy
 };
@@ -87,6 +91,9 @@ bool wants(Filter& filter, const std::string& name);
 // Hands the pending Python exception to the log instead of the user's code.
 void report_and_clear(Collector& collector, const char* doing);
 
+// Backward entries of modules that are complete come before what is recorded next.
+void write_waiting_modules(Collector& collector);
+
 // torch_function(func, types, args=(), kwargs=None): what a TorchFunctionMode calls.
 PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
 
@@ -94,10 +101,12 @@ PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, P
 // call, or to the recording itself.
 class OwnWork {
  public:
-  OwnWork();
-  ~OwnWork();
+  OwnWork() { begin(); }
+  ~OwnWork() { end(); }
   OwnWork(const OwnWork&) = delete;
   OwnWork& operator=(const OwnWork&) = delete;
+  static void begin();
+  static void end();
   static bool is_running();
 };
 
@@ -128,6 +137,10 @@ bool ready_backward_hook(PyObject* module);
 // arguments, or None where nothing is recorded. The call is run and ended by what is returned.
 PyObject* begin_call(Collector& collector, PyObject* function, PyObject* args, PyObject* kwargs);
 bool ready_open_call(PyObject* module);
+
+// entry(name): an entry that Python code puts together, or None where it is filtered out.
+PyObject* make_module_entry(Collector& collector, const char* name);
+bool ready_module_entry(PyObject* module);
 
 // operator(name, original): a method that says which operator is running, then runs it.
 PyObject* make_operator(const char* name, PyObject* original);

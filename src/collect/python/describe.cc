@@ -64,6 +64,12 @@ void Describer::result(PyObject* object) {
   json_.end_array();
 }
 
+void Describer::only(PyObject* object, const std::string& part) {
+  json_.begin_array();
+  value(object, part, nullptr, 1);
+  json_.end_array();
+}
+
 bool Describer::take_overflow() { return std::exchange(overflow_, false); }
 
 void Describer::save_files() {

@@ -21,6 +21,10 @@ class Describer {
   // The elements of a tuple or list as one JSON array; `category` names their files: input, output.
   void sequence(PyObject* values, const char* category);
   void keywords(PyObject* values);
+  // The tensors of a dictionary as one JSON object; `category` as above.
+  void named(PyObject* values, const char* category) { members(values, category, 0); }
+  // An array of one value, whose file has `part` behind the entry's name.
+  void only(PyObject* value, const std::string& part);
   // A result: a tuple element by element, anything else as the only element.
   void result(PyObject* value);
 

@@ -57,6 +57,7 @@ constexpr LentRow kLent[] = {
     {"backward", &Lent::backward},
     {"autograd_backward", &Lent::autograd_backward},
     {"mode", &Lent::mode},
+    {"write_modules", &Lent::write_modules},
     {"overrides_file", &Lent::overrides_file},
     {"handler_code", &Lent::handler_code},
     {"dispatch_code", &Lent::dispatch_code},
@@ -95,6 +96,7 @@ PyObject* lend(PyObject* self, PyObject* args) {
   Lent& lent = collector_of(self).lent;
   for (const LentRow& row : kLent) {
     PyObject* object = PyDict_GetItemString(names, row.name);
+    if (object == nullptr && row.member == &Lent::write_modules) continue;  // no modules
     if (object == nullptr) return PyErr_Format(PyExc_KeyError, "%s is not lent", row.name);
     lent.*row.member = PyRef::share(object);
   }
@@ -127,6 +129,7 @@ PyObject* configure(PyObject* self, PyObject* given) {
   settings.file_suffix = mindspore ? ".npy" : ".pt";
   settings.rule = mindspore ? StatisticsRule::kMindSpore : StatisticsRule::kPyTorch;
   settings.writes_requires_grad = !mindspore;
+  collector_of(self).tree.is_on = truth_of(given, "tree");
   filter.names = texts_of(given, "list");
   const std::vector<std::string> scope = texts_of(given, "scope");
   filter.scope_begin = scope.size() == 2 ? scope[0] : "";
@@ -241,6 +244,8 @@ PyObject* end_step(PyObject* self, PyObject* /*unused*/) {
   }
   collector.filter.in_scope = collector.filter.scope_begin.empty();
   collector.backward_names.clear();
+  collector.tree.clear();
+  collector.modules_wait = false;
   for (const auto& api : collector.apis) api->calls = 0;
   Py_RETURN_NONE;
 }
@@ -265,6 +270,52 @@ PyObject* begin_call_method(PyObject* self, PyObject* given) {
     return nullptr;
   }
   return begin_call(collector_of(self), function, args, kwargs);
+}
+
+PyObject* entry(PyObject* self, PyObject* given) {
+  const char* name = PyUnicode_AsUTF8(given);
+  return name ? make_module_entry(collector_of(self), name) : nullptr;
+}
+
+// enter_module(name) -> the call around it, to be given to leave_module.
+PyObject* enter_module(PyObject* self, PyObject* given) {
+  const char* name = PyUnicode_AsUTF8(given);
+  if (name == nullptr) return nullptr;
+  Collector& collector = collector_of(self);
+  if (!collector.recorder) return PyUnicode_FromString("");
+  return PyUnicode_FromString(collector.tree.enter(*collector.recorder, name).c_str());
+}
+
+PyObject* leave_module(PyObject* /*self*/, PyObject* given) {
+  const char* outer = PyUnicode_AsUTF8(given);
+  if (outer == nullptr) return nullptr;
+  ModuleTree::leave(outer);
+  Py_RETURN_NONE;
+}
+
+// module_backward(forward entry, event): 0, it is to be expected; 1, it begins; 2, it ends.
+PyObject* module_backward(PyObject* self, PyObject* given) {
+  const char* forward = nullptr;
+  int event = 0;
+  if (!PyArg_ParseTuple(given, "si", &forward, &event)) return nullptr;
+  Collector& collector = collector_of(self);
+  if (!collector.recorder) Py_RETURN_NONE;
+  if (event == 0) collector.tree.expect_backward(forward);
+  if (event == 1) collector.tree.begin_backward(*collector.recorder, forward);
+  if (event == 2) collector.tree.end_backward(forward);
+  Py_RETURN_NONE;
+}
+
+// own_work(whether): nothing is recorded on this thread until it ends.
+PyObject* own_work(PyObject* /*self*/, PyObject* whether) {
+  whether == Py_True ? OwnWork::begin() : OwnWork::end();
+  Py_RETURN_NONE;
+}
+
+// let_modules_wait(whether): write_modules is called before the next gradients are recorded.
+PyObject* let_modules_wait(PyObject* self, PyObject* whether) {
+  collector_of(self).modules_wait = whether == Py_True;
+  Py_RETURN_NONE;
 }
 
 // flush() -> None, or what went wrong: everything recorded so far is in its files.
@@ -333,6 +384,12 @@ PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
                          {"stop", &stop, METH_NOARGS, nullptr},
                          {"is_inside", &is_inside, METH_NOARGS, nullptr},
                          {"begin_call", &begin_call_method, METH_VARARGS, nullptr},
+                         {"entry", &entry, METH_O, nullptr},
+                         {"enter_module", &enter_module, METH_O, nullptr},
+                         {"leave_module", &leave_module, METH_O, nullptr},
+                         {"module_backward", &module_backward, METH_VARARGS, nullptr},
+                         {"let_modules_wait", &let_modules_wait, METH_O, nullptr},
+                         {"own_work", &own_work, METH_O, nullptr},
                          {"flush", &flush, METH_NOARGS, nullptr},
                          {"free_memory", &free_memory, METH_NOARGS, nullptr},
                          {"forget", &forget, METH_NOARGS, nullptr},
@@ -370,7 +427,7 @@ PyMODINIT_FUNC PyInit__collect() {
   using namespace msprobe::collect;  // NOLINT(google-build-using-namespace)
   PyRef module = PyRef::take(PyModule_Create(&definition));
   if (!module || !ready_backward_hook(module.get()) || !ready_operator(module.get()) ||
-      !ready_open_call(module.get()))
+      !ready_open_call(module.get()) || !ready_module_entry(module.get()))
     return nullptr;
   const PyRef type = PyRef::take(PyType_FromSpec(&spec));
   if (!type || PyObject_SetAttrString(module.get(), "Collector", type.get()) != 0) return nullptr;

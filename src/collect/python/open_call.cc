@@ -80,6 +80,7 @@ PyType_Spec spec = {"msprobe._collect.OpenCall", sizeof(OpenCall), 0, Py_TPFLAGS
 
 std::unique_ptr<RunningCall> begin(Collector& collector, const CallName& call, PyObject* args,
                                    PyObject* kwargs) {
+  if (collector.tree.is_on) collector.tree.add_call(*collector.recorder, call.forward());
   if (!wants(collector.filter, call.forward()) || !collector.filter.forward) return nullptr;
   Origin origin;
   origin.caller = PyRef::share(reinterpret_cast<PyObject*>(PyEval_GetFrame()));

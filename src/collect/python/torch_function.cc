@@ -74,6 +74,7 @@ bool handed_on(const Lent& lent, PyObject* args, long version, PyObject* result)
 }
 
 PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args, PyObject* kwargs) {
+  write_waiting_modules(collector);
   const CallName name = next_call(api);
   const bool wanted = wants(collector.filter, name.forward()) && collector.filter.forward;
   Origin origin;
@@ -96,6 +97,9 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   if (!result) PyErr_Fetch(&type, &value, &traceback);
   if (running && collector.recorder) running->end(result.get());  // none in a child that was forked
+  if (result && collector.tree.is_on && collector.recorder) {
+    collector.tree.add_call(*collector.recorder, name.forward());
+  }
   if (result && collector.filter.backward && !drops_nothing(api, origin) &&
       !handed_on(collector.lent, args, version, result.get())) {
     hook_backward(collector, result.get(), name);
@@ -107,8 +111,8 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
 
 }  // namespace
 
-OwnWork::OwnWork() { ++own_work; }
-OwnWork::~OwnWork() { --own_work; }
+void OwnWork::begin() { ++own_work; }
+void OwnWork::end() { --own_work; }
 bool OwnWork::is_running() { return own_work > 0; }
 
 Undisturbed::Undisturbed(const Lent& lent) {
@@ -140,6 +144,14 @@ bool wants(Filter& filter, const std::string& name) {
     if (name == filter.scope_end) filter.in_scope = false;
   }
   return wants_text(name, filter.names);
+}
+
+void write_waiting_modules(Collector& collector) {
+  if (!collector.modules_wait) return;
+  const OwnWork inside;
+  const Undisturbed undisturbed(collector.lent);
+  const PyRef written = PyRef::take(PyObject_CallNoArgs(collector.lent.write_modules.get()));
+  report_and_clear(collector, "describing a module's gradients");
 }
 
 void report_and_clear(Collector& collector, const char* doing) {
