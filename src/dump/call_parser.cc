@@ -32,8 +32,13 @@ class CallParser::Implementation {
   bool read_forward(ForwardRecord& out) {
     unsigned seen = 0;
     const bool done = json_.each_field([&](std::string_view key) {
-      if (key == "input_args") return once(seen, 1U) && values_.read_list(out.input_args);
-      if (key == "input_kwargs") return once(seen, 2U) && values_.read_dict(out.input_kwargs);
+      // The older recorder wrote "args" and "kwargs".
+      if (key == "input_args" || key == "args") {
+        return once(seen, 1U) && values_.read_list(out.input_args);
+      }
+      if (key == "input_kwargs" || key == "kwargs") {
+        return once(seen, 2U) && values_.read_dict(out.input_kwargs);
+      }
       if (key == "output") return once(seen, 4U) && values_.read_list(out.output);
       return json_.skip();
     });
@@ -41,7 +46,9 @@ class CallParser::Implementation {
     return (seen & 3U) != 0 || json_.fail("neither input_args nor input_kwargs were recorded");
   }
 
+  // The older recorder writes the arriving gradients alone.
   bool read_backward(BackwardRecord& out) {
+    if (json_.first() == '[') return values_.read_list(out.input);
     unsigned seen = 0;
     return json_.each_field([&](std::string_view key) {
       if (key == "input") return once(seen, 1U) && values_.read_list(out.input);

@@ -33,6 +33,7 @@ struct TensorRecord {
   bool requires_grad = false;
   std::string data_name;  // datapath, else data_name; empty: no file
   std::string md5;
+  bool has_shape = true;  // the oldest recordings of real data name the file and nothing else
 };
 
 struct None {};

@@ -24,6 +24,10 @@ struct CallSlice {
   std::string_view backward_json;  // empty: no backward entry
   std::uint64_t forward_at = 0;    // byte offset of forward_json in the file, for messages
   std::uint64_t backward_at = 0;
+  std::string_view key = {};  // older files: the key of the forward entry, as written
+
+  // What rows call it.
+  std::string_view shown_name() const { return key.empty() ? full_name : key; }
 };
 
 struct DumpIndex : DumpHeader {
@@ -35,6 +39,11 @@ struct DumpIndex : DumpHeader {
   std::size_t odd_key_count = 0;
   std::size_t unmatched_backward = 0;  // backward entries without a forward entry
   std::size_t module_entries = 0;      // Module.* and Cell.* entries, which are left out
+  // Older files only.
+  bool of_overflow = false;                 // recorded by an overflow check: every call overflowed
+  std::vector<std::string> unmatched_keys;  // backward entries without a forward entry, the first
+  std::vector<std::string> notes;           // what a person should know of the files
+  std::string_view backward_text;           // the whole of the second file
 };
 
 // Scans the whole file once. An error is a fault of the file (not JSON, no "data"); it names the

@@ -76,6 +76,21 @@ Result<std::size_t> JsonWalk::value_end(std::size_t at, std::string_view what) c
                                          printable(what), at));
 }
 
+bool JsonWalk::ends_inside(std::size_t at) const {
+  if (at >= text_.size()) return true;
+  if (is_at(at, '"')) return string_end(text_, at) == kNoEnd;
+  return (is_at(at, '{') || is_at(at, '[')) && container_end(text_, at) == kNoEnd;
+}
+
+bool JsonWalk::ends_before_value(std::size_t at) const {
+  if (!is_at(at, '"')) return false;
+  const std::size_t end = string_end(text_, at);
+  if (end == kNoEnd) return true;
+  const std::size_t colon = skip_space(text_, end);
+  return colon >= text_.size() ||
+         (is_at(colon, ':') && skip_space(text_, colon + 1) >= text_.size());
+}
+
 std::shared_ptr<const void> JsonWalk::keep_alive(std::shared_ptr<const void> file) {
   if (unescaped_.empty()) return file;
   struct Owner {

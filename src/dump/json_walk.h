@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -37,6 +38,41 @@ class JsonWalk {
     if (rest != text_.size()) return diagnosed(fault(rest, "the end of the file").error());
     return true;
   }
+
+  // The same for a file that grows at its end, as its writer left it.
+  enum class End : std::uint8_t {
+    kClosed,
+    kOpen,      // the last bracket is not there
+    kInsideKey  // nor is the end of the last key, or its value
+  };
+  template <class OnMember>
+  Result<End> whole_or_open(OnMember on_member) {
+    std::size_t at = skip_space(text_, 0);
+    if (!is_at(at, '{')) return fault(at, "'{': the file must be an object");
+    at = skip_space(text_, at + 1);
+    while (at < text_.size() && !is_at(at, '}')) {
+      if (ends_before_value(at)) return End::kInsideKey;
+      const Result<Member> member = read_key(at);
+      if (!member) return propagate(member);
+      const Result<std::size_t> end = on_member(*member);
+      if (!end) return propagate(end);
+      const std::size_t item_at = at;
+      at = skip_space(text_, *end);
+      if (is_at(at, ',')) {
+        at = skip_space(text_, at + 1);
+        if (is_at(at, '}')) return fault(at, "a key in quotes");
+      } else if (at < text_.size() && !is_at(at, '}')) {
+        return fault_behind(at, '}', item_at, "the file");
+      }
+    }
+    if (at == text_.size()) return End::kOpen;
+    const std::size_t rest = skip_space(text_, at + 1);
+    if (rest != text_.size()) return fault(rest, "the end of the file");
+    return End::kClosed;
+  }
+
+  // Whether the text ends before the value at `at` does.
+  bool ends_inside(std::size_t at) const;
 
   // Walks the object at `at` and returns where it ends.
   template <class OnMember>
@@ -87,6 +123,8 @@ class JsonWalk {
   }
 
   Result<Member> read_key(std::size_t at);
+  // Whether the text ends inside the key at `at`, or right behind it.
+  bool ends_before_value(std::size_t at) const;
   Failure fault_at(std::size_t at, std::string_view wanted, std::string_view what,
                    std::string_view must) const;
   Failure fault_behind(std::size_t at, char close, std::size_t item_at,

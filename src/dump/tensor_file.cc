@@ -1,5 +1,6 @@
 #include "dump/tensor_file.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,24 @@ Result<Tensor> load_tensor_file(const Directory& directory, std::string_view nam
   const Result<FileBytes> file = directory.load(name);
   if (!file) return propagate(file);
   return parse_tensor_file(*file, name);
+}
+
+Result<Tensor> load_moved_tensor_file(const Directory& directory, std::string_view recorded_path) {
+  const std::string here = directory.path().string() + "/";
+  std::string_view end = recorded_path;
+  if (end.starts_with(here)) end.remove_prefix(here.size());
+  while (true) {
+    end.remove_prefix(std::min(end.find_first_not_of('/'), end.size()));
+    Result<FileBytes> file = directory.load(end);
+    if (file) return parse_tensor_file(*file, end);
+    if (file.error().kind != ErrorKind::kIo) return propagate(file);
+    const std::size_t slash = end.find('/');
+    if (slash == std::string_view::npos) break;
+    end.remove_prefix(slash);
+  }
+  return fail(
+      ErrorKind::kIo,
+      fmt::format("{}: no such file below the data directory (--data_path names another)", end));
 }
 
 }  // namespace msprobe::dump

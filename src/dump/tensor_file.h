@@ -16,4 +16,8 @@ Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name);
 Result<Tensor> load_tensor_file(const std::filesystem::path& path);
 Result<Tensor> load_tensor_file(const Directory& directory, std::string_view name);
 
+// A file by the path it was recorded at, which may be that of another machine: the longest end of
+// that path which is a file below `directory`. Nothing outside the directory is opened.
+Result<Tensor> load_moved_tensor_file(const Directory& directory, std::string_view recorded_path);
+
 }  // namespace msprobe::dump

@@ -149,7 +149,7 @@ bool TensorRecordReader::finish(TensorRecord& record, bool has_shape) {
     last_dtype_ = parse_dtype(record.dtype_text);
   }
   record.dtype = last_dtype_;
-  // The oldest recordings of real data name the file and nothing else.
+  record.has_shape = has_shape;
   if (record.data_name.empty() && record.dtype_text.empty()) {
     return json_.fail("a tensor without dtype and without file");
   }
