@@ -45,9 +45,10 @@ class Saver {
   Result<void> result_;
 };
 
-Result<void> save_pairs(const std::filesystem::path& prefix, const std::vector<LeafPair>& pairs) {
+Result<void> save_pairs(const std::filesystem::path& prefix, const std::vector<LeafPair>& pairs,
+                        const std::string& device_word) {
   Saver bench(prefix.string() + ".bench");
-  Saver device(prefix.string() + ".device");
+  Saver device(prefix.string() + "." + device_word);
   for (const LeafPair& pair : pairs) {
     bench.add(pair.bench);
     device.add(pair.device);
@@ -58,7 +59,7 @@ Result<void> save_pairs(const std::filesystem::path& prefix, const std::vector<L
 }  // namespace
 
 Result<void> save_data(const std::filesystem::path& directory, const std::string& full_name,
-                       const execute::CallOutcome& outcome) {
+                       const execute::CallOutcome& outcome, const std::string& device_word) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
@@ -69,14 +70,16 @@ Result<void> save_data(const std::filesystem::path& directory, const std::string
   for (const PyValue& value : outcome.arguments.call.args) inputs.add(value);
   for (const auto& [name, value] : outcome.arguments.call.kwargs) inputs.add(value);
   if (!inputs.result()) return inputs.result();
-  if (Result<void> done = save_pairs(base.string() + ".forward.output", outcome.forward); !done) {
+  if (Result<void> done =
+          save_pairs(base.string() + ".forward.output", outcome.forward, device_word);
+      !done) {
     return done;
   }
   if (outcome.arriving.empty()) return {};
   Saver arriving(base.string() + ".backward.input");
   for (const PyValue& value : outcome.arriving) arriving.add(value);
   if (!arriving.result()) return arriving.result();
-  return save_pairs(base.string() + ".backward.output", outcome.backward);
+  return save_pairs(base.string() + ".backward.output", outcome.backward, device_word);
 }
 
 }  // namespace msprobe::engine

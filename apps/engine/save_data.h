@@ -9,10 +9,11 @@
 
 namespace msprobe::engine {
 
-// {full_name}.forward.input.{i}.pt, .forward.output.bench.{i}.pt, .forward.output.device.{i}.pt,
-// .backward.input.{i}.pt and so on; i counts leaves depth first. An input that the device changed
-// in place is saved as it is afterwards. The directory is made where it is missing.
+// {full_name}.forward.input.{i}.pt, .forward.output.bench.{i}.pt,
+// .forward.output.{device_word}.{i}.pt, .backward.input.{i}.pt and so on; i counts leaves depth
+// first. An input that the device changed in place is saved as it is afterwards. The directory is
+// made where it is missing.
 Result<void> save_data(const std::filesystem::path& directory, const std::string& full_name,
-                       const execute::CallOutcome& outcome);
+                       const execute::CallOutcome& outcome, const std::string& device_word);
 
 }  // namespace msprobe::engine

@@ -50,6 +50,9 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   run.execute.arguments.seed = options.seed;
   run.execute.arguments.hf32 = options.hf32;
   run.execute.arguments.data = run.data ? &*run.data : nullptr;
+  run.execute.arguments.moved = options.find_moved_files;
+  run.execute.bench_as_device = options.bench_as_device;
+  run.execute.bench_alone = options.bench_alone;
   run.execute.device = serve.device;
   run.execute.recorded = serve.recorded;
   run.execute.foreign = serve.foreign.get();
@@ -81,7 +84,8 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
   OrSkip<execute::CallOutcome> outcome = execute::execute_call(*record, run.execute);
   if (!outcome) return skipped_call(request.full_name, outcome.error());
   if (!request.save_directory.empty()) {
-    const Result<void> saved = save_data(request.save_directory, request.full_name, *outcome);
+    const Result<void> saved =
+        save_data(request.save_directory, request.full_name, *outcome, run.options.saved_device);
     if (!saved) outcome->note += saved.error().message;
   }
   return measured(request, *record, run, *outcome);

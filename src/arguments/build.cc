@@ -73,9 +73,11 @@ OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const Options& opti
     return skip(SkipReason::kMissingData,
                 fmt::format("{}: the dump has no data directory", record.data_name));
   }
-  Result<Tensor> tensor = dump::load_tensor_file(*options.data, record.data_name);
+  Result<Tensor> tensor = options.moved
+                              ? dump::load_moved_tensor_file(*options.data, record.data_name)
+                              : dump::load_tensor_file(*options.data, record.data_name);
   if (!tensor) return skip_of(tensor.error(), *options.data);
-  if (tensor->shape != record.shape) {
+  if (record.has_shape && tensor->shape != record.shape) {
     return skip(SkipReason::kBrokenData,
                 fmt::format("{}: shape ({}), recorded as ({})", record.data_name,
                             fmt::join(tensor->shape, ", "), fmt::join(record.shape, ", ")));

@@ -15,6 +15,7 @@ struct Options {
   const Directory* data = nullptr;  // of the tensor files; null: random mode
   bool adjust = true;               // what some APIs do to their inputs first (HF32, targets)
   bool hf32 = false;                // conv1d and conv2d round their float32 inputs to HF32
+  bool moved = false;  // files are named by the path they were recorded at, see tensor_file.h
 };
 
 // Tensors are on the CPU, in their recorded dtype, and require grad where the record says so.

@@ -22,7 +22,7 @@
 
 namespace msprobe::check {
 
-inline constexpr std::uint32_t kWireVersion = 4;
+inline constexpr std::uint32_t kWireVersion = 5;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -49,6 +49,11 @@ struct RunOptions {
   bool strict = false;                                      // find the strict status too
   bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
   bool hf32 = false;        // both sides of conv1d and conv2d get float32 inputs rounded to HF32
+  std::string saved_device =
+      "device";  // in names of saved files: "Torch.mul.0.forward.output.device.0.pt"
+  bool find_moved_files = false;  // the calls name files by the path they were recorded at
+  bool bench_as_device = false;   // the benchmark computes in the recorded precision too
+  bool bench_alone = false;       // nothing runs on the device; the benchmark stands for both
 };
 
 struct CallRequest {

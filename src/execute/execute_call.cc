@@ -81,6 +81,23 @@ PyValue seen_by_library(const libtorch::DeviceCalls& calls, const PyValue& outpu
   });
 }
 
+// A half type that an operator of the CPU does not know.
+bool lacks_half_kernel(const Skip& failed) {
+  constexpr std::string_view kTexts[] = {"not implemented for 'Half'",
+                                         "not implemented for 'BFloat16'",
+                                         "Low precision dtypes not supported"};
+  return failed.reason == SkipReason::kBenchFailed &&
+         std::ranges::any_of(kTexts, [&](std::string_view text) {
+           return failed.text.find(text) != std::string::npos;
+         });
+}
+
+PyValue rounded_to(at::ScalarType type, const PyValue& leaf) {
+  const auto* tensor = leaf.as<at::Tensor>();
+  if (tensor == nullptr || tensor->scalar_type() != at::kFloat) return leaf;
+  return {tensor->detach().to(type)};
+}
+
 std::vector<LeafPair> pair_gradients(const std::vector<Input>& inputs,
                                      const std::vector<PyValue>& bench,
                                      const std::vector<PyValue>& device) {
@@ -113,7 +130,7 @@ class Execution {
     }
     precision_ =
         precision_of(outcome_.arguments.call, record_, name_.bare_name, options_.arguments.hf32);
-    precision_.raise = precision_.raise && options_.raise;
+    precision_.raise = precision_.raise && options_.raise && !options_.bench_as_device;
     with_grad_ = wants_backward();
     if (const auto failed = forward()) return std::unexpected(*failed);
     if (with_grad_) {
@@ -133,19 +150,61 @@ class Execution {
 
   RunOptions run_options(bool on_device) const {
     RunOptions run{options_.arguments.seed, {}, at::kCPU};
-    if (on_device) {
-      run.autocast = precision_.autocast;
-      run.device = options_.device;
-    }
+    const bool as_device = options_.bench_as_device && !precision_.raise;
+    if (on_device || as_device) run.autocast = precision_.autocast;
+    if (on_device) run.device = options_.device;
     return run;
+  }
+
+  OrSkip<PyValue> bench_output() {
+    const auto run = [&] {
+      bench_ = bench_side(outcome_.arguments.call, precision_, with_grad_);
+      return run_forward(api_, bench_, run_options(false), SkipReason::kBenchFailed);
+    };
+    OrSkip<PyValue> output = run();
+    return !output && raised_instead(output.error()) ? run() : output;
+  }
+
+  // True: the benchmark is to run once more, in float32 now.
+  bool raised_instead(const Skip& failed) {
+    if (!options_.bench_as_device || precision_.raise || !lacks_half_kernel(failed)) return false;
+    precision_.raise = true;
+    precision_.target = at::kFloat;
+    rounds_ = true;
+    return true;
+  }
+
+  // What the CPU would have given in the half type.
+  PyValue rounded(const PyValue& output) const {
+    if (!rounds_ || !precision_.half) return output;
+    return map_leaves(output,
+                      [&](const PyValue& leaf) { return rounded_to(*precision_.half, leaf); });
+  }
+
+  // Each gradient has the dtype of its input.
+  std::vector<PyValue> rounded_gradients(std::vector<PyValue> gradients) const {
+    if (!rounds_) return gradients;
+    std::size_t next = 0;
+    const auto round = [&](const at::Tensor& input) {
+      if (next >= gradients.size()) return;
+      gradients[next] = rounded_to(input.scalar_type(), gradients[next]);
+      ++next;
+    };
+    for (const PyValue& value : outcome_.arguments.call.args) for_each_tensor(value, round);
+    for (const auto& [name, value] : outcome_.arguments.call.kwargs) for_each_tensor(value, round);
+    return gradients;
   }
 
   std::optional<Skip> forward() {
     // The benchmark first: it works on copies, the device may work on the arguments themselves.
-    bench_ = bench_side(outcome_.arguments.call, precision_, with_grad_);
-    OrSkip<PyValue> bench = run_forward(api_, bench_, run_options(false), SkipReason::kBenchFailed);
+    OrSkip<PyValue> bench = bench_output();
     if (!bench) return bench.error();
     bench_output_ = *std::move(bench);
+    if (options_.bench_alone) {
+      const PyValue shown = rounded(bench_output_);
+      outcome_.forward = pair_leaves(shown, shown);
+      return std::nullopt;
+    }
     OrSkip<PyValue> device = options_.recorded             ? recorded_output()
                              : options_.foreign != nullptr ? foreign_output()
                                                            : device_output();
@@ -159,8 +218,9 @@ class Execution {
     if (!seen) return seen.error();
     npu::drop_missing_gradients(api_of(record_.full_name), bench_output_, *seen);
     const bool first_only = name_.bare_name == "npu_fusion_attention";
-    outcome_.forward = first_only ? pair_leaves(first_of(bench_output_), first_of(*seen))
-                                  : pair_leaves(bench_output_, *seen);
+    const PyValue shown = rounded(bench_output_);
+    outcome_.forward =
+        first_only ? pair_leaves(first_of(shown), first_of(*seen)) : pair_leaves(shown, *seen);
     return std::nullopt;
   }
 
@@ -208,9 +268,20 @@ class Execution {
     OrSkip<PyList> arriving = arguments::build_gradients(record_, options_.arguments);
     if (!arriving) return arriving.error();
     outcome_.arriving = *std::move(arriving);
-    const auto bench = run_backward(bench_, bench_output_, outcome_.arriving,
-                                    SkipReason::kBenchFailed, /*keep_graph=*/options_.recorded);
+    auto bench = run_backward(bench_, bench_output_, outcome_.arriving, SkipReason::kBenchFailed,
+                              options_.recorded);
+    if (!bench && raised_instead(bench.error())) {
+      OrSkip<PyValue> again = bench_output();
+      if (!again) return again.error();
+      bench_output_ = *std::move(again);
+      bench = run_backward(bench_, bench_output_, outcome_.arriving, SkipReason::kBenchFailed);
+    }
     if (!bench) return bench.error();
+    if (options_.bench_alone) {
+      const std::vector<PyValue> gradients = rounded_gradients(as_values(*bench));
+      outcome_.backward = pair_gradients(bench_.inputs, gradients, gradients);
+      return std::nullopt;
+    }
     if (options_.foreign != nullptr) return pair_with_foreign(*bench);
     return options_.recorded ? pair_with_recorded(*bench) : pair_with_device(*bench);
   }
@@ -221,7 +292,8 @@ class Execution {
         run_backward(device_, device_output_, outcome_.arriving, SkipReason::kDeviceFailed);
     if (!device) return device.error();
     if (calls_wanted()) options_.device_calls.end(&*device, /*backward=*/true);
-    outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), as_values(*device));
+    outcome_.backward =
+        pair_gradients(bench_.inputs, rounded_gradients(as_values(bench)), as_values(*device));
     return std::nullopt;
   }
 
@@ -262,6 +334,7 @@ class Execution {
   const ExecuteOptions& options_;
   Precision precision_;
   bool with_grad_ = false;
+  bool rounds_ = false;  // the benchmark computes in float32 for lack of a half kernel
   Side bench_, device_;
   PyValue bench_output_, device_output_;
   CallOutcome outcome_;

@@ -25,9 +25,13 @@ struct ExecuteOptions {
   const Dialect* dialect = &pytorch_dialect();
   arguments::Options arguments;
   at::Device device = at::kCPU;
-  bool recorded = false;                    // the device's outputs are those stored in the dump
-  ForeignDevice* foreign = nullptr;         // runs the device side instead of LibTorch
-  bool raise = true;                        // off: the benchmark computes in the recorded precision
+  bool recorded = false;             // the device's outputs are those stored in the dump
+  ForeignDevice* foreign = nullptr;  // runs the device side instead of LibTorch
+  bool raise = true;                 // off: the benchmark computes in the recorded precision
+  // The benchmark computes as the device does: recorded dtypes, autocast included. Where the CPU
+  // has no kernel for a half type it computes in float32 and rounds what comes out.
+  bool bench_as_device = false;
+  bool bench_alone = false;  // the benchmark stands for the device, which runs nothing
   libtorch::DeviceCalls device_calls = {};  // of the device's library, where it has them
 };
 

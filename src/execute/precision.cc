@@ -106,6 +106,14 @@ c10::optional<at::ScalarType> autocast_of(const Seen& seen, c10::optional<at::Sc
   return c10::nullopt;
 }
 
+c10::optional<at::ScalarType> half_of(const Seen& seen, c10::optional<at::ScalarType> output) {
+  if (output) return is_half(*output) ? output : c10::nullopt;
+  if (seen.dtype_argument || seen.floats.size() != 1 || !is_half(*seen.floats.begin())) {
+    return c10::nullopt;
+  }
+  return *seen.floats.begin();
+}
+
 }  // namespace
 
 at::ScalarType Precision::raised(at::ScalarType type) const {
@@ -139,6 +147,7 @@ Precision precision_of(const PyCall& call, const dump::CallRecord& record,
   precision.autocast = autocast_of(seen, output);
   precision.round_inputs = precision.autocast && output == precision.autocast &&
                            !seen.dtype_argument && contains(kRoundedByAutocast, bare_name);
+  precision.half = half_of(seen, output);
   return precision;
 }
 

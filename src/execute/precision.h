@@ -19,6 +19,7 @@ struct Precision {
   c10::optional<at::ScalarType> autocast;  // of the device side
   bool round_inputs = false;  // the operator rounds its inputs to the autocast dtype: so does the
                               // benchmark, before it raises them
+  c10::optional<at::ScalarType> half;  // of the outputs, where the record or the inputs tell
 };
 
 // `hf32`: convolutions of float32 inputs round these to HF32 and are benched in float32.
