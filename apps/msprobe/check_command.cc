@@ -17,6 +17,7 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "interrupt.h"
+#include "older_tables.h"
 #include "own_files.h"
 #include "progress_bar.h"
 #include "sim/faults.h"
@@ -60,12 +61,16 @@ Result<check::Config> load_config(const CheckArguments& arguments) {
 
 // The command that checks one call by itself with what changes its rows; its name follows.
 std::string rerun_command(const CheckArguments& arguments) {
-  std::string text = fmt::format("msprobe acc_check -api_info {}", arguments.api_info);
+  std::string text = arguments.is_older()
+                         ? fmt::format("msprobe run_ut -forward {} -backward {}",
+                                       arguments.older.forward, arguments.older.backward)
+                         : fmt::format("msprobe acc_check -api_info {}", arguments.api_info);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {} {}", option, value);
   };
   const bool default_device = arguments.devices.empty() || arguments.devices.front() == "0";
   if (!default_device) add("-d", arguments.devices.front());
+  add("--data_path", arguments.older.data);
   add("--device-lib", arguments.device_library);
   add("--sim-profile", arguments.sim_profile);
   add("--sim-config", arguments.sim_config);
@@ -101,15 +106,38 @@ Result<std::string> text_of(const std::string& path) {
   return std::string(file->text());
 }
 
+Result<void> find_input(const CheckArguments& arguments, check::CheckOptions& options) {
+  if (!arguments.is_older()) {
+    if (arguments.api_info.empty()) {
+      return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
+    }
+    const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
+    if (!dump) return propagate(dump);
+    options.dump = *dump;
+    return {};
+  }
+  const Result<CheckedOlderFiles> files = check_older_files(arguments.older);
+  if (!files) return propagate(files);
+  options.dump = files->forward;
+  options.older = {files->backward.value_or(fs::path()), files->data};
+  return {};
+}
+
+// The names of run_ut's files hold no time: a new run must not meet those of an older one.
+Result<void> check_older_output(const check::CheckOptions& options) {
+  if (!options.older || options.resume) return {};
+  for (const char* name : {"accuracy_checking_result.csv", "accuracy_checking_details.csv",
+                           "accuracy_checking_run.txt"}) {
+    if (Result<void> fresh = must_not_exist(options.out_directory / name); !fresh) return fresh;
+  }
+  if (!options.save_error_data) return {};
+  return must_not_exist(options.config.error_data_path / "ut_error_data");
+}
+
 Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   check::CheckOptions options;
-  if (arguments.api_info.empty()) {
-    return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
-  }
   if (const Result<void> good = check_fail_on(arguments.verdict); !good) return propagate(good);
-  const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
-  if (!dump) return propagate(dump);
-  options.dump = *dump;
+  if (const Result<void> found = find_input(arguments, options); !found) return propagate(found);
   Result<check::Config> config = load_config(arguments);
   if (!config) return propagate(config);
   options.config = std::move(*config);
@@ -140,6 +168,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   if (!shard) return propagate(shard);
   options.shard = *shard;
   options.save_error_data = arguments.save_error_data;
+  if (const Result<void> fresh = check_older_output(options); !fresh) return propagate(fresh);
   options.jit_compile = arguments.jit_compile;
   options.profile = arguments.verdict.profile;
   options.titles = arguments.output.titles;
@@ -238,9 +267,10 @@ void say_end(const check::CheckOutcome& outcome, ExitStatus status) {
 
 }  // namespace
 
-void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
-  command.value("--api_info_file", arguments.api_info, "-api_info: the dump.json to check")
-      .required();
+namespace {
+
+// Those of every check.
+void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
   command.value("-o,--out_path", arguments.out, "directory for the two CSVs").shows_default();
   command.value("-d,--device", arguments.devices,
                 "ids (of npu, else cuda, else cpu; default 0) or names: cpu, cuda:1, npu:0, sim:0, "
@@ -251,15 +281,9 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
                "-save_error_data: keep inputs and outputs of calls that do not pass");
   command.flag("-j,--jit_compile", arguments.jit_compile,
                "jit compile mode, handed to the device's back end");
-  command.flag("-f,--filter_api", arguments.filter_api,
-               "check calls of equal parameters and structure once");
-  command.value("--config_path", arguments.config_json,
-                "-config: config.json whose section acc_check replaces the lists");
   command.value("--config-yaml", arguments.config_yaml,
                 "config.yaml (else $MSPROBE_CONFIG, else the installed one)");
   command.value("--only", arguments.only, "check this call alone; may be repeated").repeatable();
-  command.value("--shard", arguments.shard,
-                "K/N: check only part K of N of about equal cost; merge_checks joins them");
   command.value("--seed", arguments.seed, "seed of generated inputs").shows_default();
   command.value("--threads", arguments.threads, "threads inside an operator")
       .between(1, 1024)
@@ -287,8 +311,30 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
                "conv1d and conv2d get float32 inputs rounded to HF32, as on an npu");
   declare_json(command, arguments.json);
   declare_report_options(command, arguments.report);
+}
+
+}  // namespace
+
+void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
+  command.value("--api_info_file", arguments.api_info, "-api_info: the dump.json to check")
+      .required();
+  declare_shared_options(command, arguments);
+  command.flag("-f,--filter_api", arguments.filter_api,
+               "check calls of equal parameters and structure once");
+  command.value("--config_path", arguments.config_json,
+                "-config: config.json whose section acc_check replaces the lists");
+  command.value("--shard", arguments.shard,
+                "K/N: check only part K of N of about equal cost; merge_checks joins them");
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
+}
+
+void declare_run_ut_options(cli::Parser& command, CheckArguments& arguments) {
+  declare_older_files(command, arguments.older);
+  declare_shared_options(command, arguments);
+  declare_fail_on(command, arguments.verdict, /*has_strict=*/true);
+  command.value("--precision", arguments.output.precision, "decimals of the numbers")
+      .between(0, 20);
 }
 
 ExitStatus run_check_command(const CheckArguments& arguments) {
@@ -305,15 +351,17 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   const Result<check::CheckOutcome> outcome = check::run_check(*options);
   bar.clear();
   if (!outcome) return refuse(outcome.error());
-  return show_outcome(*outcome, arguments.verdict, arguments.json, arguments.report);
+  const std::string more = arguments.is_older() ? older_tables(outcome->paths.result) : "";
+  return show_outcome(*outcome, arguments.verdict, arguments.json, arguments.report, more);
 }
 
 ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
-                        const std::string& json, const ReportFiles& report) {
+                        const std::string& json, const ReportFiles& report,
+                        const std::string& more) {
   const ExitStatus status = status_of(outcome, fail_on(verdict));
   say_end(outcome, status);
   const Result<void> shown = show_summary(json, json_summary(outcome, status),
-                                          check::coverage_line(outcome.coverage) + "\n");
+                                          check::coverage_line(outcome.coverage) + "\n" + more);
   if (!shown) return refuse(shown.error());
   // An interrupted check is continued first.
   if (outcome.interrupted) return status;

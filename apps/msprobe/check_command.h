@@ -8,6 +8,7 @@
 #include "check/run_check.h"
 #include "common_options.h"
 #include "exit_status.h"
+#include "older_files.h"
 #include "report_files.h"
 
 namespace msprobe::cli {
@@ -18,6 +19,7 @@ namespace msprobe::app {
 
 struct CheckArguments {
   std::string api_info;
+  OlderFiles older;  // of run_ut, instead of api_info
   std::string out = "./";
   std::string resume_csv;
   std::string config_json;
@@ -48,14 +50,21 @@ struct CheckArguments {
   bool pair_per_device = false;
   check::Hosts* hosts = nullptr;
   std::string progress_label = "Processing";
+
+  bool is_older() const { return !older.forward.empty(); }
 };
 
 void declare_check_options(cli::Parser& command, CheckArguments& arguments);
 
+// run_ut has fewer of them, and other input files.
+void declare_run_ut_options(cli::Parser& command, CheckArguments& arguments);
+
 ExitStatus run_check_command(const CheckArguments& arguments);
 
 // What a finished or interrupted check ends with: where its files are, the coverage, the status.
+// `more` follows the coverage for a person.
 ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
-                        const std::string& json, const ReportFiles& report);
+                        const std::string& json, const ReportFiles& report,
+                        const std::string& more = {});
 
 }  // namespace msprobe::app

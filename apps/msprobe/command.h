@@ -39,6 +39,8 @@ Run declare_merge_checks(cli::Parser& command);
 Run declare_metrics(cli::Parser& command);
 Run declare_multi_acc_check(cli::Parser& command);
 Run declare_report(cli::Parser& command);
+Run declare_run_overflow_check(cli::Parser& command);
+Run declare_run_ut(cli::Parser& command);
 Run declare_self_check(cli::Parser& command);
 Run declare_shrink(cli::Parser& command);
 // The same on the devices of several machines.

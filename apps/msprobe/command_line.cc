@@ -48,8 +48,38 @@ ExitStatus refuse_command(const Program& program, const std::string& name) {
   return kCannot;
 }
 
+// A documented option that only other commands have: which ones.
+std::string elsewhere(const Program& program, const cli::Parser& parser,
+                      std::span<const std::string> words) {
+  const std::vector<std::string> declared = parser.long_names();
+  for (const Spelling& spelling : documented_spellings()) {
+    const auto is_given = [&](const std::string& word) {
+      return word.substr(0, word.find('=')) == spelling.documented;
+    };
+    if (std::ranges::none_of(words, is_given)) continue;
+    if (std::ranges::find(declared, spelling.long_name) != declared.end()) continue;
+    std::string names;
+    for (const Command& command : program.commands) {
+      cli::Parser other{std::string(command.name), std::string(command.summary)};
+      (void)command.declare(other);
+      const std::vector<std::string> options = other.long_names();
+      if (std::ranges::find(options, spelling.long_name) == options.end()) continue;
+      names += fmt::format("{}{} {}", names.empty() ? "" : " and ", program.name, command.name);
+    }
+    if (!names.empty()) {
+      return fmt::format("{} is not an option of {}; it belongs to {}", spelling.documented,
+                         parser.name(), names);
+    }
+  }
+  return {};
+}
+
 ExitStatus refuse_options(const Program& program, const Error& error, const cli::Parser& parser,
                           std::span<const std::string> words) {
+  if (const std::string other = elsewhere(program, parser, words); !other.empty()) {
+    log::error("{} ('{} {} --help' shows the options)", other, program.name, parser.name());
+    return kCannot;
+  }
   std::string meant;
   const std::vector<std::string> declared = parser.long_names();
   for (const std::string& word : words) {

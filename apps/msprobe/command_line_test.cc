@@ -11,7 +11,7 @@ using Words = std::vector<std::string>;
 const DeclaredOptions kCheck{
     .long_names = {"api_info_file", "save_error_data", "out_path", "jit_compile", "device",
                    "result_csv_path", "filter_api", "config_path", "config-yaml", "npu_csv_path",
-                   "gpu_csv_path", "forward_info_file", "backward_info_file", "help"},
+                   "gpu_csv_path", "forward_input_file", "backward_input_file", "help"},
     .letters = "ojdfnh"};
 
 Words rewrite(const Words& words) { return rewrite_spellings(words, kCheck); }
@@ -23,7 +23,7 @@ TEST(Spellings, EveryDocumentedOneIsRewritten) {
   EXPECT_EQ(rewrite({"-npu", "a.csv", "-gpu", "b.csv"}),
             (Words{"--npu_csv_path", "a.csv", "--gpu_csv_path", "b.csv"}));
   EXPECT_EQ(rewrite({"-forward", "f.json", "-backward", "b.json"}),
-            (Words{"--forward_info_file", "f.json", "--backward_info_file", "b.json"}));
+            (Words{"--forward_input_file", "f.json", "--backward_input_file", "b.json"}));
   EXPECT_EQ(rewrite({"-save_error_data"}), (Words{"--save_error_data"}));
   const DeclaredOptions compare{.long_names = {"target_path", "golden_path"}, .letters = "om"};
   EXPECT_EQ(rewrite_spellings(Words{"-tp", "ge", "-gp", "fx"}, compare),

@@ -55,6 +55,22 @@ const std::vector<Command>& table() {
        "  msprobe report details.csv --dump dump.json --junit verdicts.xml --sarif "
        "verdicts.sarif\n",
        &declare_report},
+      {"run_overflow_check",
+       "Say for each recorded call whether its overflow is one of its data or of the device.",
+       "  msprobe run_overflow_check -forward forward_info_0.json\n"
+       "  msprobe run_overflow_check -forward forward_info_0.json -backward backward_info_0.json "
+       "-d "
+       "npu:0 -o out\n"
+       "  msprobe run_overflow_check -api_info dump/step0/rank0/dump.json -d npu:0\n"
+       "  msprobe run_overflow_check -api_info dump/step0 --provenance\n",
+       &declare_run_overflow_check},
+      {"run_ut", "Check the calls that the older recorder (api_accuracy_checker.dump) wrote.",
+       "  msprobe run_ut -forward forward_info_0.json -backward backward_info_0.json\n"
+       "  msprobe run_ut -forward forward_info_0.json -backward backward_info_0.json "
+       "-save_error_data --out_path out\n"
+       "  msprobe run_ut -forward forward_info_0.json -backward backward_info_0.json -csv_path "
+       "accuracy_checking_result.csv\n",
+       &declare_run_ut},
       {"self_check", "Check the verdicts against a simulated device whose faults are known.",
        "  msprobe self_check --jobs 2\n"
        "  msprobe self_check --only wrong_tile --only tf32 --json scores.json\n",

@@ -7,14 +7,14 @@ namespace {
 
 constexpr Spelling kSpellings[] = {
     {"-api_info", "api_info_file"},
-    {"-backward", "backward_info_file"},
+    {"-backward", "backward_input_file"},
     {"-cm", "cell_mapping"},
     {"-config", "config_path"},
     {"-csv_path", "result_csv_path"},
     {"-da", "diff_analyze"},
     {"-dm", "data_mapping"},
     {"-fm", "fuzzy_match"},
-    {"-forward", "forward_info_file"},
+    {"-forward", "forward_input_file"},
     {"-gp", "golden_path"},
     {"-gpu", "gpu_csv_path"},
     {"-npu", "npu_csv_path"},

@@ -18,12 +18,12 @@
 #include "core/path_check.h"
 #include "core/shrunken_file.h"
 #include "divergence/first_divergence.h"
-#include "divergence/nonfinite.h"
 #include "divergence_search.h"
 #include "dump_compare/compare.h"
 #include "dump_compare/inputs.h"
 #include "dump_compare_output.h"
 #include "dump_compare_report.h"
+#include "nonfinite_output.h"
 #include "progress_bar.h"
 #include "timestamp.h"
 
@@ -314,19 +314,7 @@ ExitStatus run_dump_compare(const CompareCommand& command) {
 ExitStatus run_nonfinite_search(const CompareCommand& command) {
   const Result<fs::path> path = checked_input(command.target);
   if (!path) return refuse(path.error());
-  const Result<divergence::NonFiniteReport> found = divergence::find_nonfinite(*path);
-  if (!found) return refuse(found.error());
-  for (const std::string& note : found->notes) log::warning("{}", note);
-  fmt::print("{}", divergence::describe(*found));
-  if (!command.json.empty()) {
-    JsonWriter json;
-    divergence::write_json(*found, json);
-    Result<report::OutputFile> file = report::OutputFile::create(command.json);
-    if (!file) return refuse(file.error());
-    file->buffer() += json.text() + "\n";
-    if (const auto done = file->commit(); !done) return refuse(done.error());
-  }
-  return found->origin_count > 0 ? kFailed : kPassed;
+  return show_nonfinite(path->string(), command.json);
 }
 
 }  // namespace msprobe::app

@@ -25,6 +25,11 @@ using report::ReportRun;
 check::RunFacts recorded_facts(const fs::path& details) {
   std::string name = details.filename().string();
   const std::string_view start = "accuracy_checking_details_";
+  if (name == "accuracy_checking_details.csv") {  // of run_ut
+    const Result<check::RunFile> file =
+        check::RunFile::inspect(details.parent_path() / "accuracy_checking_run.txt");
+    return file ? file->facts() : check::RunFacts{};
+  }
   if (!name.starts_with(start)) return {};
   const fs::path stem(name.substr(start.size()));
   const fs::path path =
@@ -41,13 +46,15 @@ std::string fact(const check::RunFacts& facts, std::string_view key) {
   return found == facts.end() ? std::string() : found->second;
 }
 
-// The word behind -api_info in a re-run command.
+// The word behind -api_info, or -forward of run_ut, in a re-run command.
 std::string dump_of(std::string_view rerun) {
-  const std::string_view option = "-api_info ";
-  const std::size_t at = rerun.find(option);
-  if (at == std::string_view::npos) return {};
-  rerun.remove_prefix(at + option.size());
-  return std::string(rerun.substr(0, rerun.find(' ')));
+  for (const std::string_view option : {"-api_info ", "-forward "}) {
+    const std::size_t at = rerun.find(option);
+    if (at == std::string_view::npos) continue;
+    rerun.remove_prefix(at + option.size());
+    return std::string(rerun.substr(0, rerun.find(' ')));
+  }
+  return {};
 }
 
 // A dump that is gone costs its part of the report, not the report.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "check/cost.h"
+#include "check/known_errors.h"
 #include "check/skip.h"
 
 namespace msprobe::check {
@@ -14,6 +15,17 @@ constexpr std::size_t kShownSkips = 20;
 bool did_not_pass(const judge::ResultRow& row) {
   using judge::Verdict;
   return row.forward != Verdict::kPass || (row.backward && row.backward != Verdict::kPass);
+}
+
+// Rows of the older recorder's calls have the names that its files have.
+void rename_rows(JudgedCall& judged, const dump::CallSlice& slice) {
+  if (slice.key.empty()) return;
+  judged.result.api_name = slice.key;
+  for (judge::DetailRow& row : judged.details) {
+    if (row.api_name.starts_with(slice.full_name)) {
+      row.api_name.replace(0, slice.full_name.size(), slice.key);
+    }
+  }
 }
 
 }  // namespace
@@ -54,18 +66,19 @@ CallRequest CheckWork::request(std::size_t position, bool save) {
 bool CheckWork::answered(std::size_t position, const measure::MeasuredCall& call,
                          std::size_t device) {
   const std::string_view name = slice(position).full_name;
-  if (call.skip) say_why_skipped(name, *call.skip);
+  if (call.skip) say_why_skipped(slice(position).shown_name(), *call.skip);
   JudgedCall judged = judge_call(call, name, rules_);
   const bool save = options_.save_error_data && !save_directory_.empty() && !call.skip &&
                     did_not_pass(judged.result);
+  rename_rows(judged, slice(position));
   answers_.insert_or_assign(position, Answer{std::move(judged), device});
   return save;
 }
 
 void CheckWork::say_why_skipped(std::string_view full_name, const measure::Skip& skip) {
   if (++shown_skips_ > kShownSkips) return;
-  options_.say(log::Level::kError,
-               fmt::format("Run {} acc_check Error: {}", full_name, skip_message(skip)));
+  options_.say(log::Level::kError, fmt::format("Run {} acc_check Error: {}", full_name,
+                                               with_advice(skip_message(skip))));
   if (shown_skips_ == kShownSkips) {
     options_.say(log::Level::kInfo, "further skipped calls are only counted");
   }
@@ -75,7 +88,9 @@ void CheckWork::commit(std::size_t position) {
   const SkipReason skip = plan_.calls[position].skip;
   if (skip != SkipReason::kNone) {
     const std::string_view name = slice(position).full_name;
-    write(skip_call(name, planned_skip_message(skip, name), rules_), 0);
+    JudgedCall judged = skip_call(name, planned_skip_message(skip, name), rules_);
+    rename_rows(judged, slice(position));
+    write(judged, 0);
     return;
   }
   const auto answer = answers_.extract(position);

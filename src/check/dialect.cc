@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLookedAtCalls = 100;
 
 using AnyDialect = const Dialect& (*)();
-constexpr AnyDialect kDialects[] = {&pytorch_dialect};
+constexpr AnyDialect kDialects[] = {&pytorch_dialect, &older_dialect};
 
 // As a dump spells it, in lower case.
 struct FrameworkRow {
@@ -65,7 +65,7 @@ CsvHeaders headers_of(const Dialect& dialect, judge::Profile profile, report::Ti
 }
 
 std::vector<std::string> warnings_about(const dump::DumpIndex& dump) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = dump.notes;
   if (!dump.level.empty() && dump.level != "L1" && dump.level != "mix") {
     warnings.push_back(fmt::format(
         "the dump is of level {}; a pre-check needs level L1 or mix, which record API calls",

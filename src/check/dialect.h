@@ -24,7 +24,8 @@
 namespace msprobe::check {
 
 struct Dialect {
-  std::string_view name;  // in the run file, and what engines are told: "pytorch"
+  std::string_view name;         // in the run file: "pytorch"
+  std::string_view engine_name;  // what engines are told
 
   // --- Which calls are checked. ---
   // Why a call gets a row without running; kNone: it runs.
@@ -59,6 +60,8 @@ struct Dialect {
 };
 
 const Dialect& pytorch_dialect();
+// The older recorder's files, checked by run_ut.
+const Dialect& older_dialect();
 
 // By the key "framework"; older dumps lack it and are recognized by their tensor types.
 Result<const Dialect*> dialect_of(const dump::DumpIndex& dump, const std::filesystem::path& path);

@@ -50,6 +50,7 @@ RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, cons
       {std::string(kShardFact), text(options.shard)},
       {std::string(kRerunFact), options.rerun_command},
   };
+  if (options.older) facts.emplace_back("backward", hash_of(dump.backward_text));
   if (&dialect != &pytorch_dialect()) facts.emplace_back(kDialectFact, dialect.name);
   return facts;
 }

@@ -46,6 +46,7 @@ bool pytorch_has_no_details(std::string_view full_name, judge::Profile profile) 
 const Dialect& pytorch_dialect() {
   static const Dialect dialect{
       .name = "pytorch",
+      .engine_name = "pytorch",
       .reason_to_skip = &pytorch_reason_to_skip,
       .left_out = [](std::string_view) { return std::string_view(); },
       .look_at = [](const dump::DumpIndex& dump, const std::filesystem::path&)

@@ -11,6 +11,7 @@
 #include "check/fingerprint.h"
 #include "check/journal.h"
 #include "check/plan.h"
+#include "dump/legacy_json.h"
 
 namespace msprobe::check {
 namespace {
@@ -82,10 +83,23 @@ struct Recorded {
   Plan plan;
 };
 
+// A file of the older recorder has a command of its own.
+Failure wrong_dump(const std::filesystem::path& path, const Error& error) {
+  const Result<dump::DumpIndex> older = dump::open_legacy(path, std::nullopt);
+  if (!older || older->calls.empty()) return Failure(error);
+  return fail(ErrorKind::kFormat,
+              fmt::format("{0} was written by the older recorder; check it with msprobe run_ut "
+                          "-forward {0} -backward BACKWARD_INFO",
+                          path.string()));
+}
+
 Result<Recorded> read_dump(const CheckOptions& options) {
-  Result<dump::DumpIndex> dump = dump::open_dump(options.dump);
-  if (!dump) return propagate(dump);
-  const Result<const Dialect*> dialect = dialect_of(*dump, options.dump);
+  Result<dump::DumpIndex> dump = options.older
+                                     ? dump::open_legacy(options.dump, options.older->backward)
+                                     : dump::open_dump(options.dump);
+  if (!dump) return options.older ? propagate(dump) : wrong_dump(options.dump, dump.error());
+  const Result<const Dialect*> dialect =
+      options.older ? &older_dialect() : dialect_of(*dump, options.dump);
   if (!dialect) return propagate(dialect);
   const Result<std::vector<std::string>> warnings = (*dialect)->look_at(*dump, options.dump);
   if (!warnings) return propagate(warnings);
@@ -141,9 +155,12 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded,
   run.dump_name = options.dump.filename().string();
   // The stored value only says that there are data; they are always beside the JSON.
   if (!recorded.dump.dump_data_dir.empty()) {
-    run.data_directory = (options.dump.parent_path() / "dump_tensor_data").string();
+    run.data_directory = options.older ? options.older->data.string()
+                                       : (options.dump.parent_path() / "dump_tensor_data").string();
   }
-  run.dialect = recorded.dialect->name;
+  run.dialect = recorded.dialect->engine_name;
+  run.find_moved_files = options.older.has_value();
+  if (options.older) run.saved_device = "npu";
   run.seed = options.seed;
   run.strict = options.profile == judge::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;
@@ -168,7 +185,7 @@ Result<Journal> open_journal(const CheckOptions& options, const Recorded& record
   const ExpectedRows expected{
       recorded.plan.calls.size(),
       [&](std::size_t i) {
-        return std::string(recorded.dump.calls[recorded.plan.calls[i].index].full_name);
+        return std::string(recorded.dump.calls[recorded.plan.calls[i].index].shown_name());
       },
       [&](std::string_view name) {
         return recorded.dialect->has_no_details(name, options.profile);

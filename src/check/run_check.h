@@ -32,6 +32,12 @@ struct SimOptions {
 
 struct CheckOptions {
   std::filesystem::path dump;  // checked
+  // Files of the older recorder; `dump` is the forward_info then.
+  struct Older {
+    std::filesystem::path backward;  // backward_info
+    std::filesystem::path data;      // below which the tensor files are read
+  };
+  std::optional<Older> older;
   std::filesystem::path out_directory;
   std::optional<std::filesystem::path> resume;  // the result CSV to continue
   Config config;

@@ -57,6 +57,14 @@ struct DetailRow {
   Cell ulp_error_proportion;
   Verdict status = Verdict::kSkip;
   std::string message;
+  // run_ut only: what it says beside each metric.
+  std::string cosine_message;
+  std::string max_relative_message;
+  std::string max_abs_message;
+  std::string dual_1000_message;
+  std::string dual_10000_message;
+  std::string builtin{kBlankText};  // "True", "False"; " " where the output is a tensor
+  std::string builtin_message;
   // Profile documented only.
   std::optional<Verdict> strict_status;
   std::string strict_reason;

@@ -98,9 +98,12 @@ inline void append_field(std::string& out, std::optional<judge::Verdict> verdict
 template <class Row>
 void append_record(std::string& out, std::span<const Column<Row>> columns, const Row& row,
                    const CellStyle& style) {
+  // Our own columns are spelled alike in every file.
+  const CellStyle own{.precision = style.precision};
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i > 0) out += ',';
-    std::visit([&](auto member) { append_field(out, row.*member, style); }, columns[i].field);
+    const CellStyle& used = columns[i].added ? own : style;
+    std::visit([&](auto member) { append_field(out, row.*member, used); }, columns[i].field);
   }
   out += kRecordEnd;
 }

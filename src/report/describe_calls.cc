@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "dump/dump_json.h"
+#include "dump/legacy_json.h"
 #include "dump/stack_json.h"
 #include "judge/judge.h"
 #include "report/number_text.h"
@@ -102,7 +103,7 @@ void append_argument(std::string& out, std::string_view name, const dump::Value&
 }
 
 Result<void> describe_arguments(ReportRun& run, const fs::path& path) {
-  const Result<dump::DumpIndex> index = dump::open_dump(path);
+  const Result<dump::DumpIndex> index = dump::open_any(path);
   if (!index) return propagate(index);
   std::unordered_map<std::string_view, const dump::CallSlice*> slices;
   for (const dump::CallSlice& slice : index->calls) slices.emplace(slice.full_name, &slice);
@@ -124,12 +125,30 @@ bool is_library(std::string_view file) {
   return false;
 }
 
+// "Functional*relu*0" of "Functional.relu.0".
+std::string older_name(std::string name) {
+  if (const std::size_t first = name.find('.'); first != std::string::npos) {
+    name[name.rfind('.')] = '*';
+    name[first] = '*';
+  }
+  return name;
+}
+
+// The older recorder numbers its three files alike; empty for any other file.
+std::string stack_info_of(const fs::path& forward_info) {
+  constexpr std::string_view kForward = "forward_info";
+  std::string name = forward_info.filename().string();
+  if (!name.starts_with(kForward)) return {};
+  return name.replace(0, kForward.size(), "stack_info");
+}
+
 Result<void> read_stacks(ReportRun& run, const fs::path& path) {
   const Result<dump::StackIndex> index = dump::open_stacks(path);
   if (!index) return propagate(index);
   std::unordered_map<std::string, std::uint32_t> known;
   for (ReportCall& call : run.calls) {
-    const Result<std::vector<std::string>> frames = index->frames(call.name + ".forward");
+    Result<std::vector<std::string>> frames = index->frames(call.name + ".forward");
+    if (frames && frames->empty()) frames = index->frames(older_name(call.name));
     if (!frames || frames->empty()) continue;
     const auto [place, fresh] = known.emplace(fmt::format("{}", fmt::join(*frames, "\x1f")),
                                               static_cast<std::uint32_t>(run.stacks.size()));
@@ -253,7 +272,8 @@ Result<std::string> describe_calls(ReportRun& run, const fs::path& dump) {
     const Result<void> done = read(run, path);
     if (!done && warning.empty()) warning = done.error().message;
   };
-  beside("stack.json", &read_stacks);
+  const std::string stack_info = stack_info_of(dump);
+  beside(stack_info.empty() ? "stack.json" : stack_info, &read_stacks);
   group_by_line(run);
   beside("construct.json", &group_by_module);
   return warning;

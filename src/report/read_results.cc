@@ -15,6 +15,7 @@
 #include "report/compare_columns.h"
 #include "report/detail_columns.h"
 #include "report/limits.h"
+#include "report/older_columns.h"
 #include "report/table_reader.h"
 
 namespace msprobe::report {
@@ -130,12 +131,16 @@ void take_rerun_command(ReportRun& run, std::string_view call, const DetailRow& 
 }
 void take_rerun_command(ReportRun&, std::string_view, const CompareRow&) {}
 
+// Names of the older recorder's calls in the form of all others.
+void take_dots(std::string& name) { std::ranges::replace(name, '*', '.'); }
+
 template <class Row>
 Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Column<Row>> columns,
-                       const JudgedBy& judged_by) {
+                       const JudgedBy& judged_by, const CellStyle& style = {}) {
   const Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);
-  Result<TableReader<Row>> table = TableReader<Row>::start(file->text(), path.string(), columns);
+  Result<TableReader<Row>> table =
+      TableReader<Row>::start(file->text(), path.string(), columns, {}, style);
   if (!table) return propagate(table);
   const MetricColumns<Row> metrics(columns);
   run.metrics = metrics.metrics;
@@ -145,6 +150,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
     if (!more) return propagate(more);
     if (!*more) return {};
     row.api_name = utf8(row.api_name);
+    take_dots(row.api_name);
     const std::string_view call = call_of(row.api_name);
     call_for(run, call);
     ReportRow out = report_row(row);
@@ -176,11 +182,11 @@ void fold_calls(ReportRun& run, judge::Profile profile) {
 }
 
 // The result CSV has the last word on the verdict of a call.
-Result<void> read_verdicts(ReportRun& run, const fs::path& path) {
+Result<void> read_verdicts(ReportRun& run, const fs::path& path, const CellStyle& style) {
   const Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);
   Result<TableReader<ResultRow>> table =
-      TableReader<ResultRow>::start(file->text(), path.string(), result_columns());
+      TableReader<ResultRow>::start(file->text(), path.string(), result_columns(), {}, style);
   if (!table) return propagate(table);
   std::unordered_map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < run.calls.size(); ++i) places.emplace(run.calls[i].name, i);
@@ -189,6 +195,7 @@ Result<void> read_verdicts(ReportRun& run, const fs::path& path) {
     const Result<bool> more = table->next(row);
     if (!more) return propagate(more);
     if (!*more) return {};
+    take_dots(row.api_name);
     const auto place = places.find(row.api_name);
     if (place == places.end()) continue;
     ReportCall& call = run.calls[place->second];
@@ -199,7 +206,7 @@ Result<void> read_verdicts(ReportRun& run, const fs::path& path) {
 }
 
 struct Kinds {
-  bool result = false, check = false, compare = false;
+  bool result = false, check = false, compare = false, older = false;
 };
 
 Result<Kinds> titles_of(const fs::path& path) {
@@ -213,6 +220,7 @@ Result<Kinds> titles_of(const fs::path& path) {
   for (const std::string_view cell : csv.cells()) {
     titles.result |= same_title(cell, "Forward Test Success");
     titles.check |= same_title(cell, "DEVICE Dtype");
+    titles.older |= same_title(cell, "NPU Dtype");
     titles.compare |= same_title(cell, "Comparison result") || same_title(cell, "比对结果");
   }
   return titles;
@@ -235,7 +243,7 @@ Result<ResultFiles> find_result_files(const fs::path& csv) {
   Result<Kinds> titles = titles_of(csv);
   if (!titles) return propagate(titles);
   ResultFiles files;
-  if (titles->check || titles->compare) {
+  if (titles->check || titles->compare || titles->older) {
     files.details = csv;
     files.result = partner(csv, "details", "result");
   } else if (titles->result) {
@@ -249,13 +257,14 @@ Result<ResultFiles> find_result_files(const fs::path& csv) {
     titles = titles_of(files.details);
     if (!titles) return propagate(titles);
   }
-  if (!titles->check && !titles->compare) {
+  if (!titles->check && !titles->compare && !titles->older) {
     return fail(ErrorKind::kFormat,
-                fmt::format("{}: the titles are neither those of acc_check nor those of "
+                fmt::format("{}: the titles are neither those of acc_check or run_ut nor those of "
                             "api_precision_compare",
                             csv.string()));
   }
   files.compare = titles->compare;
+  files.older = titles->older;
   return files;
 }
 
@@ -263,16 +272,18 @@ Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) 
   ReportRun run;
   run.kind = files.compare ? "compare" : "check";
   run.title = files.details.filename().string();
+  const judge::Profile all = judge::Profile::kDocumented;
+  const CellStyle style = files.older ? kOlderStyle : CellStyle{};
+  const auto& columns = files.older ? older_detail_columns(all) : detail_columns(all);
   const Result<void> read =
-      files.compare
-          ? read_rows(run, files.details, compare_detail_columns(judge::Profile::kDocumented),
-                      judged_by)
-          : read_rows(run, files.details, detail_columns(judge::Profile::kDocumented), judged_by);
+      files.compare ? read_rows(run, files.details,
+                                compare_detail_columns(judge::Profile::kDocumented), judged_by)
+                    : read_rows(run, files.details, columns, judged_by, style);
   if (!read) return propagate(read);
   if (files.compare) set_compare_limits(run, judged_by);
   fold_calls(run, judged_by.profile);
   if (!files.result.empty()) {
-    if (const Result<void> verdicts = read_verdicts(run, files.result); !verdicts) {
+    if (const Result<void> verdicts = read_verdicts(run, files.result, style); !verdicts) {
       return propagate(verdicts);
     }
   }

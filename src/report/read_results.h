@@ -22,6 +22,7 @@ struct ResultFiles {
   std::filesystem::path details;
   std::filesystem::path result;  // empty: there is none
   bool compare = false;          // of api_precision_compare, else of a check
+  bool older = false;            // of run_ut
 };
 
 // Finds what kind of CSV the user named, by its titles, and its partner, by its name.

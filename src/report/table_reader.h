@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/file.h"
 #include "report/column.h"
@@ -27,8 +28,9 @@ class TableReader {
   // Takes the titles in. `text` must outlive the reader. What a record does not say is as in
   // `blank`.
   static Result<TableReader> start(std::string_view text, std::string shown,
-                                   std::span<const Column<Row>> columns, Row blank = {}) {
-    TableReader table(CsvReader(text, std::move(shown)), columns, std::move(blank));
+                                   std::span<const Column<Row>> columns, Row blank = {},
+                                   const CellStyle& style = {}) {
+    TableReader table(CsvReader(text, std::move(shown)), columns, std::move(blank), style);
     const Result<bool> titles = table.csv_.next();
     if (!titles) return propagate(titles);
     if (!*titles) {
@@ -65,11 +67,13 @@ class TableReader {
   const CsvReader& csv() const { return csv_; }
 
  private:
-  TableReader(CsvReader csv, std::span<const Column<Row>> columns, Row blank)
+  TableReader(CsvReader csv, std::span<const Column<Row>> columns, Row blank,
+              const CellStyle& style)
       : csv_(std::move(csv)),
         columns_(columns),
         places_(columns.size()),
-        blank_(std::move(blank)) {}
+        blank_(std::move(blank)),
+        style_(style) {}
 
   void locate() {
     const auto& titles = csv_.cells();
@@ -95,26 +99,31 @@ class TableReader {
   }
 
   void fill(std::string& text, std::string_view cell, const Column<Row>&) {
-    text = without_guard(cell);
+    text = is_blank(cell) ? judge::kBlankText : without_guard(cell);
+  }
+  bool is_blank(std::string_view cell) const {
+    return style_.blank != judge::kBlankText && cell == style_.blank;
   }
   void fill(judge::Cell& value, std::string_view cell, const Column<Row>& column) {
-    if (trim(cell).empty()) return;
+    if (trim(cell).empty() || is_blank(cell)) return;
     const std::optional<double> number = parse_number(cell);
     if (!number) return note(fmt::format("{}: '{}' is not a number", column.english, cell));
     value = {judge::Cell::Kind::kDouble, *number};
   }
   void fill(judge::Verdict& verdict, std::string_view cell, const Column<Row>& column) {
     if (trim(cell).empty()) return;
-    const std::optional<judge::Verdict> parsed = judge::parse_verdict(trim(cell));
+    const CellStyle& style = column.added ? kOwnStyle : style_;
+    const std::optional<judge::Verdict> parsed = parse_verdict(trim(cell), style);
     if (parsed) {
       verdict = *parsed;
     } else {
-      note(fmt::format("{}: '{}' is none of pass, warning, error, SKIP", column.english, cell));
+      note(fmt::format("{}: '{}' is none of {}", column.english, cell,
+                       fmt::join(style.verdicts, ", ")));
     }
   }
   void fill(std::optional<judge::Verdict>& verdict, std::string_view cell,
             const Column<Row>& column) {
-    if (trim(cell).empty()) return;
+    if (trim(cell).empty() || trim(cell) == style_.no_verdict) return;
     verdict.emplace();
     fill(*verdict, cell, column);
   }
@@ -123,6 +132,8 @@ class TableReader {
   std::span<const Column<Row>> columns_;
   std::vector<std::optional<std::size_t>> places_;  // of each column, where its title was found
   Row blank_;
+  CellStyle style_;
+  static constexpr CellStyle kOwnStyle{};  // of columns that are ours
   std::size_t title_count_ = 0;
   std::size_t needed_count_ = 0;
   std::string problem_;

@@ -1,0 +1,236 @@
+// msprobe run_overflow_check: is the overflow of a recorded call one of its data, or one of the
+// device?
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "check/device_name.h"
+#include "cli/parser.h"
+#include "command.h"
+#include "common_options.h"
+#include "core/json_writer.h"
+#include "core/log.h"
+#include "core/path_check.h"
+#include "interrupt.h"
+#include "nonfinite_output.h"
+#include "older_files.h"
+#include "overflow/run.h"
+#include "own_files.h"
+#include "progress_bar.h"
+#include "summary.h"
+
+namespace msprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCsvName = "overflow_check_result.csv";
+
+struct OverflowArguments {
+  OlderFiles older;
+  std::string api_info;
+  std::string out;
+  std::string device;
+  std::string device_library;
+  std::string sim_profile;
+  std::string sim_config;
+  std::string engine;
+  std::vector<std::string> only;
+  bool jit_compile = false;
+  bool provenance = false;
+  std::uint64_t seed = 1234;
+  int threads = 1;
+  int jobs = 1;
+  double timeout_seconds = 300;
+  VerdictOptions verdict;
+  std::string json;
+};
+
+Result<void> choose_input(const OverflowArguments& arguments, overflow::Options& options) {
+  const bool older = !arguments.older.forward.empty();
+  if (older == !arguments.api_info.empty()) {
+    return fail(ErrorKind::kUsage,
+                "name the recording with either -forward forward_info_0.json or -api_info "
+                "dump.json");
+  }
+  if (!older && !(arguments.older.backward.empty() && arguments.older.data.empty())) {
+    return fail(ErrorKind::kUsage, "-backward and --data_path go with -forward");
+  }
+  if (older) {
+    const Result<CheckedOlderFiles> files = check_older_files(arguments.older);
+    if (!files) return propagate(files);
+    options.input = files->forward;
+    options.backward = files->backward;
+    options.data_directory = files->data;
+    return {};
+  }
+  const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
+  if (!dump) return propagate(dump);
+  options.input = *dump;
+  return {};
+}
+
+Result<overflow::Options> make_options(const OverflowArguments& arguments) {
+  overflow::Options options;
+  if (const Result<void> chosen = choose_input(arguments, options); !chosen) {
+    return propagate(chosen);
+  }
+  if (!arguments.device.empty()) {
+    const Result<void> good = check::check_device_names({arguments.device});
+    if (!good) return propagate(good);
+  }
+  const bool sim = check::device_kind(arguments.device) == "sim";
+  if (!sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
+    return fail(ErrorKind::kUsage, "--sim-profile and --sim-config are for -d sim");
+  }
+  const Result<fs::path> engine = find_own_engine(arguments.engine);
+  if (!engine) return propagate(engine);
+  options.engine = [arguments, program = *engine](const std::string& device) {
+    check::EngineCommand command{program, {"--device", device}};
+    const auto add = [&](const char* option, const std::string& value) {
+      if (!value.empty()) command.arguments.insert(command.arguments.end(), {option, value});
+    };
+    add("--threads", std::to_string(arguments.threads));
+    add("--device-lib", arguments.device_library);
+    add("--sim-profile", arguments.sim_profile);
+    add("--sim-config", arguments.sim_config);
+    return command;
+  };
+  options.device = arguments.device;
+  options.only = arguments.only;
+  options.seed = arguments.seed;
+  options.workers = static_cast<std::size_t>(arguments.jobs);
+  options.dispatch.timeout_seconds = arguments.timeout_seconds;
+  if (!arguments.out.empty()) {
+    const Result<fs::path> out = prepare_output_directory(arguments.out);
+    if (!out) return propagate(out);
+    options.csv = *out / kCsvName;
+    if (const Result<void> fresh = must_not_exist(*options.csv); !fresh) return propagate(fresh);
+  }
+  return options;
+}
+
+std::string json_summary(const overflow::Outcome& outcome, const overflow::Options& options,
+                         ExitStatus status) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("exit_status").value(static_cast<int>(status));
+  json.key("device").value(outcome.device).key("checked").value(outcome.checked());
+  json.key("normal").value(outcome.normal).key("abnormal").value(outcome.abnormal);
+  json.key("not_reproduced").value(outcome.not_reproduced).key("cpu_only").value(outcome.cpu_only);
+  json.key("skipped").value(outcome.skipped).key("lost").value(outcome.lost);
+  json.key("abnormal_names").begin_array();
+  for (const std::string& name : outcome.abnormal_names) json.value(name);
+  json.end_array();
+  json.key("interrupted").value(outcome.interrupted);
+  json.key("result_csv").value(options.csv ? options.csv->string() : std::string());
+  json.end_object();
+  return json.text();
+}
+
+std::string summary_text(const overflow::Outcome& outcome) {
+  std::string text =
+      fmt::format("{}: {} abnormal, {} normal, {} not reproduced, {} on the CPU only, {} skipped\n",
+                  outcome.device, outcome.abnormal, outcome.normal, outcome.not_reproduced,
+                  outcome.cpu_only, outcome.skipped);
+  for (const std::string& name : outcome.abnormal_names) {
+    text += fmt::format("  abnormal: {}\n", name);
+  }
+  if (outcome.abnormal > outcome.abnormal_names.size()) {
+    text += fmt::format("  and {} more\n", outcome.abnormal - outcome.abnormal_names.size());
+  }
+  return text;
+}
+
+ExitStatus status_of(const overflow::Outcome& outcome, const VerdictOptions& verdict) {
+  if (outcome.interrupted || outcome.checked() + outcome.lost == 0) return kCannot;
+  const bool warned = outcome.not_reproduced + outcome.cpu_only > 0;
+  const bool failed = outcome.abnormal + outcome.lost > 0 || (warned && verdict.fail_on_warning());
+  return failed ? kFailed : kPassed;
+}
+
+// Needs no device and no engine: the recorded values tell.
+ExitStatus find_provenance(const OverflowArguments& arguments) {
+  if (arguments.api_info.empty()) {
+    return refuse({ErrorKind::kUsage,
+                   "--provenance needs -api_info: a dump.json, or the directory of a rank, a step "
+                   "or several steps"});
+  }
+  std::error_code error;
+  const Result<fs::path> path = fs::is_directory(arguments.api_info, error)
+                                    ? check_input_directory(arguments.api_info)
+                                    : check_input_file(arguments.api_info, {.suffix = ".json"});
+  if (!path) return refuse(path.error());
+  return show_nonfinite(path->string(), arguments.json);
+}
+
+ExitStatus run_overflow_check(const OverflowArguments& arguments) {
+  if (arguments.provenance) return find_provenance(arguments);
+  const Interrupt interrupt;
+  Result<overflow::Options> options = make_options(arguments);
+  if (!options) return refuse(options.error());
+  ProgressBar bar("Processing");
+  options->dispatch.interrupt = interrupt.descriptor();
+  options->say = [&](log::Level level, const std::string& text) {
+    bar.clear();
+    log::write(level, text);
+  };
+  options->show_progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
+  const Result<overflow::Outcome> outcome = overflow::run(*options);
+  bar.clear();
+  if (!outcome) return refuse(outcome.error());
+  if (arguments.jit_compile) log::info("jit_compile has no effect on {}", outcome->device);
+  const ExitStatus status = status_of(*outcome, arguments.verdict);
+  if (outcome->interrupted) {
+    log::warning("interrupted; nothing was written");
+  } else if (status == kCannot) {
+    log::error("nothing was checked: the recording has no call that can be");
+  } else if (options->csv) {
+    log::info("the result csv is saved in {}", options->csv->string());
+  }
+  const Result<void> shown = show_summary(arguments.json, json_summary(*outcome, *options, status),
+                                          summary_text(*outcome));
+  return shown ? status : refuse(shown.error());
+}
+
+}  // namespace
+
+Run declare_run_overflow_check(cli::Parser& command) {
+  auto arguments = std::make_shared<OverflowArguments>();
+  declare_older_files(command, arguments->older);
+  command.value("--api_info_file", arguments->api_info, "-api_info: a dump.json");
+  command.value("-o,--out_path", arguments->out,
+                "directory for overflow_check_result.csv; without it none is written");
+  command.value("-d,--device", arguments->device,
+                "0 (npu, else cuda, else cpu), cpu, cuda:1, npu:0, sim:0, or recorded: what the "
+                "recording says of the device; default: npu, else cuda, else recorded");
+  command.flag("-j,--jit_compile", arguments->jit_compile, "jit compile mode of an NPU");
+  command.flag("--provenance", arguments->provenance,
+               "run nothing: find the first calls, over all ranks, whose inputs are finite and "
+               "whose outputs are not; -api_info may be a directory then");
+  command.value("--only", arguments->only, "check this call alone; may be repeated").repeatable();
+  command.value("--jobs", arguments->jobs, "engines that share the work")
+      .between(1, 64)
+      .shows_default();
+  command.value("--seed", arguments->seed, "seed of generated inputs").shows_default();
+  command.value("--threads", arguments->threads, "threads inside an operator")
+      .between(1, 1024)
+      .shows_default();
+  command
+      .value("--timeout", arguments->timeout_seconds,
+             "seconds a small call may take; large ones get more")
+      .positive()
+      .shows_default();
+  command.value("--engine", arguments->engine,
+                "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
+  command.value("--device-lib", arguments->device_library,
+                "library of an out-of-tree backend, loaded by the engine");
+  command.value("--sim-profile", arguments->sim_profile, "arithmetic of the simulated device");
+  command.value("--sim-config", arguments->sim_config,
+                "YAML with the faults of the simulated device");
+  declare_fail_on(command, arguments->verdict, /*has_strict=*/false);
+  declare_json(command, arguments->json);
+  return [arguments] { return run_overflow_check(*arguments); };
+}
+
+}  // namespace msprobe::app

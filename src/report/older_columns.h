@@ -1,0 +1,18 @@
+// The columns of run_ut's two CSVs, and how their cells are spelled.
+#pragma once
+
+#include <span>
+
+#include "judge/detail_row.h"
+#include "report/column.h"
+
+namespace msprobe::report {
+
+std::span<const Column<judge::DetailRow>> older_detail_columns(judge::Profile profile);
+std::span<const Column<judge::ResultRow>> older_result_columns();
+
+// True and False for verdicts, N/A for what does not apply.
+inline constexpr CellStyle kOlderStyle{
+    .blank = "N/A", .no_verdict = "N/A", .verdicts = {"True", "warning", "False", "SKIP"}};
+
+}  // namespace msprobe::report
