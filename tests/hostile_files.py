@@ -285,6 +285,31 @@ def dump_files():
     }
 
 
+def older_files():
+    """forward_info files: one broken or hostile entry beside a good one."""
+    def info(entry, end="}"):
+        good = json.dumps({"args": [tensor_record()], "kwargs": {}})
+        return '{"Torch*exp*0": ' + entry + ', "Torch*exp*1": ' + good + end
+
+    def file_at(path):
+        return json.dumps({"args": [{"type": "torch.Tensor", "datapath": path, "requires_grad": False}], "kwargs": {}})
+
+    good = json.dumps({"args": [tensor_record()], "kwargs": {}})
+    return {
+        "older_open.json": info(good, end=""),
+        "older_torn.json": info(good, end="")[:-40],
+        "older_torn_key.json": info(good, end=', "Torch*e'),
+        "older_binary.json": b"{" + bytes(range(256)) * 4,
+        "older_trailing.json": info(good) + "}",
+        "older_deep.json": info('{"args": ' + nested(100_000) + ', "kwargs": {}}'),
+        "older_odd_keys.json": info(good).replace("Torch*exp*0", "Torch*exp*0*1"),
+        "older_traversal.json": info(file_at("../outside_secret.pt")),
+        "older_absolute.json": info(file_at("/etc/../outside_secret.pt")),
+        "older_missing.json": info(file_at("/home/a/forward_real_data/gone.npy")),
+        "older_not_a_tensor.json": info(file_at("/home/a/forward_real_data/empty.json")),
+    }
+
+
 def real_data_dump(root, name, data_name, prepare=None, content=None, change=None):
     """A dump of two real-data calls: the first asks for `data_name`, the second is good. `change` may change the entries."""
     folder = os.path.join(root, name)
@@ -357,7 +382,7 @@ def main():
     os.makedirs(root)
     pt = pt_files("canary")
     arrays = npy_files()
-    for files in (pt, arrays, npz_files(arrays["good.npy"]), csv_files(), dump_files()):
+    for files in (pt, arrays, npz_files(arrays["good.npy"]), csv_files(), dump_files(), older_files()):
         for name, content in files.items():
             with open(os.path.join(root, name), "wb") as f:
                 f.write(content.encode() if isinstance(content, str) else content)

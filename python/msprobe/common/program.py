@@ -5,12 +5,32 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import sys
+
+_BUILDS = ("release", "dev")
 
 
 def find() -> str:
-    """The msprobe program: $MSPROBE_PROGRAM, one shipped in the package, or the one on the PATH."""
-    shipped = pathlib.Path(__file__).parent.parent / "bin" / "msprobe"
-    found = os.environ.get("MSPROBE_PROGRAM") or (str(shipped) if shipped.exists() else shutil.which("msprobe"))
-    if not found:
-        raise FileNotFoundError("the msprobe program is not on the PATH; set MSPROBE_PROGRAM to its place")
-    return found
+    """The msprobe program: $MSPROBE_PROGRAM, else one shipped in the package, beside the running Python, on the PATH, or in the build of a clone."""
+    named = os.environ.get("MSPROBE_PROGRAM")
+    if named:
+        return named
+    package = pathlib.Path(__file__).resolve().parent.parent
+    on_path = shutil.which("msprobe")
+    places = [package / "bin" / "msprobe", pathlib.Path(sys.executable).parent / "msprobe"]
+    places += [pathlib.Path(on_path)] if on_path else []
+    places += [package.parent.parent / "build" / build / "bin" / "msprobe" for build in _BUILDS]
+    for place in places:
+        if place.is_file() and os.access(place, os.X_OK):
+            return str(place)
+    raise FileNotFoundError("the msprobe program is not on the PATH; build it (tools/quickstart.sh), or set MSPROBE_PROGRAM to its place")
+
+
+def become(command: str) -> None:
+    """Goes on as `msprobe COMMAND` with the arguments of this process."""
+    try:
+        program = find()
+        os.execv(program, [program, command, *sys.argv[1:]])
+    except OSError as error:
+        print(f"[ERROR] {error}", file=sys.stderr)
+        sys.exit(2)

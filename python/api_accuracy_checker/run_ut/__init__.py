@@ -1,0 +1,1 @@
+"""The older commands as scripts: python run_ut.py, python run_overflow_check.py."""

@@ -1,0 +1,225 @@
+"""What the older entry (api_accuracy_checker.dump) records goes through run_ut and run_overflow_check, as the older document writes them."""
+import csv
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+MSPROBE = os.environ.get("MSPROBE")
+BUILD = os.environ.get("MSPROBE_BUILD_DIR")
+HAS_ENGINE = os.environ.get("MSPROBE_HAS_ENGINE") == "1"
+HAS_SIM = bool(BUILD) and os.path.exists(os.path.join(BUILD, "bin", "libmsprobe-sim.so"))
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
+
+TRAINING = """
+    import torch
+    import api_accuracy_checker.dump
+    from api_accuracy_checker.dump import msCheckerConfig
+    msCheckerConfig.update_config(dump_path="{path}", real_data={real_data}, enable_dataloader=True, target_iter=1)
+    torch.manual_seed(1)
+    w = (torch.rand(8, 8) + 0.5).requires_grad_()
+    loader = torch.utils.data.DataLoader([torch.rand(8) + 0.5 for _ in range(12)], batch_size=4)
+    for batch in loader:
+        hidden = torch.nn.functional.relu(torch.mm(batch, w))
+        big = torch.mul(hidden.half(), 30000.0)  # beyond float16's 65504
+        hidden.sum().backward()
+"""
+DETAIL_TITLES = [
+    "Npu Name", "Bench Dtype", "NPU Dtype", "Shape", "Cosine Similarity", "Cosine Similarity Message", "Max Rel Error", "Max Rel Err Message",
+    "Max Abs Error", "Max Abs Err Message", "Relative Error (dual thousandth)", "Relative Error (dual thousandth) Message",
+    "Relative Error (dual ten thousandth)", "Relative Error (dual ten thousandth) Message", "Compare Builtin Type", "Builtin Type Message", "Pass"]
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@unittest.skipUnless(MSPROBE and HAS_ENGINE, "needs msprobe-engine")
+class OlderCommands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls._scratch = tempfile.TemporaryDirectory()
+        cls.scratch = os.path.realpath(cls._scratch.name)
+        cls.recorded = {}
+        for real_data in (False, True):
+            directory = os.path.join(cls.scratch, f"recorded_{real_data}".lower())
+            os.mkdir(directory)
+            script = os.path.join(cls.scratch, "main.py")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(textwrap.dedent(TRAINING).format(path=directory, real_data=real_data))
+            done = subprocess.run([sys.executable, "-W", "ignore", script], cwd=cls.scratch, capture_output=True, text=True)
+            assert "Exception: Model pretest: exit after iteration 1." in done.stderr, done.stderr
+            # The documents number the files 0.
+            for path in glob.glob(os.path.join(directory, "*_info_*.json")):
+                kind = os.path.basename(path).split("_info_")[0]
+                os.rename(path, os.path.join(directory, f"{kind}_info_0.json"))
+            cls.recorded[real_data] = directory
+
+    @classmethod
+    def tearDownClass(cls):
+        cls._scratch.cleanup()
+
+    def out(self, name):
+        return os.path.join(self.scratch, name)
+
+    def run_ut(self, directory, out, *options, status=1):
+        """Fails by the call that overflows: the benchmark of float16 is float32, which does not."""
+        os.makedirs(out, exist_ok=True)
+        done = subprocess.run([MSPROBE, "run_ut", "-forward", os.path.join(directory, "forward_info_0.json"), "-backward",
+                               os.path.join(directory, "backward_info_0.json"), "--out_path", out, *options],
+                              cwd=out, capture_output=True, text=True)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def verdicts(self, out):
+        rows = rows_of(os.path.join(out, "accuracy_checking_result.csv"))
+        return {row["API name"]: (row["Forward Test Success"], row["Backward Test Success"]) for row in rows}
+
+    def test_run_ut_on_the_cpu(self):
+        for real_data, directory in self.recorded.items():
+            out = self.out(f"on_cpu_{real_data}")
+            done = self.run_ut(directory, out, "-d", "cpu")
+            verdicts = self.verdicts(out)
+            with open(os.path.join(directory, "forward_info_0.json"), encoding="utf-8") as file:
+                self.assertEqual(list(verdicts), list(json.load(file)))
+            self.assertEqual(verdicts["Torch*mm*0"], ("True", "True"))
+            self.assertEqual(verdicts["Torch*mul*0"][0], "False")
+            with open(os.path.join(out, "accuracy_checking_details.csv"), encoding="utf-8-sig", newline="") as file:
+                titles = next(csv.reader(file))
+            self.assertEqual(titles[:len(DETAIL_TITLES)], DETAIL_TITLES)
+            details = {row["Npu Name"]: row for row in rows_of(os.path.join(out, "accuracy_checking_details.csv"))}
+            row = details["Torch*mm*0.forward.output.0"]
+            self.assertEqual((row["Bench Dtype"], row["NPU Dtype"], row["Shape"], row["Pass"], row["Strict Status"]),
+                             ("torch.float64", "torch.float32", "(4, 8)", "True", "pass"))
+            self.assertRegex(row["Cosine Similarity"], r"^[01]\.\d{14}$")
+            self.assertIn("Total Pass", done.stdout)
+            self.assertIn("Backward Fail", done.stdout)
+
+    def test_a_moved_recording_is_read(self):
+        moved = self.out("moved")
+        shutil.copytree(self.recorded[True], moved)
+        self.run_ut(moved, self.out("moved_out"), "-d", "cpu")
+        self.assertEqual(self.verdicts(self.out("moved_out")), self.verdicts_of(True))
+
+    def verdicts_of(self, real_data):
+        out = self.out(f"cpu_{real_data}")
+        if not os.path.exists(os.path.join(out, "accuracy_checking_result.csv")):
+            self.run_ut(self.recorded[real_data], out, "-d", "cpu")
+        return self.verdicts(out)
+
+    @unittest.skipUnless(HAS_SIM, "needs the simulated device")
+    def test_run_ut_on_a_faulty_device_saves_what_fails(self):
+        faults = self.out("faults.yaml")
+        with open(faults, "w", encoding="utf-8") as file:
+            file.write("faults:\n  - fault: times_two\n    apis: [Torch.mm]\n    direction: forward\n")
+        out = self.out("sim")
+        done = self.run_ut(self.recorded[True], out, "-d", "sim", "--sim-config", faults, "-save_error_data", "--report")
+        self.assertEqual(self.verdicts(out)["Torch*mm*0"][0], "False")
+        saved = sorted(os.listdir(os.path.join(out, "ut_error_data")))
+        for name in ("forward.input.0", "forward.output.bench.0", "forward.output.npu.0", "backward.input.0"):
+            self.assertIn(f"Torch.mm.0.{name}.pt", saved)
+        details = {row["Npu Name"]: row for row in rows_of(os.path.join(out, "accuracy_checking_details.csv"))}
+        row = details["Torch*mm*0.forward.output.0"]
+        self.assertEqual((row["Pass"], row["Strict Status"]), ("False", "error"))
+        self.assertIn("2", row["Likely Cause"])
+        self.assertTrue(row["Rerun Command"].startswith("msprobe run_ut -forward "), row["Rerun Command"])
+        (page,) = glob.glob(os.path.join(out, "*report*.html"))
+        self.assertIn("saved", done.stderr)
+        sarif = self.out("verdicts.sarif")
+        subprocess.run([MSPROBE, "report", os.path.join(out, "accuracy_checking_result.csv"), "-o", self.out("again.html"), "--sarif", sarif],
+                       cwd=out, capture_output=True, check=False)
+        with open(sarif, encoding="utf-8") as file:
+            self.assertIn("main.py", file.read())  # the line, from stack_info
+        # Neither the result nor the saved data are overwritten.
+        refused = self.run_ut(self.recorded[True], out, "-d", "cpu", status=2)
+        self.assertIn("already exists, please remove it first or use a new dump path", refused.stderr)
+
+    def test_an_interrupted_run_is_continued(self):
+        whole = self.out("whole")
+        self.run_ut(self.recorded[False], whole, "-d", "cpu")
+        cut = self.out("cut")
+        shutil.copytree(whole, cut)
+        result = os.path.join(cut, "accuracy_checking_result.csv")
+        with open(result, "rb") as file:
+            lines = file.read().splitlines(keepends=True)
+        with open(result, "wb") as file:
+            file.writelines(lines[:2])
+        done = self.run_ut(self.recorded[False], cut, "-d", "cpu", "-csv_path", result)
+        self.assertIn("continuing after", done.stderr)
+        for name in ("accuracy_checking_result.csv", "accuracy_checking_details.csv"):
+            with open(os.path.join(whole, name), "rb") as one, open(os.path.join(cut, name), "rb") as other:
+                self.assertEqual(one.read(), other.read(), name)
+
+    def test_both_files_are_mandatory(self):
+        forward = os.path.join(self.recorded[False], "forward_info_0.json")
+        done = subprocess.run([MSPROBE, "run_ut", "-forward", forward], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("run_ut needs both files", done.stderr)
+        done = subprocess.run([MSPROBE, "run_ut", "-forward", "f.txt", "-backward", "b.txt"], capture_output=True, text=True)
+        self.assertIn("The forward_input_file and backward_input_file should be a json file!", done.stderr)
+
+    def test_the_examples_of_the_document_run_as_written(self):
+        tools = self.out("att/debug/accuracy_tools")
+        shutil.copytree(PYTHON, tools, ignore=shutil.ignore_patterns("__pycache__"))
+        place = os.path.join(tools, "api_accuracy_checker", "run_ut")
+        shutil.copytree(self.recorded[True], place, dirs_exist_ok=True)
+        environment = {**os.environ, "PYTHONPATH": tools, "MSPROBE_PROGRAM": MSPROBE}
+        for command, status in (("run_ut.py -forward ./forward_info_0.json -backward ./backward_info_0.json -save_error_data", 1),
+                                ("run_overflow_check.py -forward ./forward_info_0.json", 0)):
+            done = subprocess.run([sys.executable, *command.split()], cwd=place, env=environment, capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stderr)
+        self.assertTrue(os.listdir(os.path.join(place, "ut_error_data")))
+        self.assertTrue(os.path.exists(os.path.join(place, "accuracy_checking_result.csv")))
+        self.assertTrue(os.path.exists(os.path.join(place, "accuracy_checking_details.csv")))
+
+    def overflow(self, *options, status):
+        out = tempfile.mkdtemp(dir=self.scratch)
+        directory = self.recorded[True]
+        done = subprocess.run([MSPROBE, "run_overflow_check", "-forward", os.path.join(directory, "forward_info_0.json"), "-backward",
+                               os.path.join(directory, "backward_info_0.json"), "-o", out, *options], capture_output=True, text=True)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return {row["API Name"]: row["Verdict"] for row in rows_of(os.path.join(out, "overflow_check_result.csv"))}
+
+    def test_run_overflow_check_on_the_cpu(self):
+        verdicts = self.overflow("-d", "cpu", status=0)
+        self.assertEqual(verdicts["Torch*mul*0"], "normal")
+        self.assertEqual(verdicts["Torch*mm*0"], "not reproduced")
+        self.assertEqual(verdicts["Torch*mm*0.backward"], "not reproduced")
+
+    @unittest.skipUnless(HAS_SIM, "needs the simulated device")
+    def test_run_overflow_check_on_sim(self):
+        verdicts = self.overflow("-d", "sim", "--sim-profile", "saturate", status=0)
+        self.assertEqual(verdicts["Torch*mul*0"], "normal")
+        faults = self.out("inf.yaml")
+        with open(faults, "w", encoding="utf-8") as file:
+            file.write("faults:\n  - fault: one_inf\n    apis: [Torch.mm]\n")
+        verdicts = self.overflow("-d", "sim", "--sim-config", faults, status=1)
+        self.assertEqual((verdicts["Torch*mm*0"], verdicts["Torch*mm*0.backward"]), ("abnormal", "abnormal"))
+        self.assertEqual(verdicts["Torch*mul*0"], "normal")
+
+
+@unittest.skipUnless(MSPROBE, "needs msprobe")
+class Shims(unittest.TestCase):
+    def test_the_import_of_the_conversion_script(self):
+        """`from components.utils.acc_cmp import parse_torchair_dump_data`, as that script has it."""
+        done = subprocess.run([sys.executable, "-c", "from components.utils.acc_cmp import parse_torchair_dump_data as parse\n"
+                               "try:\n    parse('/nowhere')\nexcept ValueError as error:\n    print(error)"],
+                              env={**os.environ, "MSPROBE_PROGRAM": MSPROBE}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nowhere", done.stdout)
+
+    def test_a_program_that_is_not_there_is_one_line(self):
+        done = subprocess.run([sys.executable, os.path.join(PYTHON, "api_accuracy_checker", "run_ut", "run_ut.py")],
+                              env={**os.environ, "MSPROBE_PROGRAM": "/nowhere/msprobe"}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

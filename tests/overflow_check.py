@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""run_overflow_check on recordings whose overflows are known, call by call, forward and backward, in the older and in the newer form.
+
+usage: overflow_check.py MSPROBE [--sim]
+"""
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+failures = []
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        failures.append(f"{what}:\n  wanted {wanted}\n  found  {found}")
+
+
+class Older:
+    """forward_info and backward_info with real data, recorded at a path that is not there any more."""
+
+    def __init__(self, directory, pid=0):
+        self.directory, self.pid, self.forward, self.backward = directory, pid, {}, {}
+
+    def tensor(self, direction, key, number, values, grad):
+        name = f"{direction}_real_data/rank0/{key}.{number}.npy"
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, np.array(values, dtype=np.float16))
+        return {"type": "torch.Tensor", "datapath": f"/home/elsewhere/dump/{name}", "requires_grad": grad}
+
+    def add(self, api, call, inputs, gradient=None, **kwargs):
+        key = f"Torch_{api}_{call}_forward"
+        args = [self.tensor("forward", key, number, values, gradient is not None) for number, values in enumerate(inputs)]
+        self.forward[key] = {"args": args, "kwargs": kwargs}
+        if gradient is not None:
+            key = f"Torch_{api}_{call}_backward"
+            self.backward[key] = [self.tensor("backward", key, 0, gradient, False)]
+        return self
+
+    def write(self, closed=True):
+        for direction in ("forward", "backward"):
+            text = json.dumps(getattr(self, direction))
+            (self.directory / f"{direction}_info_{self.pid}.json").write_text(text if closed else text[:-1])
+        return self
+
+
+def known_overflows(directory, **how):
+    """mul.0 overflows; mul.1 overflows backward; add.0 does not; all in float16, whose largest number is 65504."""
+    return (Older(directory).add("mul", 0, [[300, 2], [300, 3]])
+            .add("mul", 1, [[1, 2], [100, 3]], gradient=[1000, 1])
+            .add("add", 0, [[1, 2], [3, 4]]).write(**how))
+
+
+def tensor(max_value, min_value, grad=False, dtype="torch.float16"):
+    return {"type": "torch.Tensor", "dtype": dtype, "shape": [2], "Max": max_value, "Min": min_value, "Mean": 0.0, "Norm": 1.0,
+            "requires_grad": grad}
+
+
+def newer_dump(directory):
+    """The same in dump.json, with the outputs that a device gave."""
+    inf = float("inf")
+    wide = tensor(300.0, 300.0)
+    data = {
+        "Torch.mul.0.forward": {"input_args": [wide, wide], "input_kwargs": {}, "output": [tensor(inf, inf)]},
+        "Torch.mul.1.forward": {"input_args": [tensor(1.0, 1.0, True), tensor(100.0, 100.0)], "input_kwargs": {}, "output": [tensor(100.0, 100.0)]},
+        "Torch.mul.1.backward": {"input": [tensor(1000.0, 1000.0)], "output": [tensor(inf, inf)]},
+        "Torch.add.0.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {}, "output": [tensor(3.0, 3.0)]},
+        "Torch.add.1.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {}, "output": [tensor(inf, 3.0)]},
+        "Torch.add.2.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {}, "output": [tensor(65504.0, 3.0)]},
+        "Torch.equal.0.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {},
+                                  "output": [{"type": "bool", "value": False}]},
+    }
+    path = directory / "dump.json"
+    path.write_text(json.dumps({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": data}))
+    return path
+
+
+class Runs:
+    def __init__(self, program, scratch):
+        self.program, self.scratch, self.count = program, scratch, 0
+
+    def __call__(self, what, *options, status, verdicts=None, says=()):
+        self.count += 1
+        out = self.scratch / f"out{self.count}"
+        done = subprocess.run([self.program, "run_overflow_check", *map(str, options), "-o", str(out)], capture_output=True, text=True)
+        expect(f"{what}: status ({done.stderr})", done.returncode, status)
+        for text in says:
+            expect(f"{what}: says {text!r} in\n{done.stderr}", text in done.stderr, True)
+        if verdicts is not None:
+            rows = {}
+            if (out / "overflow_check_result.csv").exists():
+                with open(out / "overflow_check_result.csv", encoding="utf-8-sig", newline="") as file:
+                    rows = {row["API Name"]: row["Verdict"] for row in csv.DictReader(file)}
+            expect(f"{what}: verdicts", rows, verdicts)
+        return done
+
+
+def older_form(run, scratch):
+    made = scratch / "older"
+    made.mkdir()
+    known_overflows(made)
+    forward, backward = made / "forward_info_0.json", made / "backward_info_0.json"
+    names = ["Torch_mul_0_forward", "Torch_mul_1_forward", "Torch_mul_1_backward", "Torch_add_0_forward"]
+    # Without a device: what is in the file overflowed on the device.
+    run("recorded", "-forward", forward, "-backward", backward, "-d", "recorded", status=1,
+        verdicts=dict(zip(names, ["normal", "abnormal", "normal", "abnormal"])),
+        says=["start UT test", "[WARNING] The Torch_mul_0_forward overflow is a normal overflow.",
+              "[WARNING] The Torch_add_0_forward overflow is an abnormal overflow.", "UT task completed."])
+    # The CPU as the device.
+    run("cpu", "-forward", forward, "-backward", backward, "-d", "cpu", status=0,
+        verdicts=dict(zip(names, ["normal", "not reproduced", "normal", "not reproduced"])))
+    run("warnings may fail", "-forward", forward, "-d", "cpu", "--fail-on", "warning", status=1)
+    run("forward alone", "-forward", forward, "-d", "cpu", status=0,
+        verdicts={name: verdict for name, verdict in zip(names, ["normal", "not reproduced", None, "not reproduced"]) if verdict})
+    run("one call", "-forward", forward, "-d", "cpu", "--only", "Torch.mul.0", status=0, verdicts={"Torch_mul_0_forward": "normal"})
+    # A recording that was cut off lacks the last bracket.
+    cut = scratch / "cut"
+    cut.mkdir()
+    known_overflows(cut, closed=False)
+    run("without the last bracket", "-forward", cut / "forward_info_0.json", "-backward", cut / "backward_info_0.json", "-d", "cpu",
+        status=0, verdicts=dict(zip(names, ["normal", "not reproduced", "normal", "not reproduced"])), says=["the last '}' is missing"])
+    # Tensor files that are gone are lost calls; another directory can be named.
+    alone = scratch / "alone"
+    alone.mkdir()
+    shutil.copy(forward, alone)
+    run("data elsewhere", "-forward", alone / "forward_info_0.json", "-d", "cpu", status=1,
+        verdicts={name: "SKIP" for name in names if "backward" not in name}, says=["--data_path"])
+    run("data named", "-forward", alone / "forward_info_0.json", "--data_path", made, "-d", "cpu", status=0)
+
+
+def newer_form(run, scratch):
+    dump = newer_dump(scratch)
+    # Random inputs between equal bounds are these bounds.
+    run("dump.json, recorded", "-api_info", dump, status=1, verdicts={
+        "Torch.mul.0": "normal", "Torch.mul.1": "not reproduced", "Torch.mul.1.backward": "normal", "Torch.add.0": "not reproduced",
+        "Torch.add.1": "abnormal", "Torch.add.2": "abnormal", "Torch.equal.0": "SKIP"},
+        says=["The Torch.add.0 overflow is not reproduced: no overflow recorded.", "The output of Torch.equal.0 is bool type."])
+    run("dump.json, cpu", "-api_info", dump, "-d", "cpu", status=0, verdicts={
+        "Torch.mul.0": "normal", "Torch.mul.1": "not reproduced", "Torch.mul.1.backward": "normal", "Torch.add.0": "not reproduced",
+        "Torch.add.1": "not reproduced", "Torch.add.2": "not reproduced", "Torch.equal.0": "SKIP"})
+
+
+def provenance(program, scratch):
+    """Which calls turn finite inputs into infinities, by the recorded values alone."""
+    rank = scratch / "ranks" / "step0" / "rank0"
+    rank.mkdir(parents=True)
+    newer_dump(rank)
+    for path in (rank / "dump.json", rank, rank.parent):
+        done = subprocess.run([program, "run_overflow_check", "-api_info", path, "--provenance"], capture_output=True, text=True)
+        expect(f"provenance of {path} ({done.stderr})", done.returncode, 1)
+        expect("provenance: the first", "Torch.mul.0.forward.output.0" in done.stdout.splitlines()[0], True)
+        for entry in ("Torch.mul.1.backward.output.0", "Torch.add.1.forward.output.0"):
+            expect(f"provenance: {entry}", entry in done.stdout, True)
+        expect("provenance: a finite call", "Torch.add.0" in done.stdout, False)
+
+
+def on_sim(run, scratch):
+    forward, backward = scratch / "older" / "forward_info_0.json", scratch / "older" / "backward_info_0.json"
+    both = ["-forward", forward, "-backward", backward, "-d", "sim"]
+    names = ["Torch_mul_0_forward", "Torch_mul_1_forward", "Torch_mul_1_backward", "Torch_add_0_forward"]
+    run("saturating device", *both, "--sim-profile", "saturate", status=0,
+        verdicts=dict(zip(names, ["normal", "not reproduced", "normal", "not reproduced"])))
+    faults = scratch / "faults.yaml"
+    faults.write_text("faults:\n  - fault: one_inf\n    apis: [Torch.add]\n  - fault: zeros\n    apis: [Torch.mul]\n    direction: forward\n"
+                      "  - fault: one_inf\n    apis: [Torch.mul]\n    direction: backward\n")
+    run("faulty device", *both, "--sim-config", faults, status=1,
+        verdicts=dict(zip(names, ["CPU only", "not reproduced", "normal", "abnormal"])),
+        says=["The Torch_mul_0_forward overflow is seen on the CPU only, not on sim."])
+    run("faulty device, dump.json", "-api_info", scratch / "dump.json", "-d", "sim", "--sim-config", faults, "--only", "Torch.add.0",
+        status=1, verdicts={"Torch.add.0": "abnormal"})
+
+
+def missing_half_kernel(run, scratch):
+    """No CPU kernel knows float16 there: float32, rounded. 300 * 300 overflows, 2 * 2 does not."""
+    made = scratch / "half"
+    made.mkdir()
+    older = Older(made)
+    older.add("linalg_det", 0, [[[300, 0], [0, 300]]]).add("linalg_det", 1, [[[2, 0], [0, 2]]]).write()
+    text = (made / "forward_info_0.json").read_text().replace("Torch_linalg_det", "Torch_linalg.det")
+    (made / "forward_info_0.json").write_text(text.replace("datapath\": \"/home/elsewhere/dump/forward_real_data/rank0/Torch_linalg.det",
+                                                           "datapath\": \"/home/elsewhere/dump/forward_real_data/rank0/Torch_linalg_det"))
+    run("no half kernel", "-forward", made / "forward_info_0.json", "-d", "recorded", status=1,
+        verdicts={"Torch_linalg.det_0_forward": "normal", "Torch_linalg.det_1_forward": "abnormal"})
+
+
+def bad_input(program, scratch):
+    def refused(what, *options, status=2, says=""):
+        done = subprocess.run([program, *map(str, options)], capture_output=True, text=True)
+        expect(f"{what}: status ({done.stderr})", done.returncode, status)
+        expect(f"{what}: says {says!r} in\n{done.stderr}", says in done.stderr, True)
+
+    made = scratch / "bad"
+    made.mkdir()
+    forward = made / "forward_info_0.json"
+    check = [program, "run_overflow_check", "-d", "cpu"][1:]
+    refused("no file named", *check, says="-forward forward_info_0.json or -api_info")
+    refused("both named", *check, "-forward", forward, "-api_info", forward, says="either")
+    refused("not there", *check, "-forward", forward, says="forward_info_0.json")
+    refused("another suffix", *check, "-forward", "forward_info_0.txt", says="The forward_input_file should be a json file!")
+    forward.write_text("[]")
+    refused("not an object", *check, "-forward", forward, says="Failed to parse JSON")
+    forward.write_text("{}")
+    refused("no calls", *check, "-forward", forward, says="nothing was checked")
+    forward.write_text('{"Torch*mul*0": {"args": [{"type": "torch.Tensor", "datapath": "../../../etc/passwd.npy"}], "kwargs": {}}}')
+    refused("leaves the directory", *check, "-forward", forward, status=1, says="leads out of the dump directory")
+    forward.write_text('{"Torch*mul*0": {"args": 3}}')
+    refused("broken entry", *check, "-forward", forward, status=1, says="Run Torch*mul*0 UT Error")
+    forward.write_text('{"Torch*mul*0": {"args": [')
+    refused("torn entry", *check, "-forward", forward, status=1, says="is cut off")
+    refused("-forward of another command", "acc_check", "-forward", forward, says="run_overflow_check")
+    refused("no such device", "run_overflow_check", "-forward", forward, "-d", "npu:0")
+    refused("sim options without sim", *check, "-forward", forward, "--sim-profile", "saturate", says="-d sim")
+    out = made / "out"
+    out.mkdir()
+    (out / "overflow_check_result.csv").write_text("")
+    refused("a result is there", *check, "-forward", forward, "-o", out, says="already exists, please remove it first")
+
+
+def as_documented(program, scratch):
+    """The example of the document, in the directories it names."""
+    tools = scratch / "att" / "debug" / "accuracy_tools"
+    shutil.copytree(SOURCE / "python", tools, ignore=shutil.ignore_patterns("__pycache__"))
+    place = tools / "api_accuracy_checker" / "run_ut"
+    known_overflows(place)
+    done = subprocess.run([sys.executable, "run_overflow_check.py", "-forward", "./forward_info_0.json"], cwd=place, capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": str(tools), "MSPROBE_PROGRAM": program})
+    expect(f"as documented ({done.stderr})", done.returncode, 1)
+    expect("as documented says", "The Torch_mul_0_forward overflow is a normal overflow." in done.stderr, True)
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix="overflow_") as directory:
+        scratch = pathlib.Path(os.path.realpath(directory))
+        run = Runs(program, scratch)
+        older_form(run, scratch)
+        newer_form(run, scratch)
+        if "--sim" in sys.argv[2:]:
+            on_sim(run, scratch)
+        missing_half_kernel(run, scratch)
+        provenance(program, scratch)
+        bad_input(program, scratch)
+        as_documented(program, scratch)
+    print("\n".join(failures) or "every overflow is told as it is")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
