@@ -180,7 +180,7 @@ class EditsOfSupportWrapOps(unittest.TestCase):
             directory = os.path.realpath(scratch)
             packages = os.path.join(directory, "packages")
             shutil.copytree(os.path.join(BUILD, "python", "msprobe"), os.path.join(packages, "msprobe"),
-                            ignore=shutil.ignore_patterns("__pycache__"))
+                            ignore=shutil.ignore_patterns("__pycache__"), ignore_dangling_symlinks=True)
             path = os.path.join(packages, "msprobe", "pytorch", "hook_module", "support_wrap_ops.yaml")
             with open(path, encoding="utf-8") as file:
                 lines = file.read().splitlines()
