@@ -51,7 +51,7 @@ class Session(NativeSession):
 
     def _lent(self) -> dict:
         lent = dict.fromkeys("size_type strided_layout call_site defaults trim_arguments is_grad_enabled disable_torch_function backward "
-                             "autograd_backward mode overrides_file handler_code dispatch_code".split())
+                             "autograd_backward mode overrides_file handler_code dispatch_code write_modules".split())
         lent.update(tensor_type=mindspore.Tensor, parameter_type=mindspore.Parameter, describe_special=values.describe_special,
                     read_special=values.read_special, frame_text=call_site.frame_text, report=self.report)
         return lent
