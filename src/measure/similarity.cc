@@ -65,12 +65,12 @@ double quotient(T device, T bench, Real epsilon) {
 template <class T>
 double relative_error(const T& device, const T& bench, double error, RelativeRule rule) {
   switch (rule) {
-    case RelativeRule::kSingle:
+    case RelativeRule::kEpsilonSingle:
       if constexpr (std::is_same_v<T, double>) {
         return quotient(static_cast<float>(device), static_cast<float>(bench), 0x1p-23F);
       }
       [[fallthrough]];
-    case RelativeRule::kDouble:
+    case RelativeRule::kEpsilonDouble:
       return quotient(device, bench, 0x1p-52);
     case RelativeRule::kPlain:
       break;
@@ -97,7 +97,7 @@ void add(SimilarityTally& tally, RelativeRule rule, const T& device, const T& be
   add_products(tally, device, bench);
   const double error = std::abs(device - bench);
   const double relative = relative_error(device, bench, error, rule);
-  const bool single = rule == RelativeRule::kSingle;
+  const bool single = rule == RelativeRule::kEpsilonSingle;
   tally.error_squares += error * error;
   tally.error_sum += error;
   tally.max_abs_error = std::max(tally.max_abs_error, error);
@@ -135,7 +135,8 @@ RelativeRule epsilon_rule(DType device, DType bench) {
   const auto is_single = [](DType dtype) {
     return is_float8(dtype) || (is_float(dtype) && size_bytes(dtype) <= 4);
   };
-  return is_single(device) && is_single(bench) ? RelativeRule::kSingle : RelativeRule::kDouble;
+  return is_single(device) && is_single(bench) ? RelativeRule::kEpsilonSingle
+                                               : RelativeRule::kEpsilonDouble;
 }
 
 void add_plainly(SimilarityTally& tally, RelativeRule rule, std::span<const double> device,

@@ -33,11 +33,11 @@ struct SideTally {
 
 // How the relative error of an element is calculated.
 enum class RelativeRule : std::uint8_t {
-  kPlain,   // as above
-  kSingle,  // |(D - B) / B| in float32; where B is 0, 2^-23 is added to both first
-  kDouble,  // the same in float64 with 2^-52
+  kPlain,          // as above
+  kEpsilonSingle,  // |(D - B) / B| in float32; where B is 0, 2^-23 is added to both first
+  kEpsilonDouble,  // the same in float64 with 2^-52
 };
-// The rule with an epsilon for two dtypes: kSingle for floats of at most 32 bits.
+// The rule with an epsilon for two dtypes: kEpsilonSingle for floats of at most 32 bits.
 RelativeRule epsilon_rule(DType device, DType bench);
 
 // What one pass over (a part of) a pair collects.

@@ -224,16 +224,17 @@ class PairVectors {
   }
 
   HWY_INLINE static Vector quotient_of(Vector device, Vector bench) {
-    if constexpr (kRule == RelativeRule::kDouble) return quotient_in(Doubles(), device, bench);
+    if constexpr (kRule == RelativeRule::kEpsilonDouble)
+      return quotient_in(Doubles(), device, bench);
     // What is widened here was a float before.
     return hn::PromoteTo(Doubles(), quotient_in(Singles(), hn::DemoteTo(Singles(), device),
                                                 hn::DemoteTo(Singles(), bench)));
   }
 
   HWY_INLINE void count_relative(Vector relative) {
-    constexpr bool kSingle = kRule == RelativeRule::kSingle;
-    beyond_1000_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(kSingle ? 0.001F : 0.001)));
-    beyond_200_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(kSingle ? 0.005F : 0.005)));
+    constexpr bool kInSingle = kRule == RelativeRule::kEpsilonSingle;
+    beyond_1000_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(kInSingle ? 0.001F : 0.001)));
+    beyond_200_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(kInSingle ? 0.005F : 0.005)));
     relative_ = hn::Max(relative_, relative);
   }
 
@@ -391,7 +392,8 @@ using Kernel = SimilarityTally (*)(const TensorView&, const TensorView&, std::ui
 template <RelativeRule kRule, class Device, class Bench>
 Kernel kernel_of_pair() {
   constexpr bool kIsSingle = kAreGrouped<Device, Bench>;
-  if constexpr (kRule == RelativeRule::kPlain || kIsSingle == (kRule == RelativeRule::kSingle)) {
+  if constexpr (kRule == RelativeRule::kPlain ||
+                kIsSingle == (kRule == RelativeRule::kEpsilonSingle)) {
     return &tally_stored<kRule, Device, Bench>;
   } else {
     return &tally_widened<kRule>;
@@ -434,10 +436,10 @@ SimilarityTally similarity_by(const TensorView& device, const TensorView& bench,
 SimilarityTally similarity_with_target(RelativeRule rule, const TensorView& device,
                                        const TensorView& bench, std::uint64_t first) {
   switch (rule) {
-    case RelativeRule::kSingle:
-      return similarity_by<RelativeRule::kSingle>(device, bench, first);
-    case RelativeRule::kDouble:
-      return similarity_by<RelativeRule::kDouble>(device, bench, first);
+    case RelativeRule::kEpsilonSingle:
+      return similarity_by<RelativeRule::kEpsilonSingle>(device, bench, first);
+    case RelativeRule::kEpsilonDouble:
+      return similarity_by<RelativeRule::kEpsilonDouble>(device, bench, first);
     case RelativeRule::kPlain:
       break;
   }

@@ -141,18 +141,18 @@ TEST(Similarity, ZerosAreDefined) {
 }
 
 TEST(Similarity, RulesWithAnEpsilonKnowTheTypes) {
-  EXPECT_EQ(epsilon_rule(DType::kFloat16, DType::kFloat32), RelativeRule::kSingle);
-  EXPECT_EQ(epsilon_rule(DType::kFloat8E4M3, DType::kBFloat16), RelativeRule::kSingle);
-  EXPECT_EQ(epsilon_rule(DType::kFloat32, DType::kFloat64), RelativeRule::kDouble);
-  EXPECT_EQ(epsilon_rule(DType::kInt32, DType::kFloat32), RelativeRule::kDouble);
+  EXPECT_EQ(epsilon_rule(DType::kFloat16, DType::kFloat32), RelativeRule::kEpsilonSingle);
+  EXPECT_EQ(epsilon_rule(DType::kFloat8E4M3, DType::kBFloat16), RelativeRule::kEpsilonSingle);
+  EXPECT_EQ(epsilon_rule(DType::kFloat32, DType::kFloat64), RelativeRule::kEpsilonDouble);
+  EXPECT_EQ(epsilon_rule(DType::kInt32, DType::kFloat32), RelativeRule::kEpsilonDouble);
   const auto largest = [](RelativeRule rule, const TestTensor& d, const TestTensor& b) {
     return tally_similarity_by(rule, d.view(), b.view(), 0).max_relative_error;
   };
   const TestTensor three = tensor_of(DType::kFloat32, {3, 1});
   const TestTensor zero = tensor_of(DType::kFloat32, {0, 1});
-  EXPECT_EQ(largest(RelativeRule::kSingle, three, zero), 25165824);
-  EXPECT_EQ(largest(RelativeRule::kDouble, three, zero), 3 * 0x1p52);
-  EXPECT_EQ(largest(RelativeRule::kSingle, zero, zero), 0);
+  EXPECT_EQ(largest(RelativeRule::kEpsilonSingle, three, zero), 25165824);
+  EXPECT_EQ(largest(RelativeRule::kEpsilonDouble, three, zero), 3 * 0x1p52);
+  EXPECT_EQ(largest(RelativeRule::kEpsilonSingle, zero, zero), 0);
 }
 
 TEST(Similarity, EqualTensorsHaveACosineOfOne) {
