@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "libtorch/dtypes.h"
+#include "measure/mindspore_metrics.h"
 
 namespace msprobe::engine {
 namespace {
@@ -59,7 +60,7 @@ std::uint64_t zeros_of(const at::Tensor& tensor) {
 struct How {
   const RunOptions& options;
   bool dropout;
-  bool rounds_bench;
+  bool like_mindspore;
 };
 
 // Between floating types only: an integer result is never made of a floating one.
@@ -87,8 +88,12 @@ void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
     leaf.kind = LeafKind::kTensor;
     const measure::Options options{how.options.thresholds[std::to_underlying(*leaf.dtype)],
                                    how.options.arithmetic, at::get_num_threads()};
-    const at::Tensor seen = how.rounds_bench ? rounded(bench, device) : bench;
-    leaf.metrics = measure::measure(libtorch::view_of(device), libtorch::view_of(seen), options);
+    if (how.like_mindspore) {
+      const at::Tensor seen = rounded(bench, device);
+      leaf.metrics = measure::mindspore_metrics(libtorch::view_of(device), libtorch::view_of(seen));
+    } else {
+      leaf.metrics = measure::measure(libtorch::view_of(device), libtorch::view_of(bench), options);
+    }
     if (how.dropout) leaf.dropout = {zeros_of(bench), zeros_of(device), {}};
   }
 }
@@ -142,7 +147,7 @@ std::optional<double> dropout_probability(const PyCall& call) {
 
 measure::MeasuredCall measure_outcome(const std::string& full_name,
                                       const execute::CallOutcome& outcome,
-                                      const check::RunOptions& options, bool rounds_bench) {
+                                      const check::RunOptions& options, bool like_mindspore) {
   measure::MeasuredCall call;
   call.full_name = full_name;
   call.float8_input = outcome.arguments.float8_input;
@@ -150,7 +155,7 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   call.note = outcome.note;
   call.backward_note = outcome.backward_note;
   const bool dropout = full_name.find("dropout") != std::string::npos;
-  const How how{options, dropout, rounds_bench};
+  const How how{options, dropout, like_mindspore};
   const auto probability =
       dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();
   const auto measure_all = [&](const std::vector<LeafPair>& pairs) {

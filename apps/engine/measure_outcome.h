@@ -8,10 +8,11 @@
 
 namespace msprobe::engine {
 
-// `rounds_bench`: see execute::Dialect.
+// `like_mindspore`: see execute::Dialect.
 measure::MeasuredCall measure_outcome(const std::string& full_name,
                                       const execute::CallOutcome& outcome,
-                                      const check::RunOptions& options, bool rounds_bench = false);
+                                      const check::RunOptions& options,
+                                      bool like_mindspore = false);
 
 // Puts the strict status of every output and gradient beside its numbers.
 void add_findings(strict::Findings findings, measure::MeasuredCall& call);

@@ -16,4 +16,10 @@ namespace msprobe::engine {
 Result<void> save_data(const std::filesystem::path& directory, const std::string& full_name,
                        const execute::CallOutcome& outcome, const std::string& device_word);
 
+// The same as MindSpore's check leaves it: .npy files, {full_name}.forward.input.{i}.npy,
+// .forward.kwargs.{name}.npy, .forward.output.{i}.npy (what was tested), .forward.bench.{i}.npy,
+// .backward.input.{i}.npy and so on; nested lists add their places ("input.0.1").
+Result<void> save_npy_data(const std::filesystem::path& directory, const std::string& full_name,
+                           const execute::CallOutcome& outcome);
+
 }  // namespace msprobe::engine

@@ -48,7 +48,7 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   }
   execute::set_dialect(*dialect, run.execute);
   run.execute.arguments.seed = options.seed;
-  run.execute.arguments.hf32 = options.hf32;
+  run.execute.arguments.hf32 = options.hf32 && dialect->adjusts;
   run.execute.arguments.data = run.data ? &*run.data : nullptr;
   run.execute.arguments.moved = options.find_moved_files;
   run.execute.bench_as_device = options.bench_as_device;
@@ -64,8 +64,8 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
                       const execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
-    MeasuredCall found =
-        measure_outcome(request.full_name, outcome, run.options, run.execute.dialect->rounds_bench);
+    MeasuredCall found = measure_outcome(request.full_name, outcome, run.options,
+                                         run.execute.dialect->like_mindspore);
     if (run.options.strict) {
       add_findings(strict::judge_call(record, run.execute, outcome, {run.options.allow_tf32}),
                    found);
@@ -85,7 +85,9 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
   if (!outcome) return skipped_call(request.full_name, outcome.error());
   if (!request.save_directory.empty()) {
     const Result<void> saved =
-        save_data(request.save_directory, request.full_name, *outcome, run.options.saved_device);
+        run.options.save_npy ? save_npy_data(request.save_directory, request.full_name, *outcome)
+                             : save_data(request.save_directory, request.full_name, *outcome,
+                                         run.options.saved_device);
     if (!saved) outcome->note += saved.error().message;
   }
   return measured(request, *record, run, *outcome);

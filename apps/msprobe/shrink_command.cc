@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "check/device_name.h"
+#include "check/dialect.h"
 #include "check/engine_process.h"
 #include "cli/parser.h"
 #include "command.h"
@@ -54,6 +55,7 @@ check::EngineCommand command_of(const ShrinkArguments& arguments, const fs::path
 struct Recorded {
   dump::CallRecord call;
   std::string data_directory;  // empty: the dump holds ranges only
+  std::string dialect;
 };
 
 Result<Recorded> read_call(const ShrinkArguments& arguments) {
@@ -61,11 +63,13 @@ Result<Recorded> read_call(const ShrinkArguments& arguments) {
   if (!path) return propagate(path);
   const Result<dump::DumpIndex> index = dump::open_dump(*path);
   if (!index) return propagate(index);
+  const Result<const check::Dialect*> dialect = check::dialect_of(*index, *path);
+  if (!dialect) return propagate(dialect);
   for (const dump::CallSlice& slice : index->calls) {
     if (slice.full_name != arguments.call) continue;
     Result<dump::CallRecord> call = dump::parse_call(slice, path->filename().string());
     if (!call) return propagate(call);
-    Recorded recorded{*std::move(call), ""};
+    Recorded recorded{*std::move(call), "", std::string((*dialect)->name)};
     if (!index->dump_data_dir.empty()) {
       recorded.data_directory = (path->parent_path() / "dump_tensor_data").string();
     }
@@ -144,6 +148,7 @@ std::string replay_command(const ShrinkArguments& arguments, const fs::path& dum
 
 check::RunOptions run_options(const ShrinkArguments& arguments, const Recorded& recorded) {
   check::RunOptions how;
+  how.dialect = recorded.dialect;
   how.dump_name = fs::path(arguments.api_info).filename().string();
   how.data_directory = recorded.data_directory;
   how.seed = arguments.seed;
@@ -180,7 +185,9 @@ Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded
     if (!rules) return propagate(rules);
     if (auto done = write_text(out / "sim.yaml", std::string(rules->text())); !done) return done;
   }
-  if (auto done = write_text(out / "dump.json", shrink::dump_of(call, has_data(call))); !done) {
+  if (auto done =
+          write_text(out / "dump.json", shrink::dump_of(call, has_data(call), recorded.dialect));
+      !done) {
     return done;
   }
   fmt::print("{}\n{}\n", answer->text, replay_command(arguments, out / "dump.json"));

@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kLookedAtCalls = 100;
 
 using AnyDialect = const Dialect& (*)();
-constexpr AnyDialect kDialects[] = {&pytorch_dialect, &older_dialect};
+constexpr AnyDialect kDialects[] = {&pytorch_dialect, &older_dialect, &mindspore_dialect,
+                                    &mindtorch_dialect};
 
 // As a dump spells it, in lower case.
 struct FrameworkRow {

@@ -54,6 +54,7 @@ struct Dialect {
   std::span<const report::Column<judge::ResultRow>> (*result_columns)();
   report::CellStyle style;  // its decimals are those of the configuration
   CsvNames names;
+  bool saves_npy = false;  // error data are .npy files; .pt files otherwise
   // Where -save_error_data puts tensors; empty: nowhere, the dump holds them already.
   std::filesystem::path (*error_data)(const Config& config, const CsvPaths& paths,
                                       const dump::DumpIndex& dump);
@@ -62,6 +63,8 @@ struct Dialect {
 const Dialect& pytorch_dialect();
 // The older recorder's files, checked by run_ut.
 const Dialect& older_dialect();
+const Dialect& mindspore_dialect();
+const Dialect& mindtorch_dialect();  // MSAdapter
 
 // By the key "framework"; older dumps lack it and are recognized by their tensor types.
 Result<const Dialect*> dialect_of(const dump::DumpIndex& dump, const std::filesystem::path& path);

@@ -161,6 +161,7 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded,
   run.dialect = recorded.dialect->engine_name;
   run.find_moved_files = options.older.has_value();
   if (options.older) run.saved_device = "npu";
+  run.save_npy = recorded.dialect->saves_npy;
   run.seed = options.seed;
   run.strict = options.profile == judge::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;

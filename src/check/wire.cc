@@ -116,8 +116,8 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<RunOptions> T>
 void fields(Io& io, T& m) {
-  io(m.dialect), io(m.dump_name), io(m.data_directory), io(m.seed), io(m.arithmetic),
-      io(m.thresholds);
+  io(m.dialect), io(m.save_npy), io(m.dump_name), io(m.data_directory), io(m.seed),
+      io(m.arithmetic), io(m.thresholds);
   io(m.strict), io(m.allow_tf32), io(m.hf32), io(m.saved_device), io(m.find_moved_files),
       io(m.bench_as_device);
   io(m.bench_alone);

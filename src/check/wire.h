@@ -41,6 +41,7 @@ struct Fatal {
 
 struct RunOptions {
   std::string dialect = "pytorch";  // whose dump it is: how calls are read and run
+  bool save_npy = false;            // error data as .npy files, as MindSpore's check leaves them
   std::string dump_name;            // opens messages about entries
   std::string data_directory;       // of tensor files; empty: random mode
   std::uint64_t seed = 1234;

@@ -111,6 +111,7 @@ std::unique_ptr<Api> make_device_api(std::string_view bare_name, at::Device devi
 PyValue Api::operator()(const PyCall& call) const {
   if (adapter_ != nullptr) return adapter_(Bound(signature_, call));
   if (hand_on_ != nullptr) return hand_on(*hand_on_, Bound(signature_, call));
+  if (renamed_ != nullptr) return (*torch_)(handed_on(*renamed_, Bound(signature_, call)));
   return call_overloads(overloads_, call);
 }
 

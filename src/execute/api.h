@@ -9,6 +9,7 @@
 #include "execute/adapter.h"
 #include "execute/hand_on.h"
 #include "execute/overload.h"
+#include "execute/renamed.h"
 
 namespace msprobe::execute {
 
@@ -16,6 +17,9 @@ class Api {
  public:
   explicit Api(const ApiRow& row) : signature_(row.signature), adapter_(row.run) {}
   explicit Api(const HandOnRow& row) : signature_(row.signature), hand_on_(&row) {}
+  // `torch`: the API that `row` names; it outlives this one.
+  Api(const RenamedRow& row, const Api& torch)
+      : signature_(row.signature), renamed_(&row), torch_(&torch) {}
   explicit Api(OverloadSet overloads) : signature_(""), overloads_(std::move(overloads)) {}
 
   // Throws BindError, and whatever the operator throws.
@@ -25,6 +29,8 @@ class Api {
   Signature signature_;
   Adapter adapter_ = nullptr;
   const HandOnRow* hand_on_ = nullptr;
+  const RenamedRow* renamed_ = nullptr;
+  const Api* torch_ = nullptr;
   OverloadSet overloads_;
 };
 

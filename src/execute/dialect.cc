@@ -6,18 +6,12 @@ namespace msprobe::execute {
 namespace {
 
 using AnyDialect = const Dialect& (*)();
-constexpr AnyDialect kDialects[] = {&pytorch_dialect};
+constexpr AnyDialect kDialects[] = {&pytorch_dialect, &mindspore_dialect, &mindtorch_dialect};
 
 }  // namespace
 
 const Dialect& pytorch_dialect() {
-  static const Dialect dialect{
-      .name = "pytorch",
-      .parse = &dump::parse_call,
-      .find = &find_api,
-      .torch_name = [](const CallName& recorded) { return recorded; },
-      .match_gradients = &match_gradients,
-  };
+  static const Dialect dialect{.name = "pytorch"};
   return dialect;
 }
 

@@ -15,25 +15,34 @@
 namespace msprobe::execute {
 
 struct Dialect {
-  std::string_view name;  // as check::Dialect: "pytorch"
+  std::string_view name = {};  // as check::Dialect: "pytorch"
 
   // The entries of one call; `place` opens messages.
-  Result<dump::CallRecord> (*parse)(const dump::CallSlice& slice, std::string_view place);
+  Result<dump::CallRecord> (*parse)(const dump::CallSlice& slice,
+                                    std::string_view place) = &dump::parse_call;
   // What a recorded name stands for; null: nothing that can be run. The API takes its arguments as
   // they were recorded.
-  const Api* (*find)(std::string_view type, std::string_view bare_name);
+  const Api* (*find)(std::string_view type, std::string_view bare_name) = &find_api;
   // PyTorch's name for the same operation: what is known of operations is known by it.
-  CallName (*torch_name)(const CallName& recorded);
+  CallName (*torch_name)(const CallName& recorded) = [](const CallName& recorded) {
+    return recorded;
+  };
   bool adjusts = true;  // see arguments::Options
   // Lays recorded gradients beside those of the benchmark.
-  OrSkip<RecordedGradients> (*match_gradients)(const std::vector<Input>& inputs,
-                                               const std::vector<at::Tensor>& bench,
-                                               const PyList& recorded, const NodeGradients& node);
-  // The benchmark's results are rounded to the device's dtype before they are measured.
-  bool rounds_bench = false;
+  OrSkip<RecordedGradients> (*match_gradients)(
+      const std::vector<Input>& inputs, const std::vector<at::Tensor>& bench,
+      const PyList& recorded, const NodeGradients& node) = &execute::match_gradients;
+  // Whether a pair of leaves is compared at all; null: every one is.
+  bool (*keeps)(const LeafPair& pair, bool backward) = nullptr;
+  // As MindSpore's check does: the benchmark computes float32 in float64 whatever the API, its
+  // results are rounded to the device's dtype and measured by measure/mindspore_metrics.h, and
+  // gradients may be wider than their inputs.
+  bool like_mindspore = false;
 };
 
 const Dialect& pytorch_dialect();
+const Dialect& mindspore_dialect();
+const Dialect& mindtorch_dialect();  // MSAdapter
 
 // By name; null: none is called so.
 const Dialect* find_dialect(std::string_view name);

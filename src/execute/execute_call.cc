@@ -128,13 +128,13 @@ class Execution {
     if (!outcome_.note.empty() && options_.recorded) {
       return skip(SkipReason::kNothingRecorded, std::string(kRecordedDropout));
     }
-    precision_ =
-        precision_of(outcome_.arguments.call, record_, name_.bare_name, options_.arguments.hf32);
+    precision_ = precision_of(outcome_.arguments.call, record_, name_, options_.arguments.hf32);
     precision_.raise = precision_.raise && options_.raise && !options_.bench_as_device;
     with_grad_ = wants_backward();
     if (const auto failed = forward()) return std::unexpected(*failed);
     if (with_grad_) {
       const auto failed = caught(SkipReason::kBenchFailed, [&] { return backward(); });
+      drop_unwanted(outcome_.backward, /*backward=*/true);
       outcome_.backward_skip = failed ? *failed : std::optional(failed.error());
     }
     return std::move(outcome_);
@@ -221,7 +221,14 @@ class Execution {
     const PyValue shown = rounded(bench_output_);
     outcome_.forward =
         first_only ? pair_leaves(first_of(shown), first_of(*seen)) : pair_leaves(shown, *seen);
+    drop_unwanted(outcome_.forward, /*backward=*/false);
     return std::nullopt;
+  }
+
+  void drop_unwanted(std::vector<LeafPair>& pairs, bool backward) const {
+    if (options_.dialect->keeps == nullptr) return;
+    std::erase_if(pairs,
+                  [&](const LeafPair& pair) { return !options_.dialect->keeps(pair, backward); });
   }
 
   bool calls_wanted() const {
@@ -245,7 +252,9 @@ class Execution {
   OrSkip<PyValue> device_output() {
     if (const auto failed = begin_on_device(/*backward=*/false)) return std::unexpected(*failed);
     device_ = device_side(outcome_.arguments.call, options_.device, with_grad_);
-    const Api* own = find_device_api(name_.type, name_.bare_name, options_.device);
+    const bool own_names = !options_.dialect->like_mindspore;
+    const Api* own =
+        own_names ? find_device_api(name_.type, name_.bare_name, options_.device) : nullptr;
     OrSkip<PyValue> output = run_forward(own == nullptr ? api_ : *own, device_, run_options(true),
                                          SkipReason::kDeviceFailed);
     if (output && outcome_.arguments.float8_input) return narrowed(*output);

@@ -59,7 +59,7 @@ TEST(Precision, RaisesOneStep) {  // spec 4.5
                      bool hf32 = false) {
     PyCall py;
     for (const at::ScalarType type : types) py.args.push_back({at::ones({1}, type)});
-    return precision_of(py, {}, name, hf32);
+    return precision_of(py, {}, {"Torch", name, "0"}, hf32);
   };
   EXPECT_EQ(of({at::kHalf}).raised(at::kHalf), at::kFloat);
   EXPECT_EQ(of({at::kFloat}).raised(at::kFloat), at::kDouble);
@@ -79,12 +79,12 @@ TEST(Precision, TheRecordedOutputTellsOfAutocast) {  // spec 4.6
   dump::CallRecord record;
   record.forward.output = {{tensor({1}, false, DType::kBFloat16)}};
   const PyCall py{{{at::ones({1})}}};
-  const Precision linear = precision_of(py, record, "linear");
+  const Precision linear = precision_of(py, record, {"Functional", "linear", "0"});
   EXPECT_EQ(linear.autocast, at::kBFloat16);
   EXPECT_TRUE(linear.round_inputs);
-  EXPECT_FALSE(precision_of(py, record, "add").round_inputs);
+  EXPECT_FALSE(precision_of(py, record, {"Torch", "add", "0"}).round_inputs);
   record.forward.output = {{tensor({1})}};
-  EXPECT_FALSE(precision_of(py, record, "linear").autocast);
+  EXPECT_FALSE(precision_of(py, record, {"Functional", "linear", "0"}).autocast);
 }
 
 TEST(ExecuteCall, RunsBothSides) {

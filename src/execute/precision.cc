@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "core/call_name.h"
 #include "execute/execute_call.h"
 #include "execute/npu/table.h"
@@ -133,14 +135,15 @@ at::ScalarType Precision::raised(at::ScalarType type) const {
   }
 }
 
-Precision precision_of(const PyCall& call, const dump::CallRecord& record,
-                       std::string_view bare_name, bool hf32) {
+Precision precision_of(const PyCall& call, const dump::CallRecord& record, const CallName& name,
+                       bool hf32) {
+  const std::string_view bare_name = name.bare_name;
   const Seen seen = look_at(call);
   Precision precision;
   precision.raise =
       !contains(kNeverRaised, bare_name) && !(bare_name == "view" && seen.dtype_argument);
   const bool only_float = seen.floats.empty() || seen.floats == std::set{at::kFloat};
-  const bool two_steps = npu::benches_in_float64(api_of(record.full_name));
+  const bool two_steps = npu::benches_in_float64(fmt::format("{}.{}", name.type, bare_name));
   const bool float_stays = hf32 && contains(kFloatStays, bare_name);
   precision.target = two_steps || (only_float && !float_stays) ? at::kDouble : at::kFloat;
   const auto output = recorded_float(record);

@@ -2,9 +2,8 @@
 // autocast where the record shows that autocast was on.
 #pragma once
 
-#include <string_view>
-
 #include "arguments/py_value.h"
+#include "core/call_name.h"
 #include "dump/call_record.h"
 #include "libtorch/aten.h"
 
@@ -22,8 +21,9 @@ struct Precision {
   c10::optional<at::ScalarType> half;  // of the outputs, where the record or the inputs tell
 };
 
-// `hf32`: convolutions of float32 inputs round these to HF32 and are benched in float32.
+// `name`: PyTorch's name of the call. `hf32`: convolutions of float32 inputs round these to HF32
+// and are benched in float32.
 Precision precision_of(const arguments::PyCall& call, const dump::CallRecord& record,
-                       std::string_view bare_name, bool hf32 = false);
+                       const CallName& name, bool hf32 = false);
 
 }  // namespace msprobe::execute

@@ -83,8 +83,7 @@ OrSkip<const PyList*> Rerun::arriving() {
 const Precision& Rerun::precision() {
   if (!precision_) {
     const auto call = arguments();
-    precision_ = call ? precision_of(**call, record_, name_.bare_name, options_.arguments.hf32)
-                      : Precision{};
+    precision_ = call ? precision_of(**call, record_, name_, options_.arguments.hf32) : Precision{};
     precision_->raise = precision_->raise && options_.raise;
   }
   return *precision_;

@@ -37,6 +37,29 @@ constexpr Column<DetailRow> kDetailColumns[] = {
     {"Rerun Command", "Rerun Command", &DetailRow::rerun_command, true},
 };
 
+constexpr Column<DetailRow> kMindSporeDetailColumns[] = {
+    {"API Name", "API Name", &DetailRow::api_name},
+    {"Bench Dtype", "Bench Dtype", &DetailRow::bench_dtype},
+    {"Tested Dtype", "Tested Dtype", &DetailRow::device_dtype},
+    {"Shape", "Shape", &DetailRow::shape},
+    {"Cosine", "Cosine", &DetailRow::cosine},
+    {"MaxAbsErr", "MaxAbsErr", &DetailRow::max_abs_error},
+    {"MaxRelativeErr", "MaxRelativeErr", &DetailRow::max_relative_error},
+    {"Status", "Status", &DetailRow::status},
+    {"Message", "Message", &DetailRow::message},
+    {"Strict Status", "Strict Status", &DetailRow::strict_status, true},
+    {"Strict Reason", "Strict Reason", &DetailRow::strict_reason, true},
+    {"Likely Cause", "Likely Cause", &DetailRow::likely_cause, true},
+    {"Rerun Command", "Rerun Command", &DetailRow::rerun_command, true},
+};
+
+constexpr Column<ResultRow> kMindSporeResultColumns[] = {
+    {"API Name", "API Name", &ResultRow::api_name},
+    {"Forward Test Success", "Forward Test Success", &ResultRow::forward},
+    {"Backward Test Success", "Backward Test Success", &ResultRow::backward},
+    {"Message", "Message", &ResultRow::message},
+};
+
 constexpr Column<ResultRow> kResultColumns[] = {
     {"API name", "API name", &ResultRow::api_name},
     {"Forward Test Success", "Forward Test Success", &ResultRow::forward},
@@ -51,5 +74,11 @@ std::span<const Column<DetailRow>> detail_columns(judge::Profile profile) {
 }
 
 std::span<const Column<ResultRow>> result_columns() { return kResultColumns; }
+
+std::span<const Column<DetailRow>> mindspore_detail_columns(judge::Profile profile) {
+  return columns_of(std::span<const Column<DetailRow>>(kMindSporeDetailColumns), profile);
+}
+
+std::span<const Column<ResultRow>> mindspore_result_columns() { return kMindSporeResultColumns; }
 
 }  // namespace msprobe::report

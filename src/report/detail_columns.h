@@ -11,4 +11,8 @@ namespace msprobe::report {
 std::span<const Column<judge::DetailRow>> detail_columns(judge::Profile profile);
 std::span<const Column<judge::ResultRow>> result_columns();
 
+// Of a check of a MindSpore dump.
+std::span<const Column<judge::DetailRow>> mindspore_detail_columns(judge::Profile profile);
+std::span<const Column<judge::ResultRow>> mindspore_result_columns();
+
 }  // namespace msprobe::report

@@ -1,5 +1,7 @@
 #include "report/limits.h"
 
+#include "judge/mindspore.h"
+
 namespace msprobe::report {
 namespace {
 
@@ -59,6 +61,12 @@ std::string_view level_origin(judge::Level level) {
 }
 
 }  // namespace
+
+Limits mindspore_limits(const JudgedBy& judged_by) {
+  const judge::MindSporeLimits limits = judge::mindspore_limits(judged_by.profile);
+  return {{kMindSporeCosine, ">", limits.cosine, "else error", kDocument},
+          {"MaxAbsErr", "<", limits.max_abs_error, "else error", kDocument}};
+}
 
 Limits check_limits(std::string_view api, DType dtype, const JudgedBy& judged_by) {
   if (is_integer_or_bool(dtype)) return {binary_limit()};

@@ -13,6 +13,10 @@ namespace msprobe::report {
 // Of a check: the ladder.
 Limits check_limits(std::string_view api, DType dtype, const JudgedBy& judged_by);
 
+// Of a check of a MindSpore dump.
+Limits mindspore_limits(const JudgedBy& judged_by);
+inline constexpr std::string_view kMindSporeCosine = "Cosine";
+
 // Of api_precision_compare, by the row's algorithm. `dtype`: null where it is not known; ULP limits
 // depend on it and are then left out.
 Limits compare_limits(std::string_view api, const DType* dtype, judge::Standard standard,

@@ -133,6 +133,12 @@ void take_rerun_command(ReportRun&, std::string_view, const CompareRow&) {}
 
 // Names of the older recorder's calls in the form of all others.
 void take_dots(std::string& name) { std::ranges::replace(name, '*', '.'); }
+// Rows of MindSpore's check are held against its two limits.
+bool is_mindspore(std::span<const Column<DetailRow>> columns) {
+  return std::ranges::any_of(columns,
+                             [](const auto& column) { return column.english == kMindSporeCosine; });
+}
+bool is_mindspore(std::span<const Column<CompareRow>>) { return false; }
 
 template <class Row>
 Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Column<Row>> columns,
@@ -156,7 +162,8 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
     ReportRow out = report_row(row);
     out.part = row.api_name.substr(std::min(call.size() + 1, row.api_name.size()));
     out.numbers = metrics.numbers(row);
-    out.limits = limits_index(run, limits_of(call, row, judged_by));
+    out.limits = limits_index(
+        run, is_mindspore(columns) ? mindspore_limits(judged_by) : limits_of(call, row, judged_by));
     if (!table->problem().empty()) out.message += " [" + table->problem() + "]";
     take_rerun_command(run, call, row);
     run.rows.push_back(std::move(out));
@@ -206,7 +213,7 @@ Result<void> read_verdicts(ReportRun& run, const fs::path& path, const CellStyle
 }
 
 struct Kinds {
-  bool result = false, check = false, compare = false, older = false;
+  bool result = false, check = false, compare = false, older = false, mindspore = false;
 };
 
 Result<Kinds> titles_of(const fs::path& path) {
@@ -219,7 +226,8 @@ Result<Kinds> titles_of(const fs::path& path) {
   if (!*more) return titles;
   for (const std::string_view cell : csv.cells()) {
     titles.result |= same_title(cell, "Forward Test Success");
-    titles.check |= same_title(cell, "DEVICE Dtype");
+    titles.mindspore |= same_title(cell, "Tested Dtype");
+    titles.check |= same_title(cell, "DEVICE Dtype") || titles.mindspore;
     titles.older |= same_title(cell, "NPU Dtype");
     titles.compare |= same_title(cell, "Comparison result") || same_title(cell, "比对结果");
   }
@@ -265,6 +273,7 @@ Result<ResultFiles> find_result_files(const fs::path& csv) {
   }
   files.compare = titles->compare;
   files.older = titles->older;
+  files.mindspore = titles->mindspore;
   return files;
 }
 
@@ -274,7 +283,9 @@ Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) 
   run.title = files.details.filename().string();
   const judge::Profile all = judge::Profile::kDocumented;
   const CellStyle style = files.older ? kOlderStyle : CellStyle{};
-  const auto& columns = files.older ? older_detail_columns(all) : detail_columns(all);
+  const auto& columns = files.older       ? older_detail_columns(all)
+                        : files.mindspore ? mindspore_detail_columns(all)
+                                          : detail_columns(all);
   const Result<void> read =
       files.compare ? read_rows(run, files.details,
                                 compare_detail_columns(judge::Profile::kDocumented), judged_by)

@@ -23,6 +23,7 @@ struct ResultFiles {
   std::filesystem::path result;  // empty: there is none
   bool compare = false;          // of api_precision_compare, else of a check
   bool older = false;            // of run_ut
+  bool mindspore = false;        // of a check of a MindSpore dump
 };
 
 // Finds what kind of CSV the user named, by its titles, and its partner, by its name.

@@ -119,11 +119,11 @@ std::string json_of(const BackwardRecord& backward) {
                      list_of(backward.output));
 }
 
-std::string dump_of(const CallRecord& call, bool with_data) {
+std::string dump_of(const CallRecord& call, bool with_data, std::string_view framework) {
   std::string text = fmt::format(
-      "{{\"task\": \"{}\", \"level\": \"L1\", \"framework\": \"pytorch\", \"dump_data_dir\": {}, "
+      "{{\"task\": \"{}\", \"level\": \"L1\", \"framework\": \"{}\", \"dump_data_dir\": {}, "
       "\"data\": {{\n\"{}.forward\": {}",
-      with_data ? "tensor" : "statistics", with_data ? "\"dump_tensor_data\"" : "null",
+      with_data ? "tensor" : "statistics", framework, with_data ? "\"dump_tensor_data\"" : "null",
       call.full_name, json_of(call.forward));
   if (call.backward) {
     text += fmt::format(",\n\"{}.backward\": {}", call.full_name, json_of(*call.backward));

@@ -78,7 +78,10 @@ class Script {
   std::string operator()(const SizeValue& value) {
     return leaf(fmt::format("torch.Size([{}])", fmt::join(value.extents, ", ")));
   }
-  std::string operator()(const DTypeValue& value) { return leaf(value.text); }
+  std::string operator()(const DTypeValue& value) {
+    const auto dtype = parse_dtype(value.text);
+    return leaf(dtype ? std::string(msprobe::text(*dtype)) : value.text);
+  }
   std::string operator()(const DeviceValue&) { return leaf("t[0].device"); }
   std::string operator()(const MemoryFormatValue& value) { return leaf(value.text); }
   std::string operator()(const Opaque&) { return leaf("None"); }
@@ -117,9 +120,10 @@ class Script {
     for (std::int64_t i = 0; i < elements(record.shape); ++i) {
       text += (i > 0 ? ", " : "") + python_number(values[i]);
     }
-    lines_ += fmt::format("    torch.tensor([{}], dtype=torch.float64).to({}).reshape({}){},\n",
-                          text, record.dtype_text,
-                          fmt::format("[{}]", fmt::join(record.shape, ", ")), gradient);
+    lines_ +=
+        fmt::format("    torch.tensor([{}], dtype=torch.float64).to({}).reshape({}){},\n", text,
+                    record.dtype ? std::string(msprobe::text(*record.dtype)) : record.dtype_text,
+                    fmt::format("[{}]", fmt::join(record.shape, ", ")), gradient);
   }
 
   const Directory& data_;
@@ -193,7 +197,7 @@ std::string python_name(const std::string& full_name) {
   const std::size_t dot = full_name.find('.');
   const std::string type = full_name.substr(0, dot);
   const std::string bare(api_of(full_name).substr(dot + 1));
-  if (type == "Functional") return "torch.nn.functional." + bare;
+  if (type == "Functional" || type == "MintFunctional") return "torch.nn.functional." + bare;
   if (type == "Tensor") return "torch.Tensor." + bare;
   if (type == "VF") return "torch._VF." + bare;
   if (type == "Aten") return "torch.ops.aten." + bare;

@@ -76,6 +76,7 @@ class CallJudge {
         tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
         outcome_(outcome),
         recorded_(options.recorded),
+        wide_gradients_(options.dialect->like_mindspore),
         rerun_(record, options),
         bench_(bench_tensors(outcome)) {
     if (const auto own = own_benchmark(name_, outcome, options)) {
@@ -157,6 +158,7 @@ class CallJudge {
                               : gradient_type(pair.leaf.path);
     const at::ScalarType given = pair.device.scalar_type();
     if (!recorded || *recorded == given || outcome_.arguments.float8_input) return std::nullopt;
+    if (wide_gradients_ && pair.direction == Direction::kBackward) return std::nullopt;
     if (recorded_ && pair.direction == Direction::kBackward && has_type(outcome_.arriving, given)) {
       return std::nullopt;  // recorded at a node inside the call, behind what autocast converted
     }
@@ -350,6 +352,7 @@ class CallJudge {
   bool tf32_;
   const CallOutcome& outcome_;
   bool recorded_;
+  bool wide_gradients_;  // a gradient may be wider than its input
   execute::Rerun rerun_;
   Variation how_;  // in which way the benchmark ran
   LeafTensors bench_;

@@ -1,0 +1,18 @@
+// The three metrics of MindSpore's check, in double: b is the benchmark, t what was tested.
+//
+//   cosine              (1e-8 + sum(b t)) / (1e-8 + |b| |t|); complex: the modulus of the sum
+//   max_abs_error       max |b - t|
+//   max_relative_error  max |b - t| / (|b| + (b = 0 ? 1e-8 : 0))
+//
+// Elements that are NaN on both sides, or the same infinity, are equal and left out. Any other NaN
+// or infinity makes all three NaN or infinite.
+#pragma once
+
+#include "measure/metrics.h"
+
+namespace msprobe::measure {
+
+// Only these three fields and `count` are set. REQUIRES: equal element counts.
+Metrics mindspore_metrics(const TensorView& device, const TensorView& bench);
+
+}  // namespace msprobe::measure
