@@ -26,6 +26,7 @@
 
 #include "bench_tools.h"
 #include "core/float_formats.h"
+#include "core/npy_header.h"
 #include "torchair/compare.h"
 #include "torchair/info_writer.h"
 
@@ -140,7 +141,7 @@ std::size_t write_dump(const fs::path& root, const Case& which) {
                  ge_header(op, which.device, rows), which.device, rows, true);
     const std::int64_t shape[] = {rows, kRow};
     write_tensor(fx_files / fmt::format("{}.20250818231440{:06}.npy", fx, i),
-                 torchair::npy_header(which.bench, shape), which.bench, rows, false);
+                 npy_header(which.bench, shape), which.bench, rows, false);
   }
   std::ofstream(ge / "dynamo_original_graph_1_rank_0_pid_1_ts_20250818231305928590.txt") << graph;
   return which.files * static_cast<std::size_t>(rows) * row_bytes;

@@ -10,20 +10,19 @@ namespace msprobe::judge {
 namespace {
 
 // The texts are the public tool's, to the letter.
-constexpr std::string_view kCosineError = "cosine similarity is less than threshold: {} ";
-constexpr std::string_view kAbsoluteError =
-    "max absolute difference is greater than threshold: {} ";
-constexpr std::string_view kNotValid =
+constexpr std::string_view kLowCosine = "cosine similarity is less than threshold: {} ";
+constexpr std::string_view kLargeError = "max absolute difference is greater than threshold: {} ";
+constexpr std::string_view kNotComparable =
     "two inputs are not valid for computing cosine similarity, skip comparing two inputs are not "
     "valid for computing max absolute difference, skip comparing ";
 
-constexpr std::array<std::string_view, kDTypeCount> kNames = {
+constexpr std::array<std::string_view, kDTypeCount> kMindSporeNames = {
     "Bool",      "UInt8",      "UInt16",       "UInt32",     "UInt64",  "Int8",    "Int16",
     "Int32",     "Int64",      "Float16",      "BFloat16",   "Float32", "Float64", "Complex32",
     "Complex64", "Complex128", "Float8E4M3FN", "Float8E5M2", "HiFloat8"};
 
 // "int" of "<class 'int'>", "Float32" of "torch.float32"; anything else as it is.
-std::string type_text(std::string_view type) {
+std::string mindspore_type_text(std::string_view type) {
   constexpr std::string_view kClass = "<class '";
   if (type.starts_with(kClass) && type.ends_with("'>")) {
     return std::string(type.substr(kClass.size(), type.size() - kClass.size() - 2));
@@ -36,8 +35,8 @@ DetailRow start_mindspore(std::string_view bench_type, std::string_view device_t
                           const Context& context) {
   DetailRow row;
   row.api_name = context.row_name;
-  row.bench_dtype = type_text(bench_type);
-  row.device_dtype = type_text(device_type);
+  row.bench_dtype = mindspore_type_text(bench_type);
+  row.device_dtype = mindspore_type_text(device_type);
   return row;
 }
 
@@ -53,7 +52,9 @@ MindSporeLimits mindspore_limits(Profile profile) {
   return profile == Profile::kDocumented ? MindSporeLimits{} : MindSporeLimits{0.99, 0.001};
 }
 
-std::string_view mindspore_name(DType dtype) { return kNames[static_cast<std::size_t>(dtype)]; }
+std::string_view mindspore_name(DType dtype) {
+  return kMindSporeNames[static_cast<std::size_t>(dtype)];
+}
 
 DetailRow judge_mindspore_tensor(const OutputPair& pair, const measure::Metrics& metrics,
                                  const Context& context) {
@@ -64,9 +65,9 @@ DetailRow judge_mindspore_tensor(const OutputPair& pair, const measure::Metrics&
   row.max_relative_error = {Cell::Kind::kDouble, metrics.max_relative_error};
   const MindSporeLimits limits = mindspore_limits(context.profile);
   // Written so that a NaN is not within.
-  if (!(metrics.cosine > limits.cosine)) row.message += fmt::format(kCosineError, limits.cosine);
+  if (!(metrics.cosine > limits.cosine)) row.message += fmt::format(kLowCosine, limits.cosine);
   if (!(metrics.max_abs_error < limits.max_abs_error)) {
-    row.message += fmt::format(kAbsoluteError, limits.max_abs_error);
+    row.message += fmt::format(kLargeError, limits.max_abs_error);
   }
   row.status = row.message.empty() ? Verdict::kPass : Verdict::kError;
   return row;
@@ -89,7 +90,7 @@ DetailRow mindspore_mismatch(std::string_view bench_type, std::string_view devic
   DetailRow row = start_mindspore(bench_type, device_type, context);
   if (!shape.empty()) row.shape = shape;
   row.status = Verdict::kError;
-  row.message = kNotValid;
+  row.message = kNotComparable;
   return row;
 }
 
