@@ -21,14 +21,17 @@ CHARACTERISTIC = {
 }
 # With random lengths and data of its own a packed sequence cannot be made again.
 NOT_WITH_RANDOM_DATA = ("VF._pack_padded_sequence.0", "VF.lstm.0")
-# A mask of infinities has no cosine: the documents call that an error.
-MASKS = ("Tensor.masked_fill_.0",)
 
 
 def rows_of(kind, directory):
     (path,) = glob.glob(os.path.join(directory, f"accuracy_checking_{kind}_*.csv"))
     with open(path, encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
+
+
+# The gradient of a bias before a batch norm is zero but for rounding. The cosine of such noise means nothing, yet the documents judge by it.
+def is_gradient_of_idle_bias(row):
+    return re.fullmatch(r"Functional\.conv2d\.\d+\.backward\.output\.2", row["API name"]) and float(row["Maximum absolute error"]) < 1e-7
 
 
 def call_of(row):
@@ -70,8 +73,8 @@ class Models(unittest.TestCase):
         # The documents' limits are too narrow for what bfloat16 rounds; whatever else fails is our fault.
         details = rows_of("details", out)
         rounded = {call_of(row) for row in details if row["DEVICE Dtype"] == "torch.bfloat16"} if model == "autocast" else set()
-        failed = {call_of(row) for row in details if row["Status"] not in ("pass", "SKIP")}
-        self.assertLessEqual(failed, rounded.union(MASKS))
+        failed = {call_of(row) for row in details if row["Status"] not in ("pass", "SKIP") and not is_gradient_of_idle_bias(row)}
+        self.assertLessEqual(failed, rounded)
 
     def test_real_data(self):
         self.check("tensor")
