@@ -16,7 +16,7 @@ import time
 import torch
 
 _START = time.perf_counter()
-from msprobe.pytorch import PrecisionDebugger  # noqa: E402
+from msprobe.pytorch import PrecisionDebugger
 IMPORT_SECONDS = time.perf_counter() - _START
 
 TRAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "collector", "train.py")

@@ -23,8 +23,8 @@ def convert_data_to_info(data):
 def convert(data_path):
     import numpy as np
     from msprobe.torchair import parse_torchair_dump_data
-    npz_surfix, npy_surfix = "{}.npz".format(surfix), "{}.npy".format(surfix)
-    for cur_path, dirs, files in os.walk(data_path):
+    npz_surfix, npy_surfix = f"{surfix}.npz", f"{surfix}.npy"
+    for cur_path, _, files in os.walk(data_path):
         for file in files:
             if file.endswith(npy_surfix):
                 continue

@@ -68,7 +68,7 @@ class Maker:
 
     def ge_files(self, results: dict, fused: bool) -> list[tuple[OpFile, list]]:
         """Each file with the nodes it stands for."""
-        files, done = [], set()
+        files = []
         for place, node in enumerate(self.network.nodes):
             group = next((g for g in self.network.fuse if node.op in g), None) if fused else None
             if group and node.op != group[-1]:

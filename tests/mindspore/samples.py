@@ -7,7 +7,6 @@ the dump on device `recorded` passes only where names and arguments are mapped r
 """
 import json
 import pathlib
-import re
 import sys
 
 import numpy

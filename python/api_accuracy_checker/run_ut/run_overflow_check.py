@@ -5,7 +5,7 @@ import sys
 # Started in this directory without PYTHONPATH, the package is two directories up.
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent))
 
-from msprobe.common.program import become  # noqa: E402
+from msprobe.common.program import become
 
 if __name__ == "__main__":
     become("run_overflow_check")

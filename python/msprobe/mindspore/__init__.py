@@ -1,11 +1,11 @@
 """The collector for MindSpore, PyNative mode."""
 try:
-    import mindspore as _mindspore
+    import mindspore as _mindspore  # noqa: F401
 except ImportError as error:
     raise ImportError("msprobe.mindspore needs MindSpore, which this Python does not have or cannot load "
                       f"({error}); MindSpore 2.10 wants numpy below 2") from error
 try:
-    from msprobe import _collect as _native
+    from msprobe import _collect as _native  # noqa: F401
 except ImportError as error:
     raise ImportError("msprobe.mindspore: its native module is missing or made for another Python; 'pip install .' in the directory of "
                       "msprobe makes it for this one") from error

@@ -1,10 +1,10 @@
 """The collector for PyTorch."""
 try:
-    import torch as _torch
+    import torch as _torch  # noqa: F401
 except ImportError as error:
     raise ImportError("msprobe.pytorch needs PyTorch (1.13 or newer), which this Python does not have") from error
 try:
-    from msprobe import _collect as _native
+    from msprobe import _collect as _native  # noqa: F401
 except ImportError as error:
     raise ImportError("msprobe.pytorch: its native module is missing or made for another Python; 'pip install .' in the directory of "
                       "msprobe makes it for this one") from error

@@ -66,7 +66,5 @@ def resolve(groups: Dict[str, List[str]], hidden: Callable[[str, str], bool] = l
                     functions.append((function, prefix, plain))
             if group == "tensor" and name in OPERATORS.values():
                 operators.append((name, prefix, name))
-    for method, name in OPERATORS.items():
-        if hasattr(torch.Tensor, method):
-            methods.add(method)
+    methods.update(method for method in OPERATORS if hasattr(torch.Tensor, method))
     return functions, operators, methods

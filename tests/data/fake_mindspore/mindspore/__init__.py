@@ -51,4 +51,4 @@ class runtime:
     launch_blocking = staticmethod(lambda: None)
 
 
-from mindspore import mint, ops  # noqa: E402,F401
+from mindspore import mint, ops  # noqa: F401

@@ -4,7 +4,7 @@ import numpy
 import mindspore
 
 
-def GradOperation(get_all, sens_param):  # noqa: N802
+def GradOperation(get_all, sens_param):
     assert get_all and sens_param
 
     def of(forward):

@@ -23,7 +23,7 @@ def cat(tensors, dim=0):
     return mindspore.Tensor(numpy.concatenate([tensor.asnumpy() for tensor in tensors], dim))
 
 
-def max(x, dim):  # noqa: A001
+def max(x, dim):
     return mindspore.Tensor(x.asnumpy().max(dim)), mindspore.Tensor(x.asnumpy().argmax(dim))
 
 
