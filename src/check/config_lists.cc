@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/supported_apis.h"
+#include "ops/op.h"
 
 namespace msprobe::check {
 

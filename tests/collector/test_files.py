@@ -143,6 +143,8 @@ class Filters(unittest.TestCase):
     def test_risk_level(self):
         self.assertEqual(list(record(lambda: (torch.ones(2, 2).t(), torch.mm(torch.eye(2), torch.eye(2)), torch.exp(torch.eye(2))),
                                      {"risk_level": "CORE"})), ["Torch.mm.0.forward"])
+        self.assertEqual(list(record(lambda: (torch.eye(2).view(4), torch.exp(torch.ones(2))), {"risk_level": "FOCUS"})),
+                         ["Torch.exp.0.forward"])
 
 
 class Files(unittest.TestCase):

@@ -63,7 +63,8 @@ class Installed(unittest.TestCase):
     def test_the_package_and_its_files(self):
         script = "import msprobe, api_accuracy_checker; from msprobe.pytorch import PrecisionDebugger, seed_all; print(msprobe.__file__)"
         self.assertEqual(self.run_there(sys.executable, "-c", script).strip(), os.path.join(self.package, "__init__.py"))
-        for file in ("pytorch/api_accuracy_checker/config.yaml", "pytorch/hook_module/support_wrap_ops.yaml"):
+        for file in ("pytorch/api_accuracy_checker/config.yaml", "pytorch/hook_module/risk_levels.yaml",
+                     "pytorch/hook_module/support_wrap_ops.yaml"):
             self.assertTrue(os.path.exists(os.path.join(self.package, file)), file)
         for file in ("config.yaml", "self_check/dump.json"):
             self.assertTrue(os.path.exists(os.path.join(self.prefix, "share", "msprobe", file)), file)
