@@ -94,7 +94,38 @@ def check_profiles_and_faults() -> None:
     assert "no sim profile 'fast'" in configure("fast")
 
 
+def check_units() -> None:
+    """A matrix unit computes products, linear layers, convolutions and attention, forward and backward, and cuts."""
+    left, right = torch.rand(4, 4096), torch.rand(4096, 4)
+    lost = lambda: (left.double() @ right.double() - (left.to("sim") @ right.to("sim")).cpu()).mean().item()
+    assert abs(lost()) < 1e-3
+    for profile in ("unit1-23-cut", "unit16-25-cut", "unit8-24-strided", "unit16-24-apart"):
+        assert configure(profile) == ""
+        assert "apart" in profile or 1e-4 < lost() < 1, profile
+        check_results()
+        image = torch.randn(2, 4, 9, 9)
+        same("groups", lambda i, k: F.conv2d(i, k, stride=2, padding=1, groups=2), image, torch.randn(6, 2, 3, 3))
+        same("dilated", lambda i, k: F.conv2d(i, k, dilation=2), image, torch.randn(6, 4, 3, 3))
+        same("conv1d", lambda i, k, b: F.conv1d(i, k, b, padding=1), image[0], torch.randn(6, 9, 3), torch.randn(6))
+        same("conv3d", F.conv3d, torch.randn(1, 2, 4, 4, 4), torch.randn(3, 2, 2, 2, 2))
+        same("transposed", F.conv_transpose2d, image, torch.randn(4, 2, 3, 3))
+        same("mv", torch.mv, torch.randn(4, 6), torch.randn(6))
+        same("dot", torch.dot, torch.randn(6), torch.randn(6))
+        same("addbmm", lambda a, b, c: torch.addbmm(a, b, c, beta=0.5, alpha=2), torch.randn(3, 5), torch.randn(2, 3, 4),
+             torch.randn(2, 4, 5))
+        same("empty", torch.matmul, torch.randn(0, 4), torch.randn(4, 3))
+    assert configure("unit16-13-fp8") == ""
+    if hasattr(torch, "float8_e4m3fn"):
+        eights = [torch.rand(16, 512).to(torch.float8_e4m3fn).to("sim") for _ in range(2)]
+        scale = torch.ones(()).to("sim")
+        given = torch._scaled_mm(eights[0], eights[1].t(), scale, scale, out_dtype=torch.float32).cpu()
+        right = eights[0].cpu().double() @ eights[1].cpu().double().t()
+        assert 1e-5 < ((right - given) / right).max() < 0.1, "13 bits"
+    assert configure("exact") == ""
+
+
 check_results()
 check_memory()
+check_units()
 check_profiles_and_faults()
 print("as it should be")

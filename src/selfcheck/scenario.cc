@@ -16,6 +16,8 @@ Scenario of_profile(const sim::ProfileRow& row) {
                     .rules = "",
                     .promise = row.cause ? Promise::kNone : Promise::kSilence,
                     .cause = row.cause};
+  // What rounds its inputs so is right where the user allows it.
+  scenario.allow_tf32 = row.unit.inputs == units::Inputs::kTf32;
   return scenario;
 }
 

@@ -6,6 +6,30 @@
 namespace msprobe::sim {
 namespace {
 
+using units::Cut;
+using units::Inputs;
+using units::Order;
+using units::Unit;
+
+// Named by block, bits and cut. The way of real units, and the corners between them.
+constexpr Unit kCut4{.block = 4, .bits = 23};
+constexpr Unit kCut8{.block = 8, .bits = 24};
+constexpr Unit kCut16{.block = 16, .bits = 25};
+
+constexpr ProfileRow unit_row(std::string_view name, std::string_view summary, Unit unit,
+                              std::optional<CauseClass> cause = {}) {
+  return {Profile::kMatrixUnit, name, summary, cause, unit};
+}
+
+constexpr Unit with(Unit unit, Inputs inputs) {
+  unit.inputs = inputs;
+  return unit;
+}
+constexpr Unit with(Unit unit, Order order) {
+  unit.order = order;
+  return unit;
+}
+
 constexpr ProfileRow kProfiles[] = {
     {Profile::kExact, "exact", "the CPU's own arithmetic", {}},
     {Profile::kBFloat16Accumulate, "bf16-accumulate",
@@ -23,6 +47,48 @@ constexpr ProfileRow kProfiles[] = {
     {Profile::kSaturate, "saturate", "results stop at the largest finite number",
      CauseClass::kSpecialValues},
     {Profile::kAtomics, "atomics", "the order of every sum changes from run to run", {}},
+    unit_row("unit1-23-cut", "a matrix unit: blocks of 1, 23 bits, cut toward zero",
+             {.block = 1, .bits = 23}),
+    unit_row("unit1-24-nearest", "blocks of 1, 24 bits, rounded to nearest",
+             {.block = 1, .bits = 24, .cut = Cut::kNearest, .sum = Cut::kNearest}),
+    unit_row("unit2-24-down", "blocks of 2, 24 bits, cut downward, sums rounded to nearest",
+             {.block = 2, .bits = 24, .cut = Cut::kDown, .sum = Cut::kNearest}),
+    unit_row("unit4-23-cut", "blocks of 4, 23 bits, cut toward zero", kCut4),
+    unit_row("unit4-24-nearest", "blocks of 4, 24 bits, cut toward zero, sums rounded to nearest",
+             {.block = 4, .bits = 24, .sum = Cut::kNearest}),
+    unit_row("unit8-24-cut", "blocks of 8, 24 bits, cut toward zero", kCut8),
+    unit_row("unit8-24-down", "blocks of 8, 24 bits, cut downward",
+             {.block = 8, .bits = 24, .cut = Cut::kDown, .sum = Cut::kDown}),
+    unit_row(
+        "unit8-25-nearest", "blocks of 8, 25 bits, rounded to nearest, products normalized",
+        {.block = 8, .bits = 25, .cut = Cut::kNearest, .sum = Cut::kNearest, .normalized = true}),
+    unit_row("unit16-25-cut", "blocks of 16, 25 bits, cut toward zero", kCut16),
+    unit_row("unit16-24-apart",
+             "blocks of 16, 24 bits, cut downward, then added to the running sum in float32",
+             {.block = 16, .bits = 24, .cut = Cut::kDown, .sum = Cut::kNearest, .joined = false}),
+    unit_row("unit32-25-cut", "blocks of 32, 25 bits, cut toward zero", {.block = 32, .bits = 25}),
+    unit_row("unit32-23-down", "blocks of 32, 23 bits, cut downward",
+             {.block = 32, .bits = 23, .cut = Cut::kDown, .sum = Cut::kDown}),
+    unit_row("unit8-24-strided", "as unit8-24-cut, the terms of a block far apart",
+             with(kCut8, Order::kStrided)),
+    unit_row("unit16-25-halves", "as unit16-25-cut, the halves of a sum apart",
+             with(kCut16, Order::kHalves)),
+    unit_row("unit4-23-reversed", "as unit4-23-cut, the last terms first",
+             with(kCut4, Order::kReversed)),
+    unit_row("unit8-24-tf32", "as unit8-24-cut, float32 inputs rounded to TF32",
+             with(kCut8, Inputs::kTf32)),
+    unit_row("unit16-25-tf32", "as unit16-25-cut, float32 inputs rounded to TF32",
+             with(kCut16, Inputs::kTf32)),
+    unit_row("unit16-25-bf16", "as unit16-25-cut, float32 inputs rounded to bfloat16",
+             with(kCut16, Inputs::kBFloat16), CauseClass::kRounding),
+    unit_row("unit16-25-fp16", "as unit16-25-cut, float32 inputs rounded to float16",
+             with(kCut16, Inputs::kFloat16), CauseClass::kRounding),
+    {Profile::kMatrixUnit,
+     "unit16-13-fp8",
+     "as unit16-25-cut, but 13 bits of float8 inputs (_scaled_mm)",
+     {},
+     kCut16,
+     13},
 };
 
 constexpr FaultRow kFaults[] = {

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "units/unit.h"
+
 namespace msprobe::sim {
 
 enum class Profile : std::uint8_t {
@@ -18,6 +20,7 @@ enum class Profile : std::uint8_t {
   kFlushToZero,
   kSaturate,
   kAtomics,
+  kMatrixUnit,  // as the row's unit says
 };
 
 enum class Fault : std::uint8_t {
@@ -64,6 +67,8 @@ struct ProfileRow {
   std::string_view name;
   std::string_view summary;
   std::optional<CauseClass> cause;  // none: nothing of it is an error
+  units::Unit unit = {};            // of Profile::kMatrixUnit
+  int float8_bits = 0;              // that it keeps of float8 inputs; 0: as of others
 };
 std::span<const ProfileRow> profiles();
 const ProfileRow* find_profile(std::string_view name);

@@ -10,6 +10,7 @@
 #include "sim/device.h"
 #include "sim/session.h"
 #include "sim/spoil.h"
+#include "sim/unit_product.h"
 
 namespace msprobe::sim {
 namespace {
@@ -42,7 +43,7 @@ class Operation {
       lose_block = lose_block || rule->fault == Fault::kLostBlock;
     }
     change_arguments(session.profile(), op_, stack_, lose_block);
-    compute(session.profile());
+    compute(session.arithmetic());
     results_ = results();
     for (at::Tensor& result : results_) {
       if (result.defined()) result = changed_result(session.profile(), result);
@@ -129,11 +130,18 @@ class Operation {
     }
   }
 
-  void compute(Profile profile) {
-    if (name_ == "aten::convolution_overrideable") return convolve(profile, stack_);
+  void compute(const ProfileRow& arithmetic) {
+    const Profile profile = arithmetic.profile;
+    const bool unit = profile == Profile::kMatrixUnit;
+    if (name_ == "aten::convolution_overrideable") {
+      if (unit && unit_convolve(arithmetic, stack_)) return;
+      return convolve(profile, stack_);
+    }
     if (name_ == "aten::convolution_backward_overrideable") {
+      if (unit && unit_convolve_backward(arithmetic, stack_)) return;
       return convolve_backward(profile, stack_);
     }
+    if (unit && compute_unit_product(arithmetic, op_, stack_)) return;
     if (!compute_product(profile, op_, stack_)) op_.callBoxed(&stack_);
   }
 

@@ -45,7 +45,7 @@ Result<void> Session::configure(const Setup& setup) {
     if (!parsed) return propagate(parsed);
     rules = std::move(*parsed);
   }
-  profile_ = profile->profile;
+  row_ = profile;
   rules_ = std::move(rules);
   log_ = setup.log;
   configured_ = true;

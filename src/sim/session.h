@@ -25,7 +25,8 @@ class Session {
   static Session& get();
 
   Result<void> configure(const Setup& setup);
-  Profile profile() const { return profile_; }
+  Profile profile() const { return row_->profile; }
+  const ProfileRow& arithmetic() const { return *row_; }
   std::uint64_t seed() const { return rules_.seed; }
 
   void begin_call(std::string_view call);
@@ -43,7 +44,7 @@ class Session {
 
   std::mutex mutex_;
   bool configured_ = false;
-  Profile profile_ = Profile::kExact;
+  const ProfileRow* row_ = &profiles().front();  // the exact one
   Rules rules_;
   std::string log_;
   std::string call_;
