@@ -307,7 +307,28 @@ def older_files():
         "older_absolute.json": info(file_at("/etc/../outside_secret.pt")),
         "older_missing.json": info(file_at("/home/a/forward_real_data/gone.npy")),
         "older_not_a_tensor.json": info(file_at("/home/a/forward_real_data/empty.json")),
+        **older_stacks(info(good)),
     }
+
+
+def older_stacks(forward):
+    """stack_info files, each with its forward_info; older_details.csv is a run_ut of these."""
+    stacks = '{"Torch*exp*0": ["File main.py, line 7, in step, \\n torch.exp(x)"], "Torch*exp*1": ["File main.py, line 8, in step, \\n torch.exp(y)"]'
+    broken = {
+        "open": stacks,
+        "torn": stacks[:-9],
+        "torn_key": stacks + ', "Torch*e',
+        "trailing": stacks + "}}",
+        "binary": b"{" + bytes(range(256)) * 4,
+        "deep": stacks + ', "Torch*exp*2": ' + nested(100_000) + "}",
+        "empty": "",
+    }
+    rows = "".join(f"Torch*exp*{call}.forward.output.0,torch.float64,torch.float32,(2),1,False\r\n" for call in range(2))
+    files = {"older_details.csv": "Npu Name,Bench Dtype,NPU Dtype,Shape,Cosine Similarity,Pass\r\n" + rows}
+    for name, content in broken.items():
+        files[f"forward_info_stacks_{name}.json"] = forward
+        files[f"stack_info_stacks_{name}.json"] = content
+    return files
 
 
 def real_data_dump(root, name, data_name, prepare=None, content=None, change=None):

@@ -18,14 +18,26 @@ class StackScanner {
   }
 
   Result<StackIndex> scan() {
-    const Result<bool> walked = walk_.whole([this](const JsonWalk::Member& member) {
-      const std::size_t first = skip_space(walk_.text(), member.value_at + 1);
-      return walk_.is_at(member.value_at, '[') && walk_.is_at(first, '[') ? read_group(member)
-                                                                          : read_single(member);
-    });
-    if (!walked) return propagate(walked);
+    bool torn = false;
+    const Result<JsonWalk::End> end = walk_.whole_or_open(
+        [this, &torn](const JsonWalk::Member& member) -> Result<std::size_t> {
+          const std::size_t known = index_.entries_.size();
+          const Result<std::size_t> read = read_member(member);
+          if (read || !walk_.ends_inside(member.value_at)) return read;
+          torn = true;
+          index_.entries_.resize(known);
+          return walk_.text().size();
+        });
+    if (!end) return propagate(end);
+    if (*end != JsonWalk::End::kClosed) {
+      index_.note_ =
+          fmt::format("{}: {}; the recording was cut off, and what is there is used", index_.name_,
+                      torn                             ? "the last entry is cut off"
+                      : *end == JsonWalk::End::kOpen ? "the last '}' is missing"
+                                                       : "ends inside a key");
+    }
     index_.file_.owner = walk_.keep_alive(std::move(index_.file_.owner));
-    // Of a name that stands there twice the first place counts.
+    // Of a duplicate name the first place counts.
     std::ranges::sort(index_.entries_, {}, [](const StackIndex::Entry& entry) {
       return std::pair(entry.name, entry.frames_at);
     });
@@ -33,6 +45,12 @@ class StackScanner {
   }
 
  private:
+  Result<std::size_t> read_member(const JsonWalk::Member& member) {
+    const std::size_t first = skip_space(walk_.text(), member.value_at + 1);
+    return walk_.is_at(member.value_at, '[') && walk_.is_at(first, '[') ? read_group(member)
+                                                                        : read_single(member);
+  }
+
   // "name": [frames]
   Result<std::size_t> read_single(const JsonWalk::Member& member) {
     index_.entries_.push_back({member.key, member.value_at});

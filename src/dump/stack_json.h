@@ -22,6 +22,9 @@ class StackIndex {
 
   std::size_t size() const { return entries_.size(); }
 
+  // What a recording that was cut off lacks, in one sentence; empty for a whole file.
+  const std::string& note() const { return note_; }
+
  private:
   friend class StackScanner;
   struct Entry {
@@ -31,11 +34,13 @@ class StackIndex {
 
   FileBytes file_;
   std::string name_;
+  std::string note_;
   std::vector<Entry> entries_;  // sorted by name
 };
 
-// Takes both forms, {"0": [[names], [frames]], ...} and the older {name: [frames], ...}. An error
-// is a fault of the file; it names the byte offset.
+// Takes both forms, {"0": [[names], [frames]], ...} and the older {name: [frames], ...}. A file
+// that was cut off is read up to its last whole entry. An error is a fault of the file; it names
+// the byte offset.
 Result<StackIndex> open_stacks(const std::filesystem::path& path);
 
 // The same for bytes that are already there.

@@ -64,11 +64,28 @@ TEST(StackJson, FaultsOfTheFileNameTheByte) {
   EXPECT_THAT(fault_of(R"({"0": [[1], []]})"), HasSubstr("byte 8: found '1', wanted a string"));
   EXPECT_THAT(fault_of(R"({"0": [["a"], []})"), HasSubstr("byte 16: found '}'"));
   EXPECT_THAT(fault_of(R"({"0": []} {})"), HasSubstr("wanted the end of the file"));
+}
+
+TEST(StackJson, AFileThatWasCutOffKeepsItsWholeEntries) {
   const std::string whole = R"({"0": [["a", "b"], ["x", "y"]], "1": [["c"], ["z"]]})";
   ASSERT_TRUE(index_of(whole));
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THAT(fault_of(whole.substr(0, size)), HasSubstr("end of the file")) << size;
+  EXPECT_EQ(index_of(whole)->note(), "");
+  const std::size_t first_end = whole.find(R"(, "1")");
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const auto index = index_of(whole.substr(0, size));
+    ASSERT_TRUE(index) << size << ": " << index.error().message;
+    EXPECT_THAT(index->note(), HasSubstr("the recording was cut off")) << size;
+    EXPECT_EQ(index->size(), size < first_end ? 0U : size + 1 < whole.size() ? 2U : 3U) << size;
   }
+  EXPECT_THAT(*index_of(whole.substr(0, whole.size() - 1))->frames("c"), ElementsAre("z"));
+  EXPECT_THAT(index_of(whole.substr(0, whole.size() - 1))->note(),
+              HasSubstr("stack.json: the last '}' is missing"));
+  EXPECT_THAT(index_of(whole.substr(0, whole.size() - 5))->note(),
+              HasSubstr("the last entry is cut off"));
+  EXPECT_THAT(index_of(R"({"Torch*mm*0": ["f1"], "Torch*m)")->note(),
+              HasSubstr("ends inside a key"));
+  EXPECT_THAT(*index_of(R"({"Torch*mm*0": ["f1"], "Torch*mm*1": ["f)")->frames("Torch*mm*0"),
+              ElementsAre("f1"));
 }
 
 TEST(StackJson, KnowsEveryCallOfARecording) {

@@ -129,6 +129,7 @@ class Comparison {
       if (wanted || fs::exists(path, ignored)) {
         Result<dump::StackIndex> stacks = dump::open_stacks(path);
         if (!stacks) return propagate(stacks);
+        if (!stacks->note().empty() && events_.on_note) events_.on_note(stacks->note());
         stacks_ = *std::move(stacks);
       }
     }

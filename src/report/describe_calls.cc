@@ -142,7 +142,8 @@ std::string stack_info_of(const fs::path& forward_info) {
   return name.replace(0, kForward.size(), "stack_info");
 }
 
-Result<void> read_stacks(ReportRun& run, const fs::path& path) {
+// Returns what is to be said about the file; usually nothing.
+Result<std::string> read_stacks(ReportRun& run, const fs::path& path) {
   const Result<dump::StackIndex> index = dump::open_stacks(path);
   if (!index) return propagate(index);
   std::unordered_map<std::string, std::uint32_t> known;
@@ -158,7 +159,7 @@ Result<void> read_stacks(ReportRun& run, const fs::path& path) {
     }
     call.stack = place->second;
   }
-  return {};
+  return index->note();
 }
 
 // Groups the calls by the line of the user's program that made them.
@@ -193,7 +194,7 @@ std::string module_name(std::string_view entry) {
 
 // {"Functional.conv2d.0.forward": "Module.conv1.Conv2d.forward.0", ...}: empty at level L1. A
 // parent may also be a list whose first element is its name.
-Result<void> group_by_module(ReportRun& run, const fs::path& path) {
+Result<std::string> group_by_module(ReportRun& run, const fs::path& path) {
   simdjson::dom::parser parser;
   simdjson::dom::object parents;
   if (parser.load(path.string()).get_object().get(parents) != simdjson::SUCCESS) {
@@ -208,7 +209,7 @@ Result<void> group_by_module(ReportRun& run, const fs::path& path) {
     if (text.empty() && parent.get(text) != simdjson::SUCCESS) continue;
     modules.emplace(entry, module_name(text));
   }
-  if (modules.empty()) return {};
+  if (modules.empty()) return std::string();
   bool any = false;
   for (ReportCall& call : run.calls) {
     const auto found = modules.find(call.name + ".forward");
@@ -217,7 +218,7 @@ Result<void> group_by_module(ReportRun& run, const fs::path& path) {
     call.group = found->second;
   }
   if (any) run.group_title = "module";
-  return {};
+  return std::string();
 }
 
 }  // namespace
@@ -265,12 +266,12 @@ Result<std::string> describe_calls(ReportRun& run, const fs::path& dump) {
   if (const Result<void> read = describe_arguments(run, dump); !read) return propagate(read);
   std::string warning;
   const auto beside = [&](std::string_view name,
-                          Result<void> (*read)(ReportRun&, const fs::path&)) {
+                          Result<std::string> (*read)(ReportRun&, const fs::path&)) {
     std::error_code error;
     const fs::path path = dump.parent_path() / name;
     if (!fs::is_regular_file(path, error)) return;
-    const Result<void> done = read(run, path);
-    if (!done && warning.empty()) warning = done.error().message;
+    const Result<std::string> note = read(run, path);
+    if (warning.empty()) warning = note ? *note : note.error().message;
   };
   const std::string stack_info = stack_info_of(dump);
   beside(stack_info.empty() ? "stack.json" : stack_info, &read_stacks);

@@ -140,6 +140,24 @@ class OlderCommands(unittest.TestCase):
         refused = self.run_ut(self.recorded[True], out, "-d", "cpu", status=2)
         self.assertIn("already exists, please remove it first or use a new dump path", refused.stderr)
 
+    def test_files_that_lack_the_last_bracket_are_accepted(self):
+        """All three of a recording that was killed: same verdicts, and the source lines are there."""
+        cut = self.out("killed")
+        shutil.copytree(self.recorded[False], cut)
+        for path in glob.glob(os.path.join(cut, "*_info_0.json")):
+            with open(path, encoding="utf-8") as file:
+                text = file.read().rstrip()
+            self.assertTrue(text.endswith("}"), path)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text[:-1])
+        out, sarif = self.out("killed_out"), self.out("killed.sarif")
+        done = self.run_ut(cut, out, "-d", "cpu", "--sarif", sarif)
+        for kind in ("forward", "backward", "stack"):
+            self.assertIn(f"{kind}_info_0.json: the last '}}' is missing", done.stderr)
+        self.assertEqual(self.verdicts(out), self.verdicts_of(False))
+        with open(sarif, encoding="utf-8") as file:
+            self.assertIn("main.py", file.read())
+
     def test_an_interrupted_run_is_continued(self):
         whole = self.out("whole")
         self.run_ut(self.recorded[False], whole, "-d", "cpu")
