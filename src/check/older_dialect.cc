@@ -1,6 +1,4 @@
-// Files of the older recorder, judged as run_ut's document says: an output passes when its cosine
-// is above 0.99 and it meets the dual-thousandth (float16, bfloat16) or the dual-ten-thousandth
-// standard (float32).
+// Files of the older recorder, judged by the rule of run_ut.
 #include <cmath>
 #include <optional>
 
@@ -8,6 +6,7 @@
 
 #include "check/dialect.h"
 #include "check/leaf_verdict.h"
+#include "judge/older_rule.h"
 #include "report/older_columns.h"
 
 namespace msprobe::check {
@@ -20,10 +19,12 @@ using measure::LeafKind;
 using measure::MeasuredLeaf;
 using measure::Metrics;
 
-constexpr double kMinCosine = 0.99;
-constexpr double kThousandth = 0.001;
-constexpr double kTenThousandth = 0.0001;
-constexpr double kMaxAbsError = 0.001;     // for the message alone
+constexpr judge::OlderLimits kLimits;
+// For the messages alone.
+constexpr double kMaxAbsError = 0.001;
+constexpr double kMaxHalfRelativeError = 0.001;
+constexpr double kMaxRelativeError = 0.0001;
+
 constexpr double kZeroLimit = 0x1p-52;     // both sides below it: there is no direction
 constexpr std::size_t kDirectionless = 1;  // a single number has none either
 
@@ -49,10 +50,9 @@ bool is_within(double value, double limit, std::string& message) {
   return false;
 }
 
-// The share of elements whose relative error is below the limit must be above 1 - limit.
-bool meets_dual(double found, double limit, std::string& message) {
-  if (found > 1 - limit) return true;
-  message = fmt::format("not above {}", 1 - limit);
+bool is_above(double value, double limit, std::string& message) {
+  if (value > limit) return true;
+  message = fmt::format("not above {}", limit);
   return false;
 }
 
@@ -64,21 +64,22 @@ bool is_equal(const MeasuredLeaf& leaf) {
 
 void judge_floats(const MeasuredLeaf& leaf, DetailRow& row) {
   const Metrics& metrics = leaf.metrics;
-  const bool half = leaf.dtype == DType::kFloat16 || leaf.dtype == DType::kBFloat16;
+  const bool half = judge::is_held_to_dual_1000(*leaf.dtype);
   const std::optional<double> cosine = cosine_of(metrics, row.cosine_message);
   row.cosine = cosine ? cell(*cosine) : Cell{};
-  const bool same_direction = !cosine || *cosine > kMinCosine;
-  if (!same_direction && row.cosine_message.empty()) row.cosine_message = "not above 0.99";
+  std::string cosine_message;
+  const bool same_direction = !cosine || is_above(*cosine, kLimits.cosine, cosine_message);
+  if (row.cosine_message.empty()) row.cosine_message = std::move(cosine_message);
   row.max_relative_error = cell(metrics.max_relative_error);
-  (void)is_within(metrics.max_relative_error, half ? kThousandth : kTenThousandth,
+  (void)is_within(metrics.max_relative_error, half ? kMaxHalfRelativeError : kMaxRelativeError,
                   row.max_relative_message);
   row.max_abs_error = cell(metrics.max_abs_error);
   (void)is_within(metrics.max_abs_error, kMaxAbsError, row.max_abs_message);
   row.dual_1000 = cell(share(metrics.within_1000, metrics));
   row.dual_10000 = cell(share(metrics.within_10000, metrics));
-  const bool thousandth = meets_dual(row.dual_1000.value, kThousandth, row.dual_1000_message);
+  const bool thousandth = is_above(row.dual_1000.value, kLimits.dual_1000, row.dual_1000_message);
   const bool ten_thousandth =
-      meets_dual(row.dual_10000.value, kTenThousandth, row.dual_10000_message);
+      is_above(row.dual_10000.value, kLimits.dual_10000, row.dual_10000_message);
   const bool meets = half ? thousandth : ten_thousandth;
   row.status = is_equal(leaf) || (same_direction && meets) ? Verdict::kPass : Verdict::kError;
 }

@@ -19,8 +19,8 @@ class StackScanner {
 
   Result<StackIndex> scan() {
     bool torn = false;
-    const Result<JsonWalk::End> end = walk_.whole_or_open(
-        [this, &torn](const JsonWalk::Member& member) -> Result<std::size_t> {
+    const Result<JsonWalk::End> end =
+        walk_.whole_or_open([this, &torn](const JsonWalk::Member& member) -> Result<std::size_t> {
           const std::size_t known = index_.entries_.size();
           const Result<std::size_t> read = read_member(member);
           if (read || !walk_.ends_inside(member.value_at)) return read;
@@ -32,9 +32,9 @@ class StackScanner {
     if (*end != JsonWalk::End::kClosed) {
       index_.note_ =
           fmt::format("{}: {}; the recording was cut off, and what is there is used", index_.name_,
-                      torn                             ? "the last entry is cut off"
+                      torn                           ? "the last entry is cut off"
                       : *end == JsonWalk::End::kOpen ? "the last '}' is missing"
-                                                       : "ends inside a key");
+                                                     : "ends inside a key");
     }
     index_.file_.owner = walk_.keep_alive(std::move(index_.file_.owner));
     // Of a duplicate name the first place counts.

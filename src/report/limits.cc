@@ -1,6 +1,8 @@
 #include "report/limits.h"
 
 #include "judge/mindspore.h"
+#include "judge/older_rule.h"
+#include "report/older_columns.h"
 
 namespace msprobe::report {
 namespace {
@@ -66,6 +68,15 @@ Limits mindspore_limits(const JudgedBy& judged_by) {
   const judge::MindSporeLimits limits = judge::mindspore_limits(judged_by.profile);
   return {{kMindSporeCosine, ">", limits.cosine, "else error", kDocument},
           {"MaxAbsErr", "<", limits.max_abs_error, "else error", kDocument}};
+}
+
+Limits older_limits(DType dtype) {
+  if (!is_float(dtype)) return {};
+  const judge::OlderLimits limits;
+  const bool half = judge::is_held_to_dual_1000(dtype);
+  return {{kOlderCosine, ">", limits.cosine, "else error", kDocument},
+          {half ? kOlderDual1000 : kOlderDual10000, ">",
+           half ? limits.dual_1000 : limits.dual_10000, "else error", kDocument}};
 }
 
 Limits check_limits(std::string_view api, DType dtype, const JudgedBy& judged_by) {

@@ -17,6 +17,9 @@ Limits check_limits(std::string_view api, DType dtype, const JudgedBy& judged_by
 Limits mindspore_limits(const JudgedBy& judged_by);
 inline constexpr std::string_view kMindSporeCosine = "Cosine";
 
+// Of run_ut.
+Limits older_limits(DType dtype);
+
 // Of api_precision_compare, by the row's algorithm. `dtype`: null where it is not known; ULP limits
 // depend on it and are then left out.
 Limits compare_limits(std::string_view api, const DType* dtype, judge::Standard standard,

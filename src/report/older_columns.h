@@ -2,11 +2,17 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "judge/detail_row.h"
 #include "report/column.h"
 
 namespace msprobe::report {
+
+// The metrics that decide.
+inline constexpr std::string_view kOlderCosine = "Cosine Similarity";
+inline constexpr std::string_view kOlderDual1000 = "Relative Error (dual thousandth)";
+inline constexpr std::string_view kOlderDual10000 = "Relative Error (dual ten thousandth)";
 
 std::span<const Column<judge::DetailRow>> older_detail_columns(judge::Profile profile);
 std::span<const Column<judge::ResultRow>> older_result_columns();

@@ -100,13 +100,29 @@ ReportRow report_row(const CompareRow& row) {
   return out;
 }
 
-Limits limits_of(std::string_view call, const DetailRow& row, const JudgedBy& judged_by) {
+// Whose rule a details CSV was judged by.
+enum class RowRule : std::uint8_t { kPyTorch, kMindSpore, kOlder };
+
+RowRule rule_of(std::span<const Column<DetailRow>> columns) {
+  const auto has = [&](std::string_view title) {
+    return std::ranges::find(columns, title, &Column<DetailRow>::english) != columns.end();
+  };
+  if (has(kMindSporeCosine)) return RowRule::kMindSpore;
+  return has(kOlderCosine) ? RowRule::kOlder : RowRule::kPyTorch;
+}
+RowRule rule_of(std::span<const Column<CompareRow>>) { return RowRule::kPyTorch; }
+
+Limits limits_of(std::string_view call, const DetailRow& row, RowRule rule,
+                 const JudgedBy& judged_by) {
+  if (rule == RowRule::kMindSpore) return mindspore_limits(judged_by);
   const auto dtype = parse_dtype(trim(row.device_dtype));
-  return dtype ? check_limits(bare_api(call), *dtype, judged_by) : Limits{};
+  if (!dtype) return {};
+  return rule == RowRule::kOlder ? older_limits(*dtype)
+                                 : check_limits(bare_api(call), *dtype, judged_by);
 }
 
-// Of a comparison they may depend on the dtype, which stands in the details of the check.
-Limits limits_of(std::string_view, const CompareRow&, const JudgedBy&) { return {}; }
+// Of a comparison they may depend on the dtype, which is in the details of the check.
+Limits limits_of(std::string_view, const CompareRow&, RowRule, const JudgedBy&) { return {}; }
 
 // The call whose rows come next; rows of one call stand together in both CSVs.
 ReportCall& call_for(ReportRun& run, std::string_view name) {
@@ -133,12 +149,6 @@ void take_rerun_command(ReportRun&, std::string_view, const CompareRow&) {}
 
 // Names of the older recorder's calls in the form of all others.
 void take_dots(std::string& name) { std::ranges::replace(name, '*', '.'); }
-// Rows of MindSpore's check are held against its two limits.
-bool is_mindspore(std::span<const Column<DetailRow>> columns) {
-  return std::ranges::any_of(columns,
-                             [](const auto& column) { return column.english == kMindSporeCosine; });
-}
-bool is_mindspore(std::span<const Column<CompareRow>>) { return false; }
 
 template <class Row>
 Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Column<Row>> columns,
@@ -150,6 +160,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
   if (!table) return propagate(table);
   const MetricColumns<Row> metrics(columns);
   run.metrics = metrics.metrics;
+  const RowRule rule = rule_of(columns);
   Row row;
   while (true) {
     const Result<bool> more = table->next(row);
@@ -162,8 +173,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
     ReportRow out = report_row(row);
     out.part = row.api_name.substr(std::min(call.size() + 1, row.api_name.size()));
     out.numbers = metrics.numbers(row);
-    out.limits = limits_index(
-        run, is_mindspore(columns) ? mindspore_limits(judged_by) : limits_of(call, row, judged_by));
+    out.limits = limits_index(run, limits_of(call, row, rule, judged_by));
     if (!table->problem().empty()) out.message += " [" + table->problem() + "]";
     take_rerun_command(run, call, row);
     run.rows.push_back(std::move(out));

@@ -148,6 +148,34 @@ TEST(Limits, TheLadderOfADtypeAndItsOrigin) {
             "Binary consistency error rate");
 }
 
+TEST(Limits, OfRunUtAreTheCosineAndTheDualStandardOfTheDtype) {
+  const Limit cosine{"Cosine Similarity", ">", 0.99, "else error", "document"};
+  const Limit dual_1000{"Relative Error (dual thousandth)", ">", 0.999, "else error", "document"};
+  const Limit dual_10000{"Relative Error (dual ten thousandth)", ">", 0.9999, "else error",
+                         "document"};
+  EXPECT_EQ(older_limits(DType::kFloat16), (Limits{cosine, dual_1000}));
+  EXPECT_EQ(older_limits(DType::kBFloat16), (Limits{cosine, dual_1000}));
+  EXPECT_EQ(older_limits(DType::kFloat32), (Limits{cosine, dual_10000}));
+  EXPECT_TRUE(older_limits(DType::kInt64).empty());
+}
+
+TEST(ReadResults, RowsOfRunUtAreHeldAgainstItsRule) {
+  const Scratch scratch;
+  const auto path = scratch.write(
+      "accuracy_checking_details.csv",
+      "Npu Name,Bench Dtype,NPU Dtype,Shape,Cosine Similarity,Relative Error (dual "
+      "thousandth),Relative Error (dual ten thousandth),Pass,Message\r\n"
+      "Torch*mm*0.forward.output.0,torch.float32,torch.float16,\"(2, 3)\",1,1,0.5,True,\r\n"
+      "Torch*mm*1.forward.output.0,torch.float64,torch.float32,\"(2, 3)\",1,1,0.5,False,\r\n");
+  const Result<ResultFiles> files = find_result_files(path);
+  ASSERT_TRUE(files.has_value()) << files.error().message;
+  const Result<ReportRun> run = read_run(*files, {});
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  ASSERT_EQ(run->rows.size(), 2U);
+  EXPECT_EQ(run->limits[run->rows[0].limits], older_limits(DType::kFloat16));
+  EXPECT_EQ(run->limits[run->rows[1].limits], older_limits(DType::kFloat32));
+}
+
 TEST(Limits, RatiosDependOnTheLevelOfTheApi) {
   const auto rmse = [](std::string_view api) {
     return compare_limits(api, nullptr, judge::Standard::kBenchmark, {})[1];
