@@ -6,13 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/op.h"
+
 namespace msprobe::judge {
 namespace {
-
-constexpr std::string_view kZeroingDropouts[] = {
-    "_npu_dropout", "dropout",         "dropout1d",        "dropout2d",     "dropout3d",
-    "dropout_",     "feature_dropout", "feature_dropout_", "native_dropout"};
-static_assert(std::ranges::is_sorted(kZeroingDropouts));
 
 constexpr double kTolerance = 0.1;         // public tool
 constexpr std::uint64_t kSmallest = 100;   // public tool: fewer elements always pass
@@ -76,8 +73,9 @@ Judged beside_probability(double p, double device, const DropoutCall& call,
 }  // namespace
 
 bool judged_by_zeros(std::string_view api, Profile profile) {
-  if (profile == Profile::kReference) return api.find("dropout") != std::string_view::npos;
-  return std::ranges::binary_search(kZeroingDropouts, api);
+  const ops::Traits traits = ops::traits_of(api);
+  if (profile == Profile::kReference) return ops::is_dropout(traits);
+  return traits.drops == ops::Drops::kZeroes;
 }
 
 DetailRow judge_dropout(const OutputPair& pair, const DropoutCounts& bench,

@@ -6,10 +6,6 @@
 namespace msprobe::judge {
 namespace {
 
-constexpr std::string_view kStandardNames[] = {
-    "none", "benchmark", "absolute_threshold", "binary_consistency", "ulp", "dual_1000"};
-constexpr std::string_view kLevelNames[] = {"L0", "L1", "L2"};
-
 // The rows are for float32, float16, bfloat16; every other dtype takes the first.
 struct ThresholdRow {
   DType dtype;
@@ -84,12 +80,6 @@ std::optional<T> last_set(std::optional<T> Rule::* member, const Subject& subjec
 
 }  // namespace
 
-std::string_view name(Standard standard) {
-  return kStandardNames[static_cast<std::size_t>(standard)];
-}
-
-std::string_view name(Level level) { return kLevelNames[static_cast<std::size_t>(level)]; }
-
 bool has_new_standard(DType device) { return device != DType::kFloat64 && !is_complex(device); }
 
 Standard standard_for(const Subject& subject, bool float8_input, Profile profile,
@@ -104,6 +94,14 @@ Standard standard_for(const Subject& subject, bool float8_input, Profile profile
   if (is_integer_or_bool(subject.dtype)) return Standard::kBinaryConsistency;
   if (profile == Profile::kReference) return Standard::kBenchmark;
   return listed_standard(subject.api);
+}
+
+Standard listed_standard(std::string_view api) { return ops::traits_of(api).standard; }
+
+Level listed_level(std::string_view api, Profile profile) {
+  // The public tool knows the module GELU alone and never finds the function of a dump.
+  if (profile == Profile::kReference && api == "gelu") return Level::kL0;
+  return ops::traits_of(api).level;
 }
 
 Level level_for(const Subject& subject, Profile profile, const Standards& standards) {

@@ -12,23 +12,13 @@
 #include "core/dtype.h"
 #include "judge/detail_row.h"
 #include "measure/metrics.h"
+#include "ops/op.h"
 
 namespace msprobe::judge {
 
-// The comparison algorithms of the new precision standard.
-enum class Standard : std::uint8_t {
-  kNone,  // the dtype has none: float64, complex
-  kBenchmark,
-  kAbsoluteThreshold,
-  kBinaryConsistency,
-  kUlp,
-  kDual1000,
-};
-std::string_view name(Standard standard);  // as a standards file spells it: "benchmark"
-
-// Operator monitoring levels: the higher, the closer the device must be to the reference device.
-enum class Level : std::uint8_t { kL0, kL1, kL2 };
-std::string_view name(Level level);  // "L0"
+using ops::Level;
+using ops::name;
+using ops::Standard;
 
 // First verdict: what a floating output must meet, in the order of the ladder.
 struct LadderLimits {

@@ -11,7 +11,17 @@ constexpr Groups kListed = kFunctional | kTensor | kTorch | kVf | kTorchNpu | kM
                            kMintFunctional | kMsTensor | kMsOps | kMintMore | kMintFunctionalMore |
                            kMsTensorMore;
 
+constexpr std::string_view kStandardNames[] = {
+    "none", "benchmark", "absolute_threshold", "binary_consistency", "ulp", "dual_1000"};
+constexpr std::string_view kLevelNames[] = {"L0", "L1", "L2"};
+
 }  // namespace
+
+std::string_view name(Standard standard) {
+  return kStandardNames[static_cast<std::size_t>(standard)];
+}
+
+std::string_view name(Level level) { return kLevelNames[static_cast<std::size_t>(level)]; }
 
 const Op* find(std::string_view bare_name) {
   const std::span<const Op> ops = all();

@@ -37,9 +37,11 @@ enum class Standard : std::uint8_t {
   kUlp,
   kDual1000,
 };
+std::string_view name(Standard standard);  // as a standards file spells it: "benchmark"
 
 // Operator monitoring levels: the higher, the closer the device must be to the reference device.
 enum class Level : std::uint8_t { kL0, kL1, kL2 };
+std::string_view name(Level level);  // "L0"
 
 // What the collector leaves out when the user asks for fewer: FOCUS leaves out kLow, CORE keeps
 // only kCore (and the fused operators and communication).
