@@ -1,54 +1,35 @@
 #include "divergence/run.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <optional>
-#include <utility>
+
+#include "ops/op.h"
 
 namespace msprobe::divergence {
 namespace {
 
-// Spellings of one operation, so that a renamed call is still known.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kSameOperation{{
-    {"concat", "cat"},
-    {"concatenate", "cat"},
-    {"divide", "div"},
-    {"multiply", "mul"},
-    {"permute", "transpose"},
-    {"reshape", "view"},
-    {"rtruediv", "rdiv"},
-    {"subtract", "sub"},
-    {"swapaxes", "transpose"},
-    {"t", "transpose"},
-    {"true_divide", "div"},
-    {"truediv", "div"},
-    {"bmm", "matmul"},
-    {"mm", "matmul"},
-}};
-
-constexpr std::array<std::string_view, 7> kUninitialised{
-    "empty",     "empty_like",        "empty_strided",  "empty_with_format",
-    "new_empty", "new_empty_strided", "empty_quantized"};
-
 std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
 
-// "Tensor.__iadd__" and "Torch.add_" both become "add".
+std::string_view other_spelling(std::string_view name) {
+  const ops::Op* const op = ops::find(name);
+  return op == nullptr ? std::string_view() : op->traits.operation;
+}
+
+// "Tensor.__iadd__" and "Torch.add_" both become "add", "Torch.concat" becomes "cat": a renamed
+// call is still known.
 std::string_view operation_of(std::string_view api) {
   const std::size_t dot = api.find('.');
   std::string_view name = dot == std::string_view::npos ? api : api.substr(dot + 1);
+  if (const auto other = other_spelling(name); !other.empty()) return other;
   if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) {
     name = name.substr(2, name.size() - 4);
-    constexpr std::array<std::string_view, 7> kInPlace{"iadd", "isub", "imul",   "itruediv",
-                                                       "iand", "ior",  "imatmul"};
-    if (std::ranges::find(kInPlace, name) != kInPlace.end()) name.remove_prefix(1);
   } else if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__")) {
     name.remove_suffix(1);
   }
-  const auto* const found = std::ranges::find(
-      kSameOperation, name, &std::pair<std::string_view, std::string_view>::first);
-  return found == kSameOperation.end() ? name : found->second;
+  const auto other = other_spelling(name);
+  return other.empty() ? name : other;
 }
 
 double spacing_of(DType dtype) {
@@ -140,7 +121,8 @@ void name_call(Call& call) {
   const std::string_view operation = parts->is_module ? parts->owner : operation_of(parts->owner);
   call.name = hash_of(operation);
   call.twin = mix(hash_of(parts->owner), hash_of(parts->number));
-  call.makes_garbage = std::ranges::find(kUninitialised, operation) != kUninitialised.end();
+  const ops::Op* const op = ops::find(operation);
+  call.makes_garbage = op != nullptr && op->traits.contents == ops::Contents::kUninitialised;
 }
 
 namespace {
