@@ -364,6 +364,32 @@ def check_two_dumps(checks: Checks) -> None:
                      and all(row["verdict"] != "FAIL" for row in got["rows"]), result.stdout[-500:])
 
 
+def check_two_dumps_one_stopped_early(checks: Checks) -> None:
+    """Two FX dumps of the newest layout, one of them without its last nodes: the newest is compared, and nothing of the older one."""
+    for name, cut_earlier in (("earlier", True), ("later", False)):
+        out = checks.make(f"two_new_{name}_stopped", [])
+        earlier = checks.make(f"two_new_{name}_stopped_earlier", ["--seed", "2"])
+        fx = out / "msprobe_fx_dump"
+        older = [(file, fx / str(file.relative_to(earlier / "msprobe_fx_dump")).replace(".20250818", ".20240818"))
+                 for file in sorted((earlier / "msprobe_fx_dump").rglob("*.npy"))]
+        files = [file for file, _ in older] if cut_earlier else sorted(fx.rglob("*.npy"))
+        # The later half of the nodes of each directory, in order of time.
+        for directory in {file.parent for file in files}:
+            nodes = sorted({file.name.split(".")[-2] for file in directory.glob("*.npy")})
+            for file in directory.glob("*.npy"):
+                if file.name.split(".")[-2] in nodes[len(nodes) // 2:]:
+                    file.unlink()
+        for file, place in older:
+            if file.exists():
+                shutil.copyfile(file, place)
+        result, got = checks.compare(out, "msprobe_fx_dump")
+        checks.check(f"two dumps, {name} stopped", "two dumps in one directory" in result.stderr, result.stderr[-500:])
+        checks.check(f"two dumps, {name} stopped", ("which lacks" in result.stderr) != cut_earlier, result.stderr[-500:])
+        paired = [row for row in got["rows"] if row["status"] == "paired"]
+        checks.check(f"two dumps, {name} stopped", paired and (len(paired) == len(got["rows"])) == cut_earlier, len(paired))
+        checks.check(f"two dumps, {name} stopped", all(".20250818" in row["golden"] and row["verdict"] != "FAIL" for row in paired), paired[:2])
+
+
 def check_statistics_within(checks: Checks, out: pathlib.Path) -> None:
     """A difference of statistics above 1 % and within --stat-limit is the first difference, and passes."""
     result = checks.run("compare", "-tp", out / "msprobe_ge_dump", "-gp", out / "msprobe_fx_dump", "-o", out / "within", "-m", "torchair")
@@ -410,6 +436,7 @@ def main() -> int:
         check_repeated(checks)
         check_places(checks)
         check_two_dumps(checks)
+        check_two_dumps_one_stopped_early(checks)
         check_statistics_within(checks, pathlib.Path(scratch) / "statistics_files")
         check_refusals(checks, pathlib.Path(scratch) / "new")
     for text in checks.wrong[:40]:

@@ -12,6 +12,7 @@
 
 #include "core/descriptor.h"
 #include "dump/npy.h"
+#include "torchair/fx_dumps.h"
 #include "torchair/info_file.h"
 #include "torchair/real_names.h"
 
@@ -154,21 +155,54 @@ FxFiles FxFiles::open(const fs::path& directory) {
   }
   FxFiles files;
   for (auto& [key, node] : nodes) {
-    for (FxNode& run : split_runs(std::move(node))) files.nodes_[key].push_back({run, false});
+    for (FxNode& run : split_runs(std::move(node))) files.nodes_[key].push_back({std::move(run)});
   }
+  files.number_dumps();
   return files;
 }
 
 const FxNode* FxFiles::node(const std::string& key, const Execution& execution) {
   const auto found = nodes_.find(key);
   if (found == nodes_.end()) return nullptr;
-  std::vector<Run>& runs = found->second;
+  Run* const run = find_run(found->second, execution);
+  if (run == nullptr) return nullptr;
+  if (!std::exchange(run->is_ready, true)) make_ready(run->node);
+  return &run->node;
+}
+
+FxFiles::Run* FxFiles::find_run(std::vector<Run>& runs, const Execution& execution) {
+  if (execution.of < dumps_) {
+    left_out_a_dump_ = true;
+    const std::size_t dump = dumps_ - execution.of + execution.number;
+    for (std::size_t i = runs.size(); i-- > 0;) {
+      if (runs[i].dump == dump) return &runs[i];
+    }
+    return nullptr;
+  }
   std::size_t number = runs.size() == 1 ? 0 : execution.number;
   if (runs.size() > execution.of) number += runs.size() - execution.of;
-  if (number >= runs.size()) return nullptr;
-  Run& run = runs[number];
-  if (!std::exchange(run.is_ready, true)) make_ready(run.node);
-  return &run.node;
+  return number < runs.size() ? &runs[number] : nullptr;
+}
+
+void FxFiles::number_dumps() {
+  struct Dumped {
+    std::string_view time, key;
+    Run* run;
+  };
+  std::vector<Dumped> all;
+  for (auto& [key, runs] : nodes_) {
+    for (Run& run : runs) {
+      const FxNode& node = run.node;
+      const FxArray& first = node.inputs.empty() ? node.outputs.front() : node.inputs.front();
+      all.push_back({first.time, key, &run});
+    }
+  }
+  std::ranges::stable_sort(all, {}, &Dumped::time);
+  std::vector<std::string_view> keys;
+  for (const Dumped& dumped : all) keys.push_back(dumped.key);
+  const std::vector<std::size_t> numbers = dump_numbers(keys);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].run->dump = numbers[i];
+  if (!numbers.empty()) dumps_ = numbers.back() + 1;
 }
 
 const FxArray* FxFiles::output(const FxTensorName& name, const Execution& execution) {
@@ -180,7 +214,17 @@ const FxArray* FxFiles::output(const FxTensorName& name, const Execution& execut
 
 std::vector<std::string> FxFiles::keys() const {
   std::vector<std::string> keys;
-  for (const auto& [key, runs] : nodes_) keys.push_back(key);
+  for (const auto& [key, runs] : nodes_) {
+    if (!left_out_a_dump_ || runs.back().dump + 1 == dumps_) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<std::string> FxFiles::only_older() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, runs] : nodes_) {
+    if (runs.back().dump + 1 < dumps_) keys.push_back(key);
+  }
   return keys;
 }
 

@@ -64,18 +64,30 @@ class FxFiles {
 
   // The run of a node that belongs to an execution, its headers read; nullptr where there is none.
   // As many runs as executions belong together one by one, a single one to all of them; of more
-  // runs than executions the last count.
+  // runs than executions the last count. If the directory holds more dumps than there are
+  // executions, only the newest dumps count, even for a node that they lack.
   const FxNode* node(const std::string& key, const Execution& execution);
   const FxArray* output(const FxTensorName& name, const Execution& execution);
+  // The nodes; once an older dump was left out, those of the newest.
   std::vector<std::string> keys() const;
   // Nodes of which something was dumped more than once.
   std::vector<std::string> repeated() const;
+  // Whether node() passed over an older dump.
+  bool left_out_a_dump() const { return left_out_a_dump_; }
+  // Nodes that only an older dump has.
+  std::vector<std::string> only_older() const;
 
  private:
   struct Run {
     FxNode node;
+    std::size_t dump = 0;  // in order of time
     bool is_ready = false;
   };
+  void number_dumps();
+  Run* find_run(std::vector<Run>& runs, const Execution& execution);
+
+  std::size_t dumps_ = 1;
+  bool left_out_a_dump_ = false;
   std::map<std::string, std::vector<Run>> nodes_;  // runs in order of time
 };
 

@@ -284,11 +284,16 @@ Pairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& grap
     }
     bench_names = bench.keys();
     const auto repeated = bench.repeated();
-    if (!repeated.empty() && repeated.size() == bench_names.size()) {
+    if (bench.left_out_a_dump()) {
+      const auto older = bench.only_older();
+      const std::string lacks = older.empty()
+                                    ? ""
+                                    : fmt::format(", which lacks {} nodes of the older ({}, ...)",
+                                                  older.size(), older.front());
       pairing.notes.push_back(
-          fmt::format("{}: two dumps in one directory: every node is there more than once; the "
-                      "newest is compared; dump into a directory of its own each time",
-                      unit.bench.string()));
+          fmt::format("{}: two dumps in one directory: {} nodes are there more than once; the "
+                      "newest is compared{}; dump into a directory of its own each time",
+                      unit.bench.string(), repeated.size(), lacks));
     } else if (!repeated.empty()) {
       pairing.notes.push_back(
           fmt::format("{}: {} nodes were dumped more than once ({}, ...); runs are compared with "

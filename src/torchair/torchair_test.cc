@@ -13,6 +13,7 @@
 #include "dump/npy.h"
 #include "torchair/columns.h"
 #include "torchair/convert_info.h"
+#include "torchair/fx_dumps.h"
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
 #include "torchair/info_writer.h"
@@ -24,6 +25,26 @@ namespace msprobe::torchair {
 namespace {
 
 using testing::ElementsAre;
+
+TEST(FxDumps, ADumpBeginsWhereTheFirstNodeComesAgain) {
+  const auto numbers = [](std::string_view nodes) {
+    std::vector<std::string_view> keys;
+    for (std::size_t i = 0; i < nodes.size(); ++i) keys.push_back(nodes.substr(i, 1));
+    std::string out;
+    for (const std::size_t number : dump_numbers(keys)) out += std::to_string(number);
+    return out;
+  };
+  EXPECT_EQ(numbers(""), "");
+  EXPECT_EQ(numbers("abc"), "000");
+  EXPECT_EQ(numbers("abcabc"), "000111");
+  EXPECT_EQ(numbers("ababc"), "00111") << "the first was stopped early";
+  EXPECT_EQ(numbers("abcab"), "00011") << "the second was stopped early";
+  EXPECT_EQ(numbers("abcadc"), "000111") << "another model";
+  EXPECT_EQ(numbers("abbcabbc"), "00001111") << "b runs twice in each";
+  EXPECT_EQ(numbers("abcdeef"), "0000000") << "e runs twice";
+  EXPECT_EQ(numbers("abcxbc"), "000011") << "begins with another node";
+  EXPECT_EQ(numbers("aaa"), "012");
+}
 
 TEST(FxName, IsReadFromTheRight) {
   const auto name = parse_fx_name("a.INPUT.3-aten.add.Tensor.INPUT.0.12.20250818231440934287.npy");
