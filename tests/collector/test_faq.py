@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import types
 import unittest
+from unittest import mock
 
 import numpy
 import torch
@@ -26,8 +28,7 @@ EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "
 HAS_ENGINE = os.environ.get("MSPROBE_HAS_ENGINE") == "1"
 needs_engine = unittest.skipUnless(MSPROBE and HAS_ENGINE, "needs msprobe-engine")
 
-# The table of the FAQ, and an expression for each row. Python has no __div__ and no __idiv__ of its own any more; __bool__ and
-# __nonzero__ give a truth value.
+# The table of the FAQ, and an expression for each row; __bool__, __nonzero__ and __div__ are tested beside them.
 MAGIC = {
     "__add__": lambda x, i: x + x, "__and__": lambda x, i: i & i, "__eq__": lambda x, i: x == x, "__ge__": lambda x, i: x >= x,
     "__gt__": lambda x, i: x > x, "__lshift__": lambda x, i: i << 1, "__matmul__": lambda x, i: x @ x, "__mod__": lambda x, i: x % 2,
@@ -66,12 +67,33 @@ def recorded_check(work, config=None, options=(), change=lambda directory: None,
         return check(os.path.join(directory, "dump.json"), *options, device=device)
 
 
+def npu_with_jit_compile(on):
+    """A stand-in for torch_npu: the one function that the collector asks."""
+    module = types.ModuleType("torch_npu")
+    module.npu = types.SimpleNamespace(is_jit_compile_false=lambda: not on)
+    return module
+
+
 class Precheck(unittest.TestCase):
     @needs_engine
     def test_jit_compile_is_alike_in_dump_and_replay(self):
-        """Where the setting means nothing it is said; where dump and replay differ a warning says so."""
+        """The dump records the setting of the NPU (of a stand-in here); a replay with another one warns. Without an NPU it has no effect."""
         _status, told, _rows = recorded_check(lambda: torch.exp(torch.ones(3)), options=["-j"])
         self.assertIn("jit_compile has no effect on cpu", told)
+        self.assertNotIn("the dump was recorded with", told)
+        for on, options, warned in ((True, [], True), (True, ["-j"], False), (False, ["-j"], True), (False, [], False)):
+            with mock.patch.dict(sys.modules, {"torch_npu": npu_with_jit_compile(on)}):
+                _status, told, _rows = recorded_check(lambda: torch.exp(torch.ones(3)), options=options)
+            text = f"the dump was recorded with jit_compile {'on' if on else 'off'}, this check runs with it"
+            self.assertEqual(text in told, warned, told)
+
+    def test_a_torch_npu_that_cannot_say_its_jit_compile_is_no_fault(self):
+        with mock.patch.dict(sys.modules, {"torch_npu": types.ModuleType("torch_npu")}), debugger() as made:
+            made.start()
+            torch.exp(torch.ones(1))
+            made.stop()
+            made.step()
+            self.assertNotIn("jit_compile", read(made))
 
     @needs_engine
     def test_type_as_is_not_raised(self):
@@ -146,8 +168,10 @@ class Precheck(unittest.TestCase):
         for name, statement in IN_PLACE.items():
             scope = {"x": torch.ones(2, 2), "i": torch.ones(2, 2, dtype=torch.int64)}
             self.assertEqual(forwards(record(functools.partial(exec, statement, scope))), [f"Tensor.{name}.0"], name)
-        truth = forwards(record(lambda: bool(torch.ones(1))))
-        self.assertIn(truth, ([], ["Torch.ones.0"], ["Torch.ones.0", "Tensor.__bool__.0"]))
+        x = torch.ones(1)
+        self.assertEqual(forwards(record(lambda: bool(x))), ["Tensor.__bool__.0"])
+        self.assertEqual(forwards(record(lambda: x.__nonzero__())), ["Tensor.__bool__.0"])  # "the same as __bool__"
+        self.assertEqual(forwards(record(lambda: x.__div__(2))), ["Tensor.__div__.0"])
 
 
 EDITED = """

@@ -51,6 +51,10 @@ class Debugger:
         """The rank of this process, where the framework knows one."""
         raise NotImplementedError
 
+    def _device_settings(self) -> dict:
+        """Settings of the device that a replay should have, too: further keys of dump.json."""
+        return {}
+
     def _written(self, directory: str) -> None:
         """The files of a step hold everything that was recorded so far."""
 
@@ -146,7 +150,7 @@ class Debugger:
         """What the native collector is told of the files of a step; errors go there from now on, too."""
         tensors = os.path.join(directory, TENSORS)
         head = json.dumps({"task": self.config.task, "level": self.config.level, "framework": self.FRAMEWORK,
-                           "dump_data_dir": tensors if self._saves_tensors() else None, "data": {}}, indent=1)
+                           "dump_data_dir": tensors if self._saves_tensors() else None, **self._device_settings(), "data": {}}, indent=1)
         stacks, construct = (os.path.join(directory, name) if self.config.extra_info else "" for name in ("stack.json", "construct.json"))
         self._session.error_log = os.path.join(directory, "dump_error_info.log")
         return os.path.join(directory, "dump.json"), head[:head.rindex("}\n}")], "\n }\n}", stacks, tensors, construct

@@ -1,5 +1,6 @@
 """PrecisionDebugger: the few lines that a training script needs."""
 import os
+import sys
 from typing import Callable, Optional
 
 import torch
@@ -34,6 +35,10 @@ class PrecisionDebugger(Debugger):
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             return torch.distributed.get_rank()
         return None
+
+    def _device_settings(self) -> dict:
+        jit = _jit_compile()
+        return {} if jit is None else {"jit_compile": jit}
 
     @classmethod
     def start(cls, model=None, token_range=None, rank_id=None, scheduled_tokens=None) -> None:
@@ -77,6 +82,15 @@ class PrecisionDebugger(Debugger):
         if self.config.step and self._loop + self._init_step > self.config.step[-1]:
             raise Exception(f"msprobe: exit after iteration {self.config.step[-1]}")
         self.start()
+
+
+def _jit_compile() -> Optional[bool]:
+    """Whether the NPU compiles operators at run time; None without an NPU. torch_npu is not imported for this: a training on an NPU has."""
+    torch_npu = sys.modules.get("torch_npu")
+    try:
+        return None if torch_npu is None else not torch_npu.npu.is_jit_compile_false()
+    except (AttributeError, RuntimeError):  # another version, or no device
+        return None
 
 
 def _hidden(risk_level: str) -> Callable[[str, str], bool]:
