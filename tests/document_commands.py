@@ -115,7 +115,7 @@ def check_error_data_and_lists(c: Commands) -> None:
     rows = table(only(c.scratch / "lists", "accuracy_checking_result_*.csv"))
     other = [row for row in rows if ".matmul." not in row["API name"] and ".layer_norm." not in row["API name"]]
     c.check("white_list", other and all(row["Forward Test Success"] == "SKIP" and "not in white list" in row["Message"] for row in other))
-    for text, message in (('{"whitelist": []}', "belongs into the section acc_check"),
+    for text, message in (('{"whitelist": []}', "belongs in the section acc_check"),
                           ('{"acc_check": {"whitelist": []}}', "did you mean white_list?"),
                           ('{"acc_check": {"is_online": true}}', "is_online")):
         config.write_text(text)

@@ -206,7 +206,7 @@ Result<void> check_top_keys(const simdjson::dom::object& document, Config& confi
     const std::string meant = nearest(key, words_of(kSectionKeys));
     if (!meant.empty()) {
       return fail(ErrorKind::kUsage,
-                  fmt::format("{} belongs into the section acc_check: {{\"acc_check\": "
+                  fmt::format("{} belongs in the section acc_check: {{\"acc_check\": "
                               "{{\"{}\": ...}}}}",
                               key, meant));
     }
@@ -228,8 +228,8 @@ Result<Config> read_section(const simdjson::dom::object& document, Config config
   element found;
   if (document.at_key("acc_check").get(found) != simdjson::SUCCESS) {
     config.warnings.emplace_back(
-        "no section acc_check: no list is in force, config.yaml's neither, and every call is "
-        "checked");
+        "no section acc_check: every call is checked; the lists of config.yaml do not apply "
+        "either");
     return config;
   }
   simdjson::dom::object section;

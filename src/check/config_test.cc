@@ -131,7 +131,7 @@ TEST_F(ConfigTest, AListThatWouldHaveNoEffectIsRefused) {
   EXPECT_THAT(json_error(R"({"acc_check": {"x": 1}})"),
               EndsWith("x must be one of white_list, black_list, error_data_path"));
   EXPECT_THAT(json_error(R"({"white_list": ["mm"]})"),
-              EndsWith(R"(white_list belongs into the section acc_check: {"acc_check": )"
+              EndsWith(R"(white_list belongs in the section acc_check: {"acc_check": )"
                        R"({"white_list": ...}})"));
   EXPECT_THAT(json_error(R"({"acc_chek": {"white_list": ["mm"]}})"),
               EndsWith("unknown key acc_chek; did you mean acc_check?"));
@@ -145,8 +145,8 @@ TEST_F(ConfigTest, WhatIsMissingOrUnknownInTheJsonIsSaid) {
   const auto no_section = with_config_json({}, write("a.json", R"({"task": "statistics"})"));
   ASSERT_TRUE(no_section) << no_section.error().message;
   EXPECT_THAT(no_section->warnings,
-              ElementsAre(EndsWith("a.json: no section acc_check: no list is in force, "
-                                   "config.yaml's neither, and every call is checked")));
+              ElementsAre(EndsWith("a.json: no section acc_check: every call is checked; the "
+                                   "lists of config.yaml do not apply either")));
   const auto odd = with_config_json({}, write("b.json", R"({"acc_check": {}, "zzz": 1})"));
   ASSERT_TRUE(odd) << odd.error().message;
   EXPECT_THAT(odd->warnings, ElementsAre(EndsWith("b.json: unknown key zzz: ignored")));

@@ -261,6 +261,26 @@ TEST_F(Documented, Dual1000MustBeAboveTheLimit) {
   EXPECT_EQ(verdict_of(npu, npu), "pass");
 }
 
+TEST_F(Documented, TruedivIsJudgedByTheAbsoluteThresholdAsDivIs) {
+  for (const std::string_view api : {"__truediv__", "__div__"}) {
+    DetailRow npu = benchmark_row(fmt::format("Tensor.{}.0.forward.output.0", api));
+    npu.inf_nan_error_rate = npu.relative_error_rate = npu.absolute_error_rate = number(0);
+    EXPECT_EQ(verdict_of(npu, npu), "pass") << api;
+    EXPECT_EQ(algorithm(), "absolute threshold") << api;
+    DetailRow bad = npu;
+    bad.relative_error_rate = number(0.01);
+    EXPECT_EQ(verdict_of(bad, bad), "error") << api << ": whatever the reference device shows";
+    EXPECT_THAT(message(), HasSubstr("elative error")) << api;
+    bad = npu;
+    bad.absolute_error_rate = number(0.01);
+    EXPECT_EQ(verdict_of(bad, npu), "error") << api;
+    // Ten times the reference device's error, which the benchmark comparison would not pass.
+    DetailRow worse = benchmark_row(npu.api_name, 1.0);
+    worse.inf_nan_error_rate = worse.relative_error_rate = worse.absolute_error_rate = number(0);
+    EXPECT_EQ(verdict_of(worse, npu), "pass") << api;
+  }
+}
+
 TEST_F(Documented, UlpIsMeasuredAgainstTheGpuDirectly) {
   constexpr std::string_view kMatmul = "Torch.matmul.0.forward.output.0";
   const auto row = [&](double mean, double proportion, std::string_view dtype) {

@@ -225,10 +225,12 @@ Result<DumpIndex> open_legacy(const std::filesystem::path& forward,
   Result<FileBytes> file = load_file(forward);
   if (!file) return propagate(file);
   if (is_dump(*file)) {
-    return fail(ErrorKind::kFormat,
-                fmt::format("{} is a dump.json, not a forward_info of the older recorder; name it "
-                            "with -api_info",
-                            forward.string()));
+    return fail(
+        ErrorKind::kFormat,
+        fmt::format("{0} is a dump.json, not a forward_info of the older recorder; check it "
+                    "with msprobe acc_check -api_info {0}, or its overflows with msprobe "
+                    "run_overflow_check -api_info {0}",
+                    forward.string()));
   }
   std::optional<LegacyFile> second;
   if (backward) {

@@ -23,6 +23,13 @@ TEST(StandardFor, FollowsTheListsInDocumented) {
   EXPECT_EQ(of("linalg.norm", DType::kFloat32), Standard::kBenchmark);
 }
 
+TEST(StandardFor, TruedivTakesTheStandardOfDiv) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+    EXPECT_EQ(of("__div__", dtype), Standard::kAbsoluteThreshold);
+    EXPECT_EQ(of("__truediv__", dtype), Standard::kAbsoluteThreshold);
+  }
+}
+
 TEST(StandardFor, ReferenceJudgesEveryFloatByTheBenchmark) {
   for (const auto* const api : {"__add__", "relu", "matmul", "conv2d", "sigmoid"}) {
     EXPECT_EQ(of(api, DType::kFloat32, kReference), Standard::kBenchmark) << api;

@@ -182,6 +182,52 @@ class OlderCommands(unittest.TestCase):
         done = subprocess.run([MSPROBE, "run_ut", "-forward", "f.txt", "-backward", "b.txt"], capture_output=True, text=True)
         self.assertIn("The forward_input_file and backward_input_file should be a json file!", done.stderr)
 
+    def test_bad_input_ends_as_the_status_table_says(self):
+        place = self.out("bad")
+        os.mkdir(place)
+        tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [4], "Max": 1.0, "Min": 0.0, "requires_grad": True}
+        good = {"args": [tensor], "kwargs": {}}
+        files = {"good": {"Torch*exp*0": good}, "backward": {}, "empty": {}, "list": [], "broken": {"Torch*exp*0": {"args": 3}, "Torch*exp*1": good},
+                 "unknown": {"Torch*nosuch*0": good}, "gone": {"Torch*exp*0": {"args": [{**tensor, "datapath": "/home/a/gone.pt"}], "kwargs": {}}},
+                 "outside": {"Torch*exp*0": {"args": [{**tensor, "datapath": "../../etc/passwd.npy"}], "kwargs": {}}, "Torch*exp*1": good},
+                 "dump": {"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": {}}}
+        for name, content in files.items():
+            with open(os.path.join(place, f"{name}.json"), "w", encoding="utf-8") as file:
+                json.dump(content, file)
+        cases = [  # forward, backward, further options, status, text
+            ("good", "backward", [], 0, ""),
+            ("missing", "backward", [], 2, "missing.json does not exist"),
+            ("list", "backward", [], 2, "the file must be an object"),
+            ("good", "list", [], 2, "the file must be an object"),
+            ("dump", "backward", [], 2, "msprobe acc_check -api_info"),
+            ("empty", "backward", [], 2, "nothing was checked"),
+            ("unknown", "backward", [], 2, "nothing was checked"),
+            ("broken", "backward", [], 1, "Run Torch*exp*0 acc_check Error: broken_record"),
+            ("outside", "backward", [], 1, "leads out of the dump directory"),
+            ("gone", "backward", [], 1, "--data_path"),
+            ("good", "backward", ["-d", "npu:0"], 2, "no device npu:0"),
+            ("good", "backward", ["--out_path", os.path.join(place, "good.json")], 2, "cannot be used as a directory"),
+            ("good", "backward", ["-csv_path", "nowhere.csv"], 2, "nowhere.csv does not exist"),
+        ]
+        for number, (forward, backward, options, status, text) in enumerate(cases):
+            out = os.path.join(place, f"out{number}")
+            os.mkdir(out)
+            done = subprocess.run([MSPROBE, "run_ut", "-forward", f"{forward}.json", "-backward", f"{backward}.json", "--out_path", out, *options],
+                                  cwd=place, capture_output=True, text=True)
+            with self.subTest(forward=forward, backward=backward, options=options):
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertIn(text, done.stderr)
+
+    def test_forward_given_to_acc_check_says_which_command_to_use(self):
+        for command in ("acc_check", "multi_acc_check"):
+            done = subprocess.run([MSPROBE, command, "-forward", "forward_info_0.json"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"-forward is not an option of {command}; it belongs to msprobe run_overflow_check and msprobe run_ut", done.stderr)
+        forward = os.path.join(self.recorded[False], "forward_info_0.json")
+        done = subprocess.run([MSPROBE, "acc_check", "-api_info", forward], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"check it with msprobe run_ut -forward {forward}", done.stderr)
+
     def test_the_examples_of_the_document_run_as_written(self):
         tools = self.out("att/debug/accuracy_tools")
         shutil.copytree(PYTHON, tools, ignore=shutil.ignore_patterns("__pycache__"))
