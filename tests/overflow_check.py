@@ -160,6 +160,8 @@ def provenance(program, scratch):
         for entry in ("Torch.mul.1.backward.output.0", "Torch.add.1.forward.output.0"):
             expect(f"provenance: {entry}", entry in done.stdout, True)
         expect("provenance: a finite call", "Torch.add.0" in done.stdout, False)
+        walk = subprocess.run([program, "compare", "--nan", "-tp", path], capture_output=True, text=True)
+        expect(f"provenance of {path}: as compare --nan ({walk.stderr})", (done.returncode, done.stdout), (walk.returncode, walk.stdout))
 
 
 def on_sim(run, scratch):

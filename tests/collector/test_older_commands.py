@@ -158,6 +158,16 @@ class OlderCommands(unittest.TestCase):
         with open(sarif, encoding="utf-8") as file:
             self.assertIn("main.py", file.read())
 
+    def test_error_data_path_chooses_where_errors_are_saved(self):
+        """As update_config(error_data_path=...) writes it beside the recording."""
+        out, errors, settings = self.out("errors_out"), self.out("errors"), self.out("checker_config_0.yaml")
+        os.mkdir(errors)
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write(f"error_data_path: '{errors}'\n")
+        self.run_ut(self.recorded[False], out, "-d", "cpu", "-save_error_data", "--config-yaml", settings)
+        self.assertIn("Torch.mul.0.forward.input.0.pt", os.listdir(os.path.join(errors, "ut_error_data")))
+        self.assertFalse(os.path.exists(os.path.join(out, "ut_error_data")))
+
     def test_an_interrupted_run_is_continued(self):
         whole = self.out("whole")
         self.run_ut(self.recorded[False], whole, "-d", "cpu")
@@ -212,7 +222,8 @@ class OlderCommands(unittest.TestCase):
         for number, (forward, backward, options, status, text) in enumerate(cases):
             out = os.path.join(place, f"out{number}")
             os.mkdir(out)
-            done = subprocess.run([MSPROBE, "run_ut", "-forward", f"{forward}.json", "-backward", f"{backward}.json", "--out_path", out, *options],
+            where = [] if "--out_path" in options else ["--out_path", out]
+            done = subprocess.run([MSPROBE, "run_ut", "-forward", f"{forward}.json", "-backward", f"{backward}.json", *where, *options],
                                   cwd=place, capture_output=True, text=True)
             with self.subTest(forward=forward, backward=backward, options=options):
                 self.assertEqual(done.returncode, status, done.stderr)
