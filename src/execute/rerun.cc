@@ -128,8 +128,10 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   if (!output) return std::unexpected(output.error());
   Leaves leaves{leaves_of(*output, name_.bare_name), {}, has_drawn()};
   if (!backward) return leaves;
-  const auto found = run_backward(*side, *output, changed(**gradients, variation.change),
-                                  SkipReason::kBenchFailed);
+  const TensorChange& change_arriving =
+      variation.change_arriving ? variation.change_arriving : variation.change;
+  const auto found =
+      run_backward(*side, *output, changed(**gradients, change_arriving), SkipReason::kBenchFailed);
   if (!found) return leaves;
   for (std::size_t i = 0; i < found->size(); ++i) {
     if ((*found)[i].defined()) leaves.backward.push_back({fmt::format("{}", i), {(*found)[i]}});

@@ -17,6 +17,7 @@ struct Variation {
   // Of each floating tensor that goes in, arguments and arriving gradients, in the precision it is
   // computed in; `recorded`: the dtype it was rounded to before. Empty: nothing.
   TensorChange change = {};
+  TensorChange change_arriving = {};          // of the arriving gradients; `change` where empty
   std::function<void(PyCall&)> edit = {};     // of the arguments, before they are raised
   std::optional<std::uint64_t> seed = {};     // of random operators; the run's own where empty
   bool raise = true;                          // off: in the recorded precision, as a device would

@@ -21,13 +21,19 @@ constexpr int kFirstWideRun = 2;
 // and the effect divided.
 constexpr double kLargerMove = 64;
 
-// x * (1 + size * r), r uniform in [-1, 1), or in [-1, 0) where a larger x may leave the domain.
-at::Tensor moved(const at::Tensor& raised, double size, bool inward, at::Generator& generator) {
+// x * (1 + size * r), r uniform in [-1, 1), or in [-1, 0) where a larger x may leave the domain;
+// and `more * r` farther from zero or nearer to it.
+at::Tensor moved(const at::Tensor& raised, double size, double more, bool inward,
+                 at::Generator& generator) {
   const at::Tensor parts = raised.is_complex() ? at::view_as_real(raised) : raised;
   const at::Tensor draw =
       at::empty(parts.sizes(), at::kDouble).uniform_(-1, inward ? 0 : 1, generator);
-  const at::Tensor changed =
-      (parts.to(at::kDouble) * draw.mul_(size).add_(1)).to(parts.scalar_type());
+  const at::Tensor wide = parts.to(at::kDouble);
+  const at::Tensor offset =
+      more == 0 ? at::Tensor() : draw * more * at::where(wide.lt(0), -1.0, 1.0);
+  at::Tensor changed = wide * draw.mul_(size).add_(1);
+  if (offset.defined()) changed += offset;
+  changed = changed.to(parts.scalar_type());
   return raised.is_complex() ? at::view_as_complex(changed.contiguous()) : changed;
 }
 
@@ -70,10 +76,15 @@ bool Conditioning::run_once(int number, bool inward) {
   at::Generator generator = at::detail::createCPUGenerator(seed);
   const double amplitude = this->amplitude() * (number < kFirstWideRun ? 1 : kIntermediates);
   execute::Variation variation = how_;
-  variation.change = [&](const at::Tensor& raised, at::ScalarType recorded) {
-    const auto type = float_type(recorded);
-    return type ? moved(raised, amplitude * type->eps / 2, inward, generator) : raised;
+  const auto move_by = [&](double more) {
+    return [&, more](const at::Tensor& raised, at::ScalarType recorded) {
+      const auto type = float_type(recorded);
+      return type ? moved(raised, amplitude * type->eps / 2, amplitude * more, inward, generator)
+                  : raised;
+    };
   };
+  variation.change = move_by(argument_);
+  variation.change_arriving = move_by(0);
   const auto leaves = rerun_.run(variation);
   if (!leaves) return false;
   random_ = random_ || leaves->random;

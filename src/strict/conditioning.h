@@ -20,10 +20,14 @@ class Conditioning {
   using Tensors = LeafTensors;
 
   // `base`: what the benchmark gives when it runs as `how` says. REQUIRES: `rerun` and `full_name`
-  // outlive this.
+  // outlive this. `argument`: by how much more every argument is moved, whatever its size.
   Conditioning(execute::Rerun& rerun, const std::string& full_name, Tensors base,
-               execute::Variation how)
-      : rerun_(rerun), full_name_(full_name), how_(std::move(how)), base_(std::move(base)) {}
+               execute::Variation how, double argument = 0)
+      : rerun_(rerun),
+        full_name_(full_name),
+        how_(std::move(how)),
+        argument_(argument),
+        base_(std::move(base)) {}
 
   // Runs until `runs` have worked or failed. Deterministic: seeds come from the call's name.
   void measure(int runs);
@@ -44,6 +48,7 @@ class Conditioning {
   execute::Rerun& rerun_;
   const std::string& full_name_;
   execute::Variation how_;
+  double argument_;
   int done_ = 0;
   std::optional<double> amplitude_;
   bool random_ = false;

@@ -14,6 +14,7 @@
 #include "strict/cause.h"
 #include "strict/conditioning.h"
 #include "strict/doubts.h"
+#include "strict/kernels.h"
 #include "strict/native_error.h"
 #include "strict/op_traits.h"
 #include "strict/own_benchmark.h"
@@ -40,6 +41,9 @@ constexpr double kNativeCapUnits = 16384;
 constexpr double kWeakNative = 1.0 / 16;
 // A rounding to TF32 moves an input this much farther than one to float32: 2^(23 - 10).
 constexpr double kTf32Moves = 8192;
+// The bound is at least this many spreads; see spread_limits.
+constexpr double kLeastSpreads = kIntermediates + kSumOfTerms;
+constexpr std::string_view kAsMindSpore = ", as MindSpore's kernel computes it";
 // Up to this many bounds an excess is a warning.
 constexpr double kWarningExcess = 4;
 
@@ -60,7 +64,7 @@ double largest(const at::Tensor& tensor) {
   return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
 }
 
-StrictFinding within(const Scan& found, const std::string& how) {
+StrictFinding within(const Scan& found, std::string_view how) {
   if (found.differ == 0) return pass("equal to the rounded benchmark");
   return pass(fmt::format("{} of {} elements differ, by at most {} of the bound{}", found.differ,
                           found.count, number_text(found.worst_inside), how));
@@ -77,6 +81,8 @@ class CallJudge {
         outcome_(outcome),
         recorded_(options.recorded),
         wide_gradients_(options.dialect->like_mindspore),
+        by_mindspore_(options.dialect->like_mindspore &&
+                      (options.recorded || options.foreign != nullptr)),
         rerun_(record, options),
         bench_(bench_tensors(outcome)) {
     if (const auto own = own_benchmark(name_, outcome, options)) {
@@ -86,7 +92,9 @@ class CallJudge {
         bench_ = tensors_of(*leaves);
       }
     }
-    conditioning_.emplace(rerun_, record.full_name, bench_, how_);
+    const double argument =
+        by_mindspore_ ? mindspore_kernel(name_.bare_name, Direction::kForward, {}).argument : 0;
+    conditioning_.emplace(rerun_, record.full_name, bench_, how_, argument / kLeastSpreads);
     native_error_.emplace(rerun_, record.full_name, how_);
   }
 
@@ -251,6 +259,10 @@ class CallJudge {
     Limits limits = exact ? Limits{} : rounding_limits(type);
     Scan found = scan(pair.device, pair.bench, limits);
     if (found.good()) return within(found, "");
+    if (add_kernel(pair, type, limits)) {
+      found = scan(pair.device, pair.bench, limits);
+      if (found.good()) return within(found, kAsMindSpore);
+    }
     if (auto finding = judge_otherwise(pair)) return *finding;
     if (!exact) {
       if (auto finding = judge_conditioned(pair, type, limits, found)) return *finding;
@@ -269,6 +281,7 @@ class CallJudge {
       if (tf32_ && pair.device.scalar_type() == at::kFloat) {
         limits.spread += 2 * kIntermediates * kTf32Moves;
       }
+      add_kernel(pair, type, limits);
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, false);
       if (!add_native(pair, type, limits)) continue;
@@ -295,6 +308,15 @@ class CallJudge {
       finding.reason = "proves little: the CPU errs as much in this dtype; " + finding.reason;
     }
     return finding;
+  }
+
+  // What MindSpore's kernel adds. False where it adds nothing.
+  bool add_kernel(const Pair& pair, const FloatType& type, Limits& limits) const {
+    if (!by_mindspore_) return false;
+    const KernelError error = mindspore_kernel(name_.bare_name, pair.direction, type);
+    limits.relative += error.relative;
+    limits.absolute += error.absolute;
+    return error.any();
   }
 
   // False where the CPU cannot run this call in its recorded dtype.
@@ -353,6 +375,7 @@ class CallJudge {
   const CallOutcome& outcome_;
   bool recorded_;
   bool wide_gradients_;  // a gradient may be wider than its input
+  bool by_mindspore_;    // its kernels computed what is judged
   execute::Rerun rerun_;
   Variation how_;  // in which way the benchmark ran
   LeafTensors bench_;

@@ -11,15 +11,17 @@ namespace msprobe::strict {
 namespace {
 
 constexpr int kSamples = 4;
+// So far away are the neighbours, in eps: the roundings on the way to a result are others there.
+constexpr double kNeighbourhood = 16;
 // An overflow of an intermediate result is understood where the result itself is this near to it.
 constexpr double kNearlyLargest = 0.25;
 
 // A neighbour among the numbers of the recorded dtype: both precisions compute from the same one.
 at::Tensor nudged(const at::Tensor& tensor, at::ScalarType recorded, at::Generator& generator) {
   const at::Tensor parts = tensor.is_complex() ? at::view_as_real(tensor) : tensor;
-  const double eps = float_type(recorded)->eps;
+  const double far = kNeighbourhood * float_type(recorded)->eps;
   const at::Tensor draw = at::empty(parts.sizes(), at::kDouble).uniform_(-1, 1, generator);
-  at::Tensor moved = parts.to(at::kDouble) * draw.mul_(eps).add_(1);
+  at::Tensor moved = parts.to(at::kDouble) * draw.mul_(far).add_(1);
   const bool complex = tensor.is_complex();
   if (complex) moved = at::view_as_complex(moved.contiguous());
   return moved.to(recorded).to(tensor.scalar_type());
