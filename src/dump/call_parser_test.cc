@@ -172,6 +172,15 @@ TEST(ParseCall, ReadsNumpyScalarsAsPlainValues) {
   EXPECT_EQ(value<Opaque>(R"({"type": "numpy.ndarray", "value": [1]})").type, "numpy.ndarray");
 }
 
+TEST(ParseCall, ReadsNumpyArraysWithRecordedElementsAsTensors) {
+  const auto array = value<TensorRecord>(
+      R"({"type": "numpy.ndarray", "dtype": "float16", "shape": [6], "Max": 1, "data_name": "a.npy"})");
+  EXPECT_EQ(array.dtype, DType::kFloat16);
+  EXPECT_EQ(array.data_name, "a.npy");
+  EXPECT_EQ(value<Opaque>(R"({"type": "numpy.ndarray", "dtype": "float16", "shape": [6]})").type,
+            "numpy.ndarray");
+}
+
 TEST(ParseCall, ReadsComplexNumbers) {
   using Complex = std::complex<double>;
   const auto complex = [](const std::string& payload) {

@@ -17,6 +17,8 @@ namespace {
 using namespace std::string_view_literals;
 using Kind = JsonScalar::Kind;
 
+constexpr std::string_view kArray = "numpy.ndarray";
+
 std::optional<std::string> repeated_key(const Dict& dict) {
   if (dict.size() < 2) return std::nullopt;
   std::vector<std::string_view> keys;
@@ -84,10 +86,18 @@ bool ValueReader::read_object(Value& out) {
   if (!type) return read_untyped(out);
   const Encoding encoding = find_encoding(*type);
   if (encoding == Encoding::kTensor) return tensors_.read(out.data.emplace<TensorRecord>());
+  if (*type == kArray && json_.peek_text_member("dtype")) return read_array(out);
   bool has_payload = false;
   if (!read_payload(out, has_payload)) return false;
   std::string fault = decode(*type, encoding, has_payload, out);
   return fault.empty() || json_.fail(std::move(fault));
+}
+
+// An array of NumPy whose elements were recorded is as good as a tensor.
+bool ValueReader::read_array(Value& out) {
+  if (!tensors_.read(out.data.emplace<TensorRecord>())) return false;
+  if (out.as<TensorRecord>()->data_name.empty()) out.data = Opaque{std::string(kArray)};
+  return true;
 }
 
 // What stands under "value", for a memory format under "format".

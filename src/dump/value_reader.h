@@ -23,6 +23,7 @@ class ValueReader {
   bool read_elements(List& out);
   bool read_members(Dict& out);
   bool read_object(Value& out);
+  bool read_array(Value& out);
   bool read_plain(Value& out);
   bool read_payload(Value& out, bool& found);
   bool read_untyped(Value& out);

@@ -86,6 +86,9 @@ class Writer:
             numpy.save(self.out / "dump_tensor_data" / (name + ".npy"), stored.contiguous().numpy())
             return {"type": "mindspore.Tensor", "dtype": DTYPES[plain.dtype], "shape": list(plain.shape), "Max": None,
                     "Min": None, "Mean": None, "Norm": None, "data_name": name + ".npy"}
+        if isinstance(value, numpy.ndarray):
+            numpy.save(self.out / "dump_tensor_data" / (name + ".npy"), value)
+            return {"type": "numpy.ndarray", "dtype": str(value.dtype), "shape": list(value.shape), "data_name": name + ".npy"}
         if isinstance(value, torch.dtype):
             return {"type": "mindspore.dtype", "value": DTYPES[value]}
         if isinstance(value, (list, tuple)):
