@@ -17,6 +17,7 @@
 #include "dump/dump_json.h"
 #include "own_files.h"
 #include "shrink/call_json.h"
+#include "shrink/mindspore_script.h"
 #include "shrink/probe.h"
 #include "shrink/reduce.h"
 #include "shrink/script.h"
@@ -55,7 +56,11 @@ check::EngineCommand command_of(const ShrinkArguments& arguments, const fs::path
 struct Recorded {
   dump::CallRecord call;
   std::string data_directory;  // empty: the dump holds ranges only
-  std::string dialect;
+  const check::Dialect* dialect = nullptr;
+  std::string device;  // as the engine opens it
+
+  // The device's results belong to the inputs that were recorded.
+  bool is_fixed() const { return device == "recorded"; }
 };
 
 Result<Recorded> read_call(const ShrinkArguments& arguments) {
@@ -69,7 +74,8 @@ Result<Recorded> read_call(const ShrinkArguments& arguments) {
     if (slice.full_name != arguments.call) continue;
     Result<dump::CallRecord> call = dump::parse_call(slice, path->filename().string());
     if (!call) return propagate(call);
-    Recorded recorded{*std::move(call), "", std::string((*dialect)->name)};
+    Recorded recorded{*std::move(call), "", *dialect,
+                      (*dialect)->engine_device(arguments.device, *index)};
     if (!index->dump_data_dir.empty()) {
       recorded.data_directory = (path->parent_path() / "dump_tensor_data").string();
     }
@@ -148,7 +154,8 @@ std::string replay_command(const ShrinkArguments& arguments, const fs::path& dum
 
 check::RunOptions run_options(const ShrinkArguments& arguments, const Recorded& recorded) {
   check::RunOptions how;
-  how.dialect = recorded.dialect;
+  how.dialect = recorded.dialect->engine_name;
+  how.save_npy = recorded.dialect->saves_npy;
   how.dump_name = fs::path(arguments.api_info).filename().string();
   how.data_directory = recorded.data_directory;
   how.seed = arguments.seed;
@@ -176,7 +183,7 @@ Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded
   fs::create_directories(saved, error);
   const Result<shrink::Answer> answer = probe.ask(call, saved.string());
   if (!answer) return propagate(answer);
-  set_output_shapes(*answer, call);
+  if (!recorded.is_fixed()) set_output_shapes(*answer, call);
   if (has_data(call)) {
     if (Result<void> copied = copy_data(recorded, out); !copied) return copied;
   }
@@ -185,8 +192,8 @@ Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded
     if (!rules) return propagate(rules);
     if (auto done = write_text(out / "sim.yaml", std::string(rules->text())); !done) return done;
   }
-  if (auto done =
-          write_text(out / "dump.json", shrink::dump_of(call, has_data(call), recorded.dialect));
+  if (auto done = write_text(out / "dump.json",
+                             shrink::dump_of(call, has_data(call), recorded.dialect->name));
       !done) {
     return done;
   }
@@ -195,8 +202,11 @@ Result<void> write_reproduction(const ShrinkArguments& arguments, const Recorded
     const Result<shrink::Answer> inputs = ask_on_cpu(arguments, recorded, engine, call, saved);
     if (!inputs) return propagate(inputs);
   }
+  const shrink::ScriptDevice device = script_device(arguments, engine);
   const Result<std::string> script =
-      shrink::python_script(call, saved, script_device(arguments, engine), answer->text);
+      recorded.dialect->saves_npy
+          ? shrink::mindspore_script(call, saved, device, answer->call, answer->text)
+          : shrink::python_script(call, saved, device, answer->text);
   if (!script) return propagate(script);
   if (auto done = write_text(out / "reproduce.py", *script); !done) return done;
   fmt::print("python3 {}\n", (out / "reproduce.py").string());
@@ -208,6 +218,7 @@ ExitStatus run(ShrinkArguments arguments) {
   if (!engine) return refuse(engine.error());
   const Result<Recorded> recorded = read_call(arguments);
   if (!recorded) return refuse(recorded.error());
+  arguments.device = recorded->device;
   const Result<fs::path> out = prepare_output_directory(arguments.out);
   if (!out) return refuse(out.error());
   shrink::Probe probe(command_of(arguments, *engine), run_options(arguments, *recorded),
@@ -225,10 +236,16 @@ ExitStatus run(ShrinkArguments arguments) {
     if (!answer) return propagate(answer);
     return answer->kind == first->kind;
   };
-  Result<shrink::Reduced> reduced = shrink::reduce(recorded->call, fails);
+  Result<shrink::Reduced> reduced = recorded->is_fixed() ? shrink::Reduced{recorded->call, 1}
+                                                         : shrink::reduce(recorded->call, fails);
   if (!reduced) return refuse(reduced.error());
-  fmt::print("{}: inputs {} -> {}, after {} tries\n", arguments.call, shapes_of(recorded->call),
-             shapes_of(reduced->call), reduced->tries);
+  if (recorded->is_fixed()) {
+    fmt::print("{}: inputs {}, as recorded: the recorded results belong to them\n", arguments.call,
+               shapes_of(recorded->call));
+  } else {
+    fmt::print("{}: inputs {} -> {}, after {} tries\n", arguments.call, shapes_of(recorded->call),
+               shapes_of(reduced->call), reduced->tries);
+  }
   const Result<void> written =
       write_reproduction(arguments, *recorded, *engine, *out, probe, std::move(reduced->call));
   return written ? kPassed : refuse(written.error());

@@ -1,13 +1,12 @@
 #include "shrink/script.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "core/call_name.h"
 #include "core/cast.h"
 #include "core/file.h"
 #include "dump/tensor_file.h"
+#include "shrink/python_text.h"
 
 namespace msprobe::shrink {
 namespace {
@@ -15,17 +14,6 @@ namespace {
 using namespace dump;
 
 constexpr std::int64_t kWrittenOut = 512;  // elements
-
-std::string python_number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  const std::string text = fmt::format("{}", value);
-  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
-}
-
-std::string python_bound(const std::optional<std::int64_t>& value) {
-  return value ? fmt::format("{}", *value) : "None";
-}
 
 std::int64_t elements(const Shape& shape) {
   std::int64_t product = 1;
@@ -40,7 +28,10 @@ class Script {
       : data_(data), full_name_(full_name), folder_(folder) {}
 
   // Leaves are numbered over all arguments, as their files are.
-  std::string text_of(const Value& value) { return std::visit(*this, value.data); }
+  std::string text_of(const Value& value) {
+    if (const auto literal = python_literal(value)) return leaf(*literal);
+    return std::visit(*this, value.data);
+  }
 
   std::string operator()(const List& list) {
     std::string text = "[";
@@ -50,7 +41,8 @@ class Script {
   std::string operator()(const Dict& dict) {
     std::string text = "{";
     for (const auto& [key, value] : dict) {
-      text += fmt::format("{}'{}': {}", text.size() > 1 ? ", " : "", key, text_of(value));
+      text +=
+          fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", python_text(key), text_of(value));
     }
     return text + "}";
   }
@@ -60,31 +52,22 @@ class Script {
     add_tensor(record, fmt::format("{}.forward.input.{}.pt", full_name_, place));
     return name;
   }
-  std::string operator()(const None&) { return leaf("None"); }
-  std::string operator()(bool value) { return leaf(value ? "True" : "False"); }
-  std::string operator()(std::int64_t value) { return leaf(fmt::format("{}", value)); }
-  std::string operator()(double value) {
-    return leaf(fmt::format("float('{}')", python_number(value)));
-  }
-  std::string operator()(const std::complex<double>& value) {
-    return leaf(fmt::format("complex({}, {})", value.real(), value.imag()));
-  }
-  std::string operator()(const std::string& value) { return leaf(fmt::format("'{}'", value)); }
-  std::string operator()(const Ellipsis&) { return leaf("..."); }
-  std::string operator()(const Slice& value) {
-    return leaf(fmt::format("slice({}, {}, {})", python_bound(value.start),
-                            python_bound(value.stop), python_bound(value.step)));
-  }
   std::string operator()(const SizeValue& value) {
     return leaf(fmt::format("torch.Size([{}])", fmt::join(value.extents, ", ")));
   }
   std::string operator()(const DTypeValue& value) {
     const auto dtype = parse_dtype(value.text);
-    return leaf(dtype ? std::string(msprobe::text(*dtype)) : value.text);
+    return leaf(dtype ? std::string(msprobe::text(*dtype)) : python_text(value.text));
   }
   std::string operator()(const DeviceValue&) { return leaf("t[0].device"); }
-  std::string operator()(const MemoryFormatValue& value) { return leaf(value.text); }
-  std::string operator()(const Opaque&) { return leaf("None"); }
+  std::string operator()(const MemoryFormatValue& value) {
+    const std::string_view name = std::string_view(value.text).substr(value.text.rfind('.') + 1);
+    return leaf(is_python_name(name) ? fmt::format("torch.{}", name) : "None");
+  }
+  template <class Other>  // what python_literal knows is not asked for here
+  std::string operator()(const Other&) {
+    return leaf("None");
+  }
 
   void add_gradient(const Value& value, std::size_t place) {
     if (const auto* record = value.as<TensorRecord>()) {
@@ -106,7 +89,8 @@ class Script {
   void add_tensor(const TensorRecord& record, const std::string& file) {
     const std::string gradient = record.requires_grad ? ".requires_grad_()" : "";
     if (elements(record.shape) > kWrittenOut) {
-      lines_ += fmt::format("    torch.load(here / '{}' / '{}'){},\n", folder_, file, gradient);
+      lines_ += fmt::format("    torch.load(here / {} / {}){},\n", python_text(folder_),
+                            python_text(file), gradient);
       return;
     }
     Result<Tensor> tensor = load_tensor_file(data_, file);
@@ -122,7 +106,7 @@ class Script {
     }
     lines_ +=
         fmt::format("    torch.tensor([{}], dtype=torch.float64).to({}).reshape({}){},\n", text,
-                    record.dtype ? std::string(msprobe::text(*record.dtype)) : record.dtype_text,
+                    record.dtype ? std::string(msprobe::text(*record.dtype)) : "torch.float32",
                     fmt::format("[{}]", fmt::join(record.shape, ", ")), gradient);
   }
 
@@ -134,24 +118,6 @@ class Script {
   std::string lines_;
   std::optional<Error> error_;
 };
-
-std::string device_lines(const ScriptDevice& device) {
-  std::string lines;
-  if (device.name.starts_with("npu")) lines += "import torch_npu\n";
-  if (device.sim_config) {
-    lines += "os.environ['MSPROBE_SIM_CONFIG'] = str(here / 'sim.yaml')\n";
-  }
-  if (!device.sim_profile.empty()) {
-    lines += fmt::format("os.environ['MSPROBE_SIM_PROFILE'] = '{}'\n", device.sim_profile);
-  }
-  if (!device.library.empty()) {
-    lines += fmt::format("torch.ops.load_library('{}')\n", device.library);
-  }
-  if (device.name.starts_with("sim")) {
-    lines += "torch._register_device_module('sim', types.ModuleType('torch.sim'))\n";
-  }
-  return lines;
-}
 
 constexpr std::string_view kEnding = R"(
 
@@ -193,6 +159,23 @@ sys.exit(1 if failed else 0)
 
 }  // namespace
 
+std::string device_lines(const ScriptDevice& device, const std::string& indent) {
+  std::string lines;
+  const auto add = [&](const std::string& line) { lines += indent + line + "\n"; };
+  if (device.name.starts_with("npu")) add("import torch_npu");
+  if (device.sim_config) add("os.environ['MSPROBE_SIM_CONFIG'] = str(here / 'sim.yaml')");
+  if (!device.sim_profile.empty()) {
+    add(fmt::format("os.environ['MSPROBE_SIM_PROFILE'] = {}", python_text(device.sim_profile)));
+  }
+  if (!device.library.empty()) {
+    add(fmt::format("torch.ops.load_library({})", python_text(device.library)));
+  }
+  if (device.name.starts_with("sim")) {
+    add("torch._register_device_module('sim', types.ModuleType('torch.sim'))");
+  }
+  return lines;
+}
+
 std::string python_name(const std::string& full_name) {
   const std::size_t dot = full_name.find('.');
   const std::string type = full_name.substr(0, dot);
@@ -215,7 +198,11 @@ Result<std::string> python_script(const CallRecord& call, const std::filesystem:
     arguments += (arguments.empty() ? "" : ", ") + script.text_of(value);
   }
   for (const auto& [key, value] : call.forward.input_kwargs) {
-    arguments += fmt::format("{}{}={}", arguments.empty() ? "" : ", ", key, script.text_of(value));
+    const std::string before = arguments.empty() ? "" : ", ";
+    const std::string text = script.text_of(value);
+    arguments += is_python_name(key)
+                     ? fmt::format("{}{}={}", before, key, text)
+                     : fmt::format("{}**{{{}: {}}}", before, python_text(key), text);
   }
   const std::string tensors = script.take_lines();
   std::size_t place = 0;
@@ -234,8 +221,8 @@ Result<std::string> python_script(const CallRecord& call, const std::filesystem:
       "tensors = [\n{}]\n"
       "gradients = [\n{}]\n\n\n"
       "def call(t):\n    return {}({})\n{}",
-      python_name(call.full_name), device.name, finding, device_lines(device), device.name, tensors,
-      gradients, python_name(call.full_name), arguments, kEnding);
+      python_name(call.full_name), device.name, python_comment(finding), device_lines(device, ""),
+      device.name, tensors, gradients, python_name(call.full_name), arguments, kEnding);
 }
 
 }  // namespace msprobe::shrink

@@ -21,6 +21,9 @@ struct ScriptDevice {
 Result<std::string> python_script(const dump::CallRecord& call, const std::filesystem::path& data,
                                   const ScriptDevice& device, const std::string& finding);
 
+// The lines that make PyTorch know the device; they need `os`, `types`, `torch` and `here`.
+std::string device_lines(const ScriptDevice& device, const std::string& indent);
+
 // "Functional.linear.0" -> "torch.nn.functional.linear".
 std::string python_name(const std::string& full_name);
 

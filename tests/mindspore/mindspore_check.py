@@ -183,6 +183,48 @@ def executed(place):
     assert "-save_error_data saves nothing" in done.stderr and not (place / "none" / "error_data").exists(), done.stderr
     found = run("shrink", *sim, "--only", "Mint.matmul.0", "-o", place / "shrunk")
     assert "Mint.matmul.0" in (place / "shrunk" / "dump.json").read_text(), found.stdout
+    said = reproduced(place / "shrunk")
+    assert "sim:0: forward result 0:" in said and "are off by" in said, said
+
+
+def reproduced(out):
+    """What reproduce.py prints: it must fail as the call did."""
+    done = subprocess.run([sys.executable, str(out / "reproduce.py")], capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stderr, done.stdout + done.stderr
+    return done.stdout
+
+
+def shrunk_recording(place):
+    """Recorded results cannot shrink; the script judges them, and MindSpore's own where it can be imported."""
+    dump = pathlib.Path(__file__).parent.parent / "data" / "mindspore" / "mlp" / "dump.json"
+    for device in ([], ["-d", "recorded"]):
+        found = run("shrink", "-api_info", dump, "--only", "Mint.tanh.0", "-o", place, *device)
+        assert "as recorded" in found.stdout and "acc_check -api_info" in found.stdout, found.stdout
+        said = reproduced(place)
+        assert "recorded: forward result 0:" in said and "recorded: backward result 0:" in said, said
+    again = place / "again"
+    run("acc_check", "-api_info", place / "dump.json", "-o", again, "--fail-on", "strict", status=1)
+    assert list(rows(again)[0]) == ["Mint.tanh.0"], rows(again)
+
+
+def adapter(place):
+    """A dump as MSAdapter leaves it: PyTorch's names and arguments, MindSpore's types."""
+    import samples as made
+    made.write_adapter(place)
+    data = json.loads((place / "dump.json").read_text())["data"]
+    with_gradients = {key[: -len(".backward")] for key, entry in data.items()
+                      if key.endswith(".backward") and any(entry["output"])}
+    assert len(with_gradients) >= 13, with_gradients
+    for device in ([], ["-d", "cpu"]):
+        out = place / "_".join(["out", *device])
+        run("acc_check", "-api_info", place / "dump.json", "-o", out, "--fail-on", "strict", *device)
+        result, details = rows(out)
+        assert len(result) == len(made.ADAPTER), result.keys()
+        for call, row in result.items():
+            backward = row[2] == "pass" if call in with_gradients else row[2] in ("", "pass")
+            assert row[1] == "pass" and backward, row
+        types = {row[0]: row[1:3] for row in details}
+        assert types["Functional.gelu.0.forward.output.0"] == ["Float32", "Float16"], types
 
 
 def main():
@@ -205,6 +247,8 @@ def main():
         continued(dump, out)
         executed(dump)
         spoiled(dump)
+        shrunk_recording(place / "shrunk")
+        adapter(place / "adapter")
     print("quick start, samples, resume, shards, devices: as documented")
 
 

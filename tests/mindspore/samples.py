@@ -95,8 +95,8 @@ class Writer:
             return [self.value(item, f"{name}.{i}") for i, item in enumerate(value)]
         return {"type": type(value).__name__, "value": value}
 
-    def finish(self, task="tensor"):
-        document = {"task": task, "level": "L1", "framework": "mindspore", "dump_data_dir": "./dump_tensor_data",
+    def finish(self, task="tensor", framework="mindspore"):
+        document = {"task": task, "level": "L1", "framework": framework, "dump_data_dir": "./dump_tensor_data",
                     "data": self.data}
         (self.out / "dump.json").write_text(json.dumps(document))
 
@@ -154,6 +154,33 @@ def write(out: pathlib.Path):
             raise RuntimeError(f"{call}({arguments}): {error}") from error
     writer.finish()
     return drawn
+
+
+# Calls of a model that MSAdapter runs: PyTorch's names and arguments, MindSpore's tensors.
+ADAPTER = [
+    ("Torch.matmul", "x, m", "torch.matmul(x, m)"),
+    ("Torch.cat", "[x, y], 1", "torch.cat([x, y], 1)"),
+    ("Torch.max", "x, 1", "torch.max(x, 1)"),
+    ("Torch.where", "bo, x, y", "torch.where(bo, x, y)"),
+    ("Torch.sum", "x, dim=[0], keepdim=True", "torch.sum(x, dim=[0], keepdim=True)"),
+    ("Functional.linear", "x, m, v", "F.linear(x, m, v)"),
+    ("Functional.softmax", "x, dim=-1", "F.softmax(x, dim=-1)"),
+    ("Functional.gelu", "h", "F.gelu(h)"),
+    ("Functional.layer_norm", "x, (4,), v, u", "F.layer_norm(x, (4,), v, u)"),
+    ("Functional.cross_entropy", "m2, tg3, None, None, -100, None, 'sum'", "F.cross_entropy(m2, tg3, reduction='sum')"),
+    ("Functional.conv2d", "im, w, None, 1, 1", "F.conv2d(im, w, None, 1, 1)"),
+    ("Tensor.__add__", "x, y", "x + y"),
+    ("Tensor.view", "x, 2, 6", "x.view(2, 6)"),
+    ("Tensor.masked_fill", "x, bo, 0.5", "x.masked_fill(bo, 0.5)"),
+    ("Tensor.mean", "x, -1", "x.mean(-1)"),
+]
+
+
+def write_adapter(out: pathlib.Path):
+    writer = Writer(out)
+    for api, arguments, torch_call in ADAPTER:
+        record(writer, f"{api}.0", arguments, torch_call)
+    writer.finish(framework="mindtorch")
 
 
 if __name__ == "__main__":
