@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The documentation is true: its links lead somewhere, the reference is what --help prints, every column is explained.
+"""The documentation is true: its links lead somewhere, the reference is what --help prints, every column is explained, every answer of the FAQ
+has its test.
 
 usage: docs_check.py MSPROBE
 """
@@ -39,11 +40,19 @@ def unexplained_columns(program):
     return [f"docs/columns.md: nothing about '{title}'" for title in sorted(columns - cells)] if len(written) == 2 else ["no result"]
 
 
+def faq_and_its_tests():
+    """docs/faq.md names every test of tests/collector/test_faq.py and no other."""
+    tests = set(re.findall(r"^    (?:def )?(test_\w+)(?:\(| =)", (ROOT / "tests" / "collector" / "test_faq.py").read_text(), re.MULTILINE))
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "faq.md").read_text()))
+    return [*(f"docs/faq.md: there is no {name}" for name in sorted(named - tests)),
+            *(f"docs/faq.md: {name} is not named" for name in sorted(tests - named))]
+
+
 def main():
     program = sys.argv[1]
     reference = subprocess.run([sys.executable, ROOT / "tools" / "make_reference.py", program, "--check"], capture_output=True, text=True)
-    wrong = [*broken_links(), *unexplained_columns(program), *reference.stdout.splitlines()]
-    print("\n".join(wrong) or "links, columns and reference are as they should be")
+    wrong = [*broken_links(), *unexplained_columns(program), *faq_and_its_tests(), *reference.stdout.splitlines()]
+    print("\n".join(wrong) or "links, columns, FAQ and reference are as they should be")
     return 1 if wrong or reference.returncode else 0
 
 

@@ -258,7 +258,7 @@ void say_end(const check::CheckOutcome& outcome, ExitStatus status) {
   log::info("acc_check task result csv is saved in {}", outcome.paths.result.string());
   log::info("acc_check task details csv is saved in {}", outcome.paths.details.string());
   if (status == kCannot) {
-    log::error("nothing was checked: the dump has no call that can be");
+    log::error("nothing was checked: the dump has no call that can be checked");
   } else {
     log::info("Successfully completed acc_check/multi_acc_check.");
   }

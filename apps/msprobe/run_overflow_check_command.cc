@@ -184,7 +184,7 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   if (outcome->interrupted) {
     log::warning("interrupted; nothing was written");
   } else if (status == kCannot) {
-    log::error("nothing was checked: the recording has no call that can be");
+    log::error("nothing was checked: the recording has no call that can be checked");
   } else if (options->csv) {
     log::info("the result csv is saved in {}", options->csv->string());
   }

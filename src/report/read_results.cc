@@ -103,14 +103,14 @@ ReportRow report_row(const CompareRow& row) {
 // Whose rule a details CSV was judged by.
 enum class RowRule : std::uint8_t { kPyTorch, kMindSpore, kOlder };
 
-RowRule rule_of(std::span<const Column<DetailRow>> columns) {
+RowRule row_rule(std::span<const Column<DetailRow>> columns) {
   const auto has = [&](std::string_view title) {
     return std::ranges::find(columns, title, &Column<DetailRow>::english) != columns.end();
   };
   if (has(kMindSporeCosine)) return RowRule::kMindSpore;
   return has(kOlderCosine) ? RowRule::kOlder : RowRule::kPyTorch;
 }
-RowRule rule_of(std::span<const Column<CompareRow>>) { return RowRule::kPyTorch; }
+RowRule row_rule(std::span<const Column<CompareRow>>) { return RowRule::kPyTorch; }
 
 Limits limits_of(std::string_view call, const DetailRow& row, RowRule rule,
                  const JudgedBy& judged_by) {
@@ -160,7 +160,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
   if (!table) return propagate(table);
   const MetricColumns<Row> metrics(columns);
   run.metrics = metrics.metrics;
-  const RowRule rule = rule_of(columns);
+  const RowRule rule = row_rule(columns);
   Row row;
   while (true) {
     const Result<bool> more = table->next(row);
