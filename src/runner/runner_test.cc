@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,6 +108,11 @@ TEST_F(WithFakeMindSpore, PlainValuesArriveAsPythonHasThem) {
   EXPECT_TRUE(std::isnan(*list.at(2).as<double>()));
   EXPECT_EQ(*list.at(3).as<std::int64_t>(), 2);
   EXPECT_TRUE(list.at(4).is_none());
+  // A list of numbers is one result.
+  const auto numbers = runner->forward("Mint.numbers", call_of({{floats({1, 2})}}));
+  ASSERT_TRUE(numbers) << numbers.error().text;
+  ASSERT_EQ(numbers->as<PyList>()->size(), 1U);
+  EXPECT_EQ(numbers->as<PyList>()->front().as<PyList>()->size(), 2U);
 }
 
 TEST_F(WithFakeMindSpore, GradientsFollowTheLastCall) {
@@ -192,6 +198,39 @@ TEST(Messages, HostileRepliesAreRefused) {
   const std::string deep = R"({"result": )" + std::string(200, '[') + std::string(200, ']') + "}";
   EXPECT_FALSE(read_reply(deep, memory));
   EXPECT_TRUE(read_reply(R"({"result": {"t": ["float32", [16], 0]}})", memory));
+}
+
+// Replies with a few bytes changed, lost or repeated: refused, or read from within the memory.
+TEST(Messages, DamagedRepliesAreRefusedOrRead) {
+  const std::string replies[] = {
+      R"({"result": {"t": ["float32", [2, 8], 0]}, "own_ns": 12, "cpu_ns": 3, "size": 64})",
+      R"({"result": [{"t": ["int64", [3], 8]}, null, true, 1.5, "x"], "own_ns": 1, "size": 64})",
+      R"({"result": {"m": {"a": {"f": "nan"}}}, "own_ns": 1})",
+      R"({"result": [{"c": [1, 2]}, {"f": "inf"}, {"t": ["bfloat16", [], 62]}], "own_ns": 4})",
+      R"({"error": "ValueError: not this time"})"};
+  const std::vector<std::byte> memory(64);
+  constexpr std::string_view kBytes = R"({}[]",:0123456789-.etfbn)";
+  std::mt19937 random(7);
+  int read = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = replies[random() % std::size(replies)];
+    for (std::size_t changes = 1 + random() % 3; changes > 0; --changes) {
+      const std::size_t place = random() % text.size();
+      const std::size_t kind = random() % 3;
+      if (kind == 0) text[place] = kBytes[random() % kBytes.size()];
+      if (kind == 1) text.erase(place, 1 + random() % 4);
+      if (kind == 2) text.insert(place, text, place, 1 + random() % 8);
+      if (text.empty()) text = "{";
+    }
+    const auto reply = read_reply(text, memory);
+    if (!reply) continue;
+    ++read;
+    const auto* tensor = reply->result.as<at::Tensor>();
+    if (tensor != nullptr) {
+      EXPECT_LE(tensor->nbytes(), memory.size()) << text;
+    }
+  }
+  EXPECT_GT(read, 100);
 }
 
 }  // namespace
