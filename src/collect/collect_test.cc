@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -313,6 +314,23 @@ TEST_F(Scratch, EntriesKeepTheOrderInWhichTheyBegan) {
   EXPECT_FALSE(recorder.flush());
   EXPECT_EQ(text(file("d.json")), "{\"a\": 1,\"b\": 2}");
   EXPECT_THAT(text(file("s.json")), testing::HasSubstr("\"a\",\n   \"b\""));
+}
+
+TEST_F(Scratch, AStepBeginsWithItsFilesAndLeavesNoOthers) {
+  Recorder recorder(1 << 20);
+  ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", file("s.json"), file("c.json")}));
+  for (const char* name : {"d.json", "s.json", "c.json"}) EXPECT_EQ(text(file(name)), "{}") << name;
+  for (const char* name : {"a", "b", "c"}) {  // the second one finds a file to exchange names with
+    recorder.finish(recorder.begin(""), fmt::format(",\"{}\": 1", name));
+    recorder.add_stack(name, "[]");
+    EXPECT_FALSE(recorder.flush());
+  }
+  recorder.end_step();
+  EXPECT_EQ(text(file("d.json")), "{\"a\": 1,\"b\": 1,\"c\": 1}");
+  EXPECT_THAT(text(file("s.json")), testing::HasSubstr("\"c\""));
+  EXPECT_EQ(text(file("c.json")), "{}");  // which was one file with s.json
+  const auto files = fs::directory_iterator(fs::path(file("d.json")).parent_path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
 TEST_F(Scratch, MemoryIsBoundedWhileManyTensorsWait) {

@@ -1,5 +1,7 @@
 #include "collect/growing_json.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -7,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "collect/io_failure.h"
@@ -14,16 +17,27 @@
 namespace msprobe::collect {
 namespace {
 
-bool write_all(int fd, std::string_view text, std::uint64_t offset) {
-  while (!text.empty()) {
-    const ssize_t written = ::pwrite(fd, text.data(), text.size(), static_cast<off_t>(offset));
+// Changes `parts`.
+bool write_all(int fd, std::span<iovec> parts, std::uint64_t offset) {
+  while (!parts.empty()) {
+    const ssize_t written =
+        ::pwritev(fd, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
     offset += static_cast<std::uint64_t>(written);
+    auto left = static_cast<std::size_t>(written);
+    while (!parts.empty() && left >= parts.front().iov_len) {
+      left -= parts.front().iov_len;
+      parts = parts.subspan(1);
+    }
+    if (parts.empty()) break;
+    parts.front().iov_base = static_cast<char*>(parts.front().iov_base) + left;
+    parts.front().iov_len -= left;
   }
   return true;
 }
+
+iovec as_iovec(std::string_view text) { return {const_cast<char*>(text.data()), text.size()}; }
 
 bool read_all(int fd, std::span<char> text, std::uint64_t offset) {
   while (!text.empty()) {
@@ -34,6 +48,11 @@ bool read_all(int fd, std::span<char> text, std::uint64_t offset) {
     offset += static_cast<std::uint64_t>(read);
   }
   return true;
+}
+
+bool exchange_names(const std::string& path, const std::string& other) {
+  return ::syscall(SYS_renameat2, AT_FDCWD, path.c_str(), AT_FDCWD, other.c_str(),
+                   RENAME_EXCHANGE) == 0;
 }
 
 }  // namespace
@@ -49,66 +68,60 @@ Result<GrowingJson> GrowingJson::create(const std::string& path, std::string hea
 }
 
 Result<void> GrowingJson::append(std::string_view finished, std::string_view unfinished) {
-  std::string text;
-  text.reserve(behind_.size() + finished.size() + unfinished.size() + tail_.size());
-  text += finished;
-  text += unfinished;
   // The first entry has no separator in front of it.
-  if (empty_ && !text.empty()) text.erase(0, 1);
-  const std::string_view added =
-      std::string_view(text).substr(0, finished.empty() ? 0 : finished.size() - (empty_ ? 1 : 0));
-  const auto keep = [&](Copy& copy) {
-    copy.offset += added.size();
+  if (empty_ && !finished.empty()) {
+    finished.remove_prefix(1);
+  } else if (empty_ && !unfinished.empty()) {
+    unfinished.remove_prefix(1);
+  }
+  const auto keep = [&] {
+    seen_.offset += finished.size();
     if (!finished.empty()) empty_ = false;
   };
-  if (has_spare() && write(spare_, behind_ + text + tail_) && exchange()) {
-    seen_.offset += behind_.size();
-    keep(seen_);
-    behind_ = added;
+  if (!is_in_place_ && append_beside(finished, unfinished)) {
+    keep();
     return {};
   }
   settle();
   is_in_place_ = true;
-  Result<void> written = write(seen_, text + tail_);
+  Result<void> written = write(seen_, {"", finished, unfinished, tail_});
   if (!written) {
-    static_cast<void>(write(seen_, tail_));  // over bytes that the file has already
+    static_cast<void>(write(seen_, {"", "", "", tail_}));  // over bytes that the file has already
     return written;
   }
-  keep(seen_);
+  keep();
   return {};
 }
 
-// The second file, with all that is finished in the first one.
-bool GrowingJson::has_spare() {
-  if (is_in_place_) return false;
-  if (spare_.file) return true;
-  Descriptor file(::open(spare_path().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
-  std::string entries(seen_.offset, '\0');
-  if (!file || !read_all(seen_.file.get(), entries, 0) || !write_all(file.get(), entries, 0)) {
+// Into the second file, behind the entries that it lacks, which then takes the place of the first.
+bool GrowingJson::append_beside(std::string_view finished, std::string_view unfinished) {
+  if (!spare_.file) {
+    spare_ = {
+        Descriptor(::open(spare_path().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640))};
+  }
+  std::string behind(seen_.offset - spare_.offset, '\0');
+  if (!spare_.file || !read_all(seen_.file.get(), behind, spare_.offset) ||
+      !write(spare_, {behind, finished, unfinished, tail_}) ||
+      !exchange_names(spare_path(), path_)) {
     return false;
   }
-  spare_ = {std::move(file), seen_.offset, seen_.offset};
-  behind_.clear();
+  spare_.offset = seen_.offset;
+  std::swap(seen_, spare_);
   return true;
 }
 
-bool GrowingJson::exchange() {
-  const long exchanged = ::syscall(SYS_renameat2, AT_FDCWD, spare_path().c_str(), AT_FDCWD,
-                                   path_.c_str(), RENAME_EXCHANGE);
-  if (exchanged == 0) std::swap(seen_, spare_);
-  return exchanged == 0;
-}
-
 void GrowingJson::settle() {
-  if (!is_in_place_) ::unlink(spare_path().c_str());
+  if (spare_.file) ::unlink(spare_path().c_str());
   spare_ = {};
-  behind_.clear();
 }
 
-Result<void> GrowingJson::write(Copy& copy, std::string_view text) const {
-  const std::uint64_t length = copy.offset + text.size();
+Result<void> GrowingJson::write(Copy& copy, const std::array<std::string_view, 4>& text) const {
+  std::array<iovec, 4> parts;
+  std::ranges::transform(text, parts.begin(), as_iovec);
+  std::uint64_t length = copy.offset;
+  for (const std::string_view one : text) length += one.size();
   const std::uint64_t earlier = std::exchange(copy.length, length);
-  if (!write_all(copy.file.get(), text, copy.offset)) {
+  if (!write_all(copy.file.get(), parts, copy.offset)) {
     copy.length = UINT64_MAX;  // a part of it may be there
     return io_failure(path_);
   }
@@ -133,9 +146,16 @@ Result<void> replace_file(const std::string& path, std::string_view text) {
   const std::string temporary = path + ".new";
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (fd < 0) return io_failure(temporary);
-  const bool written = write_all(fd, text, 0);
+  iovec whole = as_iovec(text);
+  const bool written = write_all(fd, {&whole, 1}, 0);
   if (::close(fd) != 0 || !written) return io_failure(temporary);
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return io_failure(path);
+  // Exchanged names: ext4 sends what is renamed over a file to the disk at once, which costs more
+  // than all the rest.
+  if (exchange_names(temporary, path)) {
+    ::unlink(temporary.c_str());
+  } else if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    return io_failure(path);
+  }
   return {};
 }
 

@@ -3,9 +3,12 @@
 //
 // A killed process leaves its last write unfinished: the kernel ends it at the border of a page. So
 // nothing is written into the file that readers see. There are two files with the same entries; the
-// one beside it (PATH.new) is brought up to date, then both exchange their names.
+// one beside it (PATH.new) is brought up to date, then both exchange their names. Whatever is
+// written once more, created or deleted for that is paid by every training that is recorded: a file
+// that gets all its entries at once has them written once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -46,16 +49,14 @@ class GrowingJson {
         tail_(std::move(tail)),
         seen_{std::move(file), head, head + tail_.size()},
         head_(head) {}
-  bool has_spare();
-  bool exchange();
-  Result<void> write(Copy& copy, std::string_view text) const;
+  bool append_beside(std::string_view finished, std::string_view unfinished);
+  Result<void> write(Copy& copy, const std::array<std::string_view, 4>& text) const;
   std::string spare_path() const { return path_ + ".new"; }
 
   std::string path_;
   std::string tail_;
   Copy seen_;                 // the file at path_
-  Copy spare_;                // the other one, if it has a descriptor
-  std::string behind_;        // finished entries that spare_ lacks
+  Copy spare_;                // the other one, if it has a descriptor; it lacks the last entries
   std::uint64_t head_ = 0;    // where the first entry begins
   bool empty_ = true;         // no finished entry is there
   bool is_in_place_ = false;  // no second file: the file system cannot exchange, or is full

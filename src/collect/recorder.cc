@@ -4,20 +4,24 @@
 #include <chrono>
 #include <new>
 
+#include <unistd.h>
+
 #include "collect/json_text.h"
 
 namespace msprobe::collect {
 namespace {
 
 // What a killed training may lose is a tenth of a second of its CPU time, of the stacks a second:
-// that is what counts on a busy machine, or on one with many cores. An entry is written after the
-// pause (of wall time) or when it is old; a training that runs far ahead waits.
-constexpr std::chrono::milliseconds kPause{40};
-constexpr std::chrono::milliseconds kOld{30};
-constexpr std::chrono::milliseconds kTooOld{50};
+// that is what counts on a busy machine, or on one with many cores. Every round of writing costs,
+// so entries wait until they are old, or would be before the next look at them; a training that
+// runs far ahead waits.
+constexpr std::chrono::milliseconds kLooking{20};
+constexpr std::chrono::milliseconds kOld{50};
+constexpr std::chrono::milliseconds kTooOld{60};
+constexpr int kMaxLooks = 10;  // a training that sleeps has its entries written too
 constexpr std::chrono::milliseconds kStackPause{400};
-// Asking for the CPU time costs a system call.
-constexpr std::chrono::milliseconds kSampling{1};
+// Asking for the CPU time costs a system call; with many cores there is more of it to ask for.
+constexpr std::chrono::microseconds kSampling{8000}, kMinSampling{500}, kMaxSampling{4000};
 // stack.json is written as a whole: the more there is of it, the rarer.
 constexpr std::size_t kStackBytesPerPause = 16U << 20;
 // An entry that stays open, as that of an asynchronous call does, has those that follow it written
@@ -30,9 +34,25 @@ constexpr std::size_t kWrittenTogether = 64U << 10;
 constexpr int kSavers = 2;
 constexpr std::size_t kMaxSpareBytes = 256U << 20;
 
+std::chrono::microseconds sampling() {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::clamp(kSampling / cores, kMinSampling, kMaxSampling);
+}
+
+// A file with nothing in it, and another name for it where the file system has such.
+Result<void> make_empty(const std::string& path, const std::string& second_path) {
+  if (!path.empty()) {
+    const Result<void> made = replace_file(path, "{}");
+    if (!made) return propagate(made);
+    if (!second_path.empty() && ::link(path.c_str(), second_path.c_str()) == 0) return {};
+  }
+  return second_path.empty() ? Result<void>{} : replace_file(second_path, "{}");
+}
+
 }  // namespace
 
-Recorder::Recorder(std::size_t max_pending_bytes) : max_pending_bytes_(max_pending_bytes) {
+Recorder::Recorder(std::size_t max_pending_bytes)
+    : max_pending_bytes_(max_pending_bytes), sampling_(sampling()) {
   threads_.emplace_back([this] { run(); });
   for (int i = 0; i < kSavers; ++i) threads_.emplace_back([this] { save_files(); });
 }
@@ -52,10 +72,8 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   flush();
   end_step();
   // dump.json is made last: where it is, the others are.
-  for (const std::string& path : {files.construct_path, files.stack_path}) {
-    const Result<void> made = path.empty() ? Result<void>{} : replace_file(path, "{}");
-    if (!made) return propagate(made);
-  }
+  const Result<void> made = make_empty(files.construct_path, files.stack_path);
+  if (!made) return propagate(made);
   Result<GrowingJson> dump = GrowingJson::create(files.dump_path, files.dump_head, files.dump_tail);
   if (!dump) return propagate(dump);
   const std::unique_lock lock = lock_files();
@@ -71,7 +89,7 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   children_.clear();
   unfinished_.clear();
   waiting_since_.reset();
-  next_stacks_ = {};
+  next_stacks_ = cpu_time(CLOCK_PROCESS_CPUTIME_ID) + kStackPause;
   return {};
 }
 
@@ -120,7 +138,7 @@ void Recorder::finish(std::uint64_t entry, std::string text) {
 
 void Recorder::sample_clocks() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - sampled_ < kSampling) return;
+  if (now - sampled_ < sampling_) return;
   sampled_ = now;
   cpu_time_ = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -229,15 +247,28 @@ std::optional<Error> Recorder::flush() {
 
 void Recorder::run() {
   std::unique_lock lock(mutex_);
+  std::chrono::nanoseconds written{0}, looked{0};  // CPU time: nothing waited then; the last look
+  int looks = 0;                                   // since `written`
   while (!stop_) {
-    work_.wait_for(lock, kPause, [&] {
+    work_.wait_for(lock, kLooking, [&] {
       return stop_ || flushes_asked_ > flushes_done_ ||
              (is_late_ && files_are_saved_before(awaited_files_));
     });
-    is_late_ = false;
+    const std::chrono::nanoseconds now = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+    const std::chrono::nanoseconds age = now - std::min(written, waiting_since_.value_or(written));
+    const bool is_old = age + (now - looked) > kOld || ++looks >= kMaxLooks;
+    const bool is_late = std::exchange(is_late_, false);
     const std::uint64_t asked = flushes_asked_;
     const bool flushing = asked > flushes_done_;
-    if (changed_ || flushing) write_round(lock, flushing);
+    if (flushing || (changed_ && (is_late || is_old))) {
+      write_round(lock, flushing);
+      written = now;
+      looks = 0;
+    } else if (!changed_) {
+      written = now;
+      looks = 0;
+    }
+    looked = now;
     flushes_done_ = asked;
     progress_.notify_all();
   }
@@ -278,7 +309,7 @@ void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool flushing) {
     progress_.wait(lock, [&] { return files_are_saved_before(files_so_far); });
   }
   changed_ = false;
-  std::vector<std::string> finished(1);
+  Finished finished;
   std::string unfinished;
   collect(finished, unfinished);
   const std::string stacks = stacks_to_write(flushing);
@@ -298,11 +329,15 @@ void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool flushing) {
   note(stacked);
 }
 
-// Takes what can be written: `finished` in parts that are written together if the disk is full.
-void Recorder::collect(std::vector<std::string>& finished, std::string& unfinished) {
+// Takes what can be written.
+void Recorder::collect(Finished& finished, std::string& unfinished) {
+  std::size_t part = 0;
   const auto take = [&](Entry& entry) {
-    if (finished.back().size() > kWrittenTogether) finished.emplace_back();
-    finished.back() += std::exchange(entry.text, {});
+    if (finished.text.size() - part > kWrittenTogether) {
+      part = finished.text.size();
+      finished.parts.push_back(part);
+    }
+    finished.text += std::exchange(entry.text, {});
   };
   const auto can_be_written = [&](const Entry& entry) {
     return files_are_saved_before(entry.files);
@@ -329,21 +364,20 @@ void Recorder::collect(std::vector<std::string>& finished, std::string& unfinish
   }
 }
 
-Result<void> Recorder::write_entries(const std::vector<std::string>& finished,
-                                     const std::string& unfinished) {
-  if (finished.front().empty() && unfinished == unfinished_) return {};  // as it is
+Result<void> Recorder::write_entries(const Finished& finished, const std::string& unfinished) {
+  if (finished.text.empty() && unfinished == unfinished_) return {};  // as it is
   unfinished_ = unfinished;
-  if (finished.size() == 1) return dump_->append(finished.front(), unfinished);
-  std::string all;
-  for (const std::string& part : finished) all += part;
-  if (dump_->append(all, unfinished)) return {};
+  Result<void> appended = dump_->append(finished.text, unfinished);
+  if (appended || finished.parts.empty()) return appended;
   // The disk is full, maybe; some of it may have a place.
-  Result<void> appended;
-  for (const std::string& part : finished) {
-    appended = dump_->append(part, "");
-    if (!appended) break;
+  std::string_view left = finished.text;
+  std::size_t begin = 0;
+  for (const std::size_t end : finished.parts) {
+    appended = dump_->append(left.substr(begin, end - begin), "");
+    if (!appended) return appended;
+    begin = end;
   }
-  return appended;
+  return dump_->append(left.substr(begin), "");
 }
 
 // construct.json is made when there is something to put into it.

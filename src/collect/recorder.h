@@ -97,13 +97,18 @@ class Recorder {
     std::vector<std::string> names;
   };
 
+  // Entries that are written together, unless the disk is full: then part by part.
+  struct Finished {
+    std::string text;
+    std::vector<std::size_t> parts;  // where all but the first begin
+  };
+
   void run();
   void save_files();
   bool files_are_saved_before(std::uint64_t number) const;
   void write_round(std::unique_lock<std::mutex>& lock, bool flushing);
-  void collect(std::vector<std::string>& finished, std::string& unfinished);
-  Result<void> write_entries(const std::vector<std::string>& finished,
-                             const std::string& unfinished);
+  void collect(Finished& finished, std::string& unfinished);
+  Result<void> write_entries(const Finished& finished, const std::string& unfinished);
   Result<void> write_children(const std::string& children);
   void keep_up(std::unique_lock<std::mutex>& lock);
   void sample_clocks();
@@ -113,6 +118,7 @@ class Recorder {
   void note(const Result<void>& result);
 
   const std::size_t max_pending_bytes_;
+  const std::chrono::microseconds sampling_;
   std::mutex mutex_;
   std::condition_variable work_, new_files_, progress_;
   std::optional<GrowingJson> dump_;  // used by the thread, without the lock, while `writing_`
