@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,7 +25,22 @@
 
 namespace msprobe::collect {
 
-using Buffer = std::vector<std::byte>;
+// The usual memory, but for this: where there is not enough, it is always std::bad_alloc. The usual
+// operator new of AddressSanitizer ends the process instead.
+template <class T>
+struct BufferMemory {
+  using value_type = T;
+
+  T* allocate(std::size_t count) {
+    void* memory = ::operator new(count * sizeof(T), std::nothrow);
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory); }
+  bool operator==(const BufferMemory&) const = default;
+};
+
+using Buffer = std::vector<std::byte, BufferMemory<std::byte>>;
 
 // A tensor to be saved. Its bytes are a copy: the training goes on changing the original.
 struct TensorFile {
