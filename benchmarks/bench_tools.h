@@ -1,10 +1,12 @@
-// What benchmarks share: medians, and the memory of this process.
+// What benchmarks share: medians, the time and the memory of this process.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -25,6 +27,20 @@ inline double resident_bytes(std::string_view field) {
     if (line.starts_with(field)) return std::strtod(line.c_str() + field.size(), nullptr) * 1024;
   }
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+template <class Work>
+double seconds(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Of all threads: what the work costs, also where others use the machine.
+inline double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 }  // namespace msprobe::bench

@@ -4,20 +4,15 @@
 //
 // usage: dump_compare_bench [DIRECTORY]    (needs 1.1 GB there, and as much page cache)
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,6 +22,7 @@
 #include "core/float_formats.h"
 #include "core/npy_header.h"
 #include "dump_compare/compare.h"
+#include "read_yardstick.h"
 
 namespace {
 
@@ -47,7 +43,15 @@ constexpr Case kCases[] = {
     {"float32, 2 files", DType::kFloat32, 2, 45},
     {"float32, 250 files", DType::kFloat32, 250, 45},
     {"float16, 2 files", DType::kFloat16, 2, 33},
+    {"float16, 250 files", DType::kFloat16, 250, 33},
+    {"bfloat16, 2 files", DType::kBFloat16, 2, 33},
 };
+
+// Up to one spacing of a half type: half of the elements differ in the last place, or not.
+float noise_of(DType dtype) {
+  if (dtype == DType::kFloat16) return 0x1p-11F;
+  return dtype == DType::kBFloat16 ? 0x1p-8F : 1e-6F;
+}
 
 // Numbers between -1 and 1; the target has the noise of another device.
 void write_tensor(const fs::path& path, DType dtype, std::int64_t count, bool is_target) {
@@ -57,13 +61,14 @@ void write_tensor(const fs::path& path, DType dtype, std::int64_t count, bool is
     std::uint64_t hash = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U;
     hash ^= hash >> 29;
     float value = static_cast<float>(hash % 2000001) * 1e-6F - 1.0000005F;
-    const bool is_half = dtype == DType::kFloat16;
-    if (is_target && (hash >> 63) == 1) value *= is_half ? 1 + 0x1p-11F : 1 + 1e-6F;
+    if (is_target && (hash >> 63) == 1) value *= 1 + noise_of(dtype);
     const auto put = [&](auto element) {
       piece.append(reinterpret_cast<const char*>(&element), sizeof(element));
     };
-    if (is_half) {
+    if (dtype == DType::kFloat16) {
       put(float_to_float16(value));
+    } else if (dtype == DType::kBFloat16) {
+      put(float_to_bfloat16(value));
     } else {
       put(value);
     }
@@ -113,39 +118,6 @@ void write_calls(const fs::path& root, std::size_t calls) {
   file << "}}";
 }
 
-// The yardstick: each thread adds up its part of the bytes, as words.
-__attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t word_sum(
-    const std::uint64_t* words, std::size_t count) {
-  return std::accumulate(words, words + count, std::uint64_t{0});
-}
-
-std::uint64_t read_all(std::span<const std::uint64_t> words) {
-  std::atomic<std::uint64_t> sum = 0;
-  const std::size_t part = words.size() / kThreads;
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kThreads; ++i) {
-      threads.emplace_back(
-          [&, i] { sum += word_sum(words.data() + part * static_cast<std::size_t>(i), part); });
-    }
-  }
-  return sum;
-}
-
-template <class Work>
-double seconds(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Of all threads: what the work costs, also where others use the machine.
-double cpu_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 void compare(const fs::path& root) {
   dump_compare::CompareOptions options;
   options.target = root / "target/dump.json";
@@ -171,10 +143,10 @@ void run(const Case& which, const fs::path& root, std::span<const std::uint64_t>
   std::array<double, kRepetitions> reading{};
   std::array<double, kRepetitions> cpu{};
   for (std::size_t i = 0; i < kRepetitions; ++i) {
-    reading[i] = seconds([&] { keep = read_all(words); });
-    const double before = cpu_seconds();
-    ours[i] = seconds([&] { compare(root); });
-    cpu[i] = cpu_seconds() - before;
+    reading[i] = bench::seconds([&] { keep = bench::read_all(words, kThreads); });
+    const double before = bench::cpu_seconds();
+    ours[i] = bench::seconds([&] { compare(root); });
+    cpu[i] = bench::cpu_seconds() - before;
   }
   fs::remove_all(root);
   const auto bytes = static_cast<double>(2 * kSideBytes);
@@ -195,9 +167,9 @@ void run_statistics(const fs::path& root) {
   std::array<double, kRepetitions> ours{};
   std::array<double, kRepetitions> cpu{};
   for (std::size_t i = 0; i < kRepetitions; ++i) {
-    const double before = cpu_seconds();
-    ours[i] = seconds([&] { compare(root); });
-    cpu[i] = cpu_seconds() - before;
+    const double before = bench::cpu_seconds();
+    ours[i] = bench::seconds([&] { compare(root); });
+    cpu[i] = bench::cpu_seconds() - before;
   }
   fs::remove_all(root);
   fmt::print("statistics, {} calls: {:.2f} s, {:.2f} CPU s, peak {:.0f} MB\n", kCalls,

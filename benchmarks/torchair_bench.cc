@@ -4,8 +4,6 @@
 // usage: torchair_bench [DIRECTORY [CASE]]    (needs 2.3 GB there, and as much page cache)
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,11 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,6 +23,7 @@
 #include "bench_tools.h"
 #include "core/float_formats.h"
 #include "core/npy_header.h"
+#include "read_yardstick.h"
 #include "torchair/compare.h"
 #include "torchair/info_writer.h"
 
@@ -147,39 +144,6 @@ std::size_t write_dump(const fs::path& root, const Case& which) {
   return which.files * static_cast<std::size_t>(rows) * row_bytes;
 }
 
-// The yardstick: each thread adds up its part of the bytes, as words.
-__attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t word_sum(
-    const std::uint64_t* words, std::size_t count) {
-  return std::accumulate(words, words + count, std::uint64_t{0});
-}
-
-std::uint64_t read_all(std::span<const std::uint64_t> words) {
-  std::atomic<std::uint64_t> sum = 0;
-  const std::size_t part = words.size() / kThreads;
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kThreads; ++i) {
-      threads.emplace_back(
-          [&, i] { sum += word_sum(words.data() + part * static_cast<std::size_t>(i), part); });
-    }
-  }
-  return sum;
-}
-
-template <class Work>
-double seconds(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Of all threads: what the work costs, also where others use the machine.
-double cpu_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 void compare(const fs::path& root) {
   torchair::CompareOptions options;
   options.plan.device_root = root / "msprobe_ge_dump";
@@ -206,10 +170,11 @@ void run(const Case& which, const fs::path& parent, std::span<const std::uint64_
   std::array<double, kRepetitions> reading{};
   std::array<double, kRepetitions> cpu{};
   for (int i = 0; i < kRepetitions; ++i) {
-    reading[static_cast<std::size_t>(i)] = seconds([&] { keep = read_all(words); });
-    const double before = cpu_seconds();
-    ours[static_cast<std::size_t>(i)] = seconds([&] { compare(root); });
-    cpu[static_cast<std::size_t>(i)] = cpu_seconds() - before;
+    reading[static_cast<std::size_t>(i)] =
+        bench::seconds([&] { keep = bench::read_all(words, kThreads); });
+    const double before = bench::cpu_seconds();
+    ours[static_cast<std::size_t>(i)] = bench::seconds([&] { compare(root); });
+    cpu[static_cast<std::size_t>(i)] = bench::cpu_seconds() - before;
   }
   fs::remove_all(root);
   const double speed = bytes / bench::median(ours) * 1e-9;

@@ -85,21 +85,16 @@ class PairVectors {
     Float error_sum = hn::Zero(Floats());
     Float max_error = hn::Zero(Floats());
     Nearest nearest;
-    Quotients quotients;
     const Float near = hn::Set(Floats(), float_near_);
     std::uint32_t open = 0;  // vectors whose relative errors have to be looked at
     for (std::size_t i = 0; i < kFloatVectors; ++i) {
       const Float d = load_as(Floats(), device + i * lanes);
       const Float b = load_as(Floats(), bench + i * lanes);
       const Float error = hn::Abs(hn::Sub(d, b));
-      if constexpr (kRule == RelativeRule::kPlain) {
-        const Float magnitude = hn::Abs(b);
-        const auto is_open = hn::Gt(error, hn::Mul(magnitude, near));
-        if (!hn::AllFalse(Floats(), is_open)) open |= std::uint32_t{1} << i;
-        if constexpr (!kAreFloat16<Device, Bench>) nearest.add(hn::Max(error, magnitude));
-      } else {
-        quotients.add(d, b);
-      }
+      const Float magnitude = hn::Abs(b);
+      const auto is_open = hn::Gt(error, hn::Mul(magnitude, near));
+      if (!hn::AllFalse(Floats(), is_open)) open |= std::uint32_t{1} << i;
+      if constexpr (!kAreFloat16<Device, Bench>) nearest.add(hn::Max(error, magnitude));
       dot = hn::MulAdd(d, b, dot);
       error_squares = hn::MulAdd(error, error, error_squares);
       error_sum = hn::Add(error_sum, error);
@@ -110,13 +105,13 @@ class PairVectors {
     const auto kept = hn::And(keeps_squares(error_squares, max_error),
                               hn::And(keeps_squares(of_device.squares, of_device.largest()),
                                       keeps_squares(of_bench.squares, of_bench.largest())));
-    if (HWY_UNLIKELY(nearest.is_tiny() || !hn::AllTrue(Floats(), kept))) return false;
-    if (open != 0 && !add_open_vectors(device, bench, open)) return false;
-    if constexpr (kRule != RelativeRule::kPlain) {
-      beyond_1000_ += quotients.count_1000();
-      beyond_200_ += quotients.count_200();
-      relative_ = hn::Max(relative_, hn::Max(lower_doubles(quotients.largest()),
-                                             upper_doubles(quotients.largest())));
+    if (HWY_UNLIKELY(!hn::AllTrue(Floats(), kept))) return false;
+    if constexpr (kRule == RelativeRule::kPlain) {
+      if (HWY_UNLIKELY(nearest.is_tiny())) return false;
+      if (open != 0 && !add_open_vectors(device, bench, open)) return false;
+    } else {
+      if (HWY_UNLIKELY(nearest.is_tiny())) open = ~std::uint32_t{0};
+      if (open != 0) add_quotients(device, bench, open);
     }
     raise_max_error(device, bench, hn::GetLane(hn::MaxOfLanes(Floats(), max_error)));
     count_ += kFloatVectors * lanes;
@@ -196,6 +191,21 @@ class PairVectors {
       add_largest(device + at, bench + at);
     }
     return true;
+  }
+
+  // The relative errors of vectors of a group, by a rule with an epsilon.
+  template <class Device, class Bench>
+  HWY_INLINE void add_quotients(const Device* device, const Bench* bench, std::uint32_t open) {
+    Quotients quotients;
+    for (; open != 0; open &= open - 1) {
+      const std::size_t at = static_cast<std::size_t>(std::countr_zero(open)) * hn::Lanes(Floats());
+      quotients.add(load_as(Floats(), device + at), load_as(Floats(), bench + at));
+    }
+    beyond_1000_ += quotients.count_1000();
+    beyond_200_ += quotients.count_200();
+    const Float largest = quotients.largest();
+    relative_ = hn::Max(relative_, hn::Max(lower_doubles(largest), upper_doubles(largest)));
+    if (highest_ < kBelowThresholds) raise_bounds();
   }
 
   // The relative errors of a vector of floats, of which only the largest is not known.

@@ -1,0 +1,34 @@
+// The yardstick of reading: how fast the machine brings bytes from memory. Whoever includes it has
+// to be compiled with msprobe_optimize(), so that the loop is vectorised.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace msprobe::bench {
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) static std::uint64_t word_sum(
+    const std::uint64_t* words, std::size_t count) {
+  return std::accumulate(words, words + count, std::uint64_t{0});
+}
+
+// Each thread adds up its part of the bytes, as words.
+inline std::uint64_t read_all(std::span<const std::uint64_t> words, int threads) {
+  std::atomic<std::uint64_t> sum = 0;
+  const std::size_t part = words.size() / static_cast<std::size_t>(threads);
+  {
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < threads; ++i) {
+      readers.emplace_back(
+          [&, i] { sum += word_sum(words.data() + part * static_cast<std::size_t>(i), part); });
+    }
+  }
+  return sum;
+}
+
+}  // namespace msprobe::bench
