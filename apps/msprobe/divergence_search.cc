@@ -18,36 +18,62 @@ std::uint64_t key_of(std::string_view target_entry, std::string_view target_plac
   return key;
 }
 
+std::string_view name_of(divergence::Role role) {
+  switch (role) {
+    case divergence::Role::kIntroduces:
+      return "introduces";
+    case divergence::Role::kInherits:
+      return "inherits";
+    case divergence::Role::kTargetOnly:
+      return "target only";
+    case divergence::Role::kAgrees:
+      break;
+  }
+  return "agrees";
+}
+
 }  // namespace
 
-void DivergenceSearch::start(const dump_compare::DumpPair& pair, std::string target_as_given,
-                             std::shared_ptr<const dump_compare::OpenDumps> dumps, int threads) {
+void DivergenceSearch::start(const dump_compare::DumpPair& pair, std::string target_as_given) {
   if (pair.step != current_) finish();
   current_ = pair.step;
   if (report_ && report_->first) return;
   auto rank = std::make_unique<Rank>();
   rank->number = static_cast<int>(pair.rank);
   rank->target_dump = std::move(target_as_given);
-  measure::spread(2, threads, [&](std::size_t side) {
-    (side == 0 ? rank->target : rank->golden) =
-        divergence::read_run(side == 0 ? dumps->target : dumps->golden, {});
-  });
-  rank->dumps = std::move(dumps);
   ranks_.push_back(std::move(rank));
 }
 
-void DivergenceSearch::add(const dump_compare::EntryRows& rows) {
-  using State = dump_compare::RealNumbers::State;
+void DivergenceSearch::add(std::span<const dump_compare::EntryRows> block, dump_compare::Mode mode,
+                           int threads) {
   if (ranks_.empty()) return;
+  Rank& rank = *ranks_.back();
+  measure::spread(2, threads, [&](std::size_t side) {
+    for (const dump_compare::EntryRows& rows : block) {
+      if (side == 0) {
+        if (rows.target && !rows.target->is_broken) add_entry(*rows.target, rank.target);
+        continue;
+      }
+      for (const std::unique_ptr<dump::Entry>& golden : rows.golden) {
+        if (!golden->is_broken) add_entry(*golden, rank.golden);
+      }
+    }
+  });
+  if (mode != dump_compare::Mode::kReal) return;
+  for (const dump_compare::EntryRows& rows : block) add_files(rows, rank);
+}
+
+void DivergenceSearch::add_files(const dump_compare::EntryRows& rows, Rank& rank) {
+  using State = dump_compare::RealNumbers::State;
   for (const dump_compare::Row& row : rows.rows) {
     if (!row.is_matched() || row.outcome == dump_compare::Outcome::kSkipped) continue;
     const State state = row.real.state;
     if (state == State::kUnsupported || state == State::kShapes) continue;
     const double distance = state == State::kClasses ? std::numeric_limits<double>::infinity()
                                                      : row.real.relative_distance;
-    ranks_.back()->measured.emplace(key_of(row.target_entry->name, row.target->place,
-                                           row.golden_entry->name, row.golden->place),
-                                    distance);
+    rank.measured.emplace(key_of(row.target_entry->name, row.target->place, row.golden_entry->name,
+                                 row.golden->place),
+                          distance);
   }
 }
 
@@ -56,24 +82,44 @@ std::optional<double> DivergenceSearch::measured(const Rank& rank, std::uint32_t
                                                  std::uint32_t golden_call,
                                                  const divergence::Tensor& golden) const {
   const auto found = rank.measured.find(
-      key_of(rank.target.run.calls[target_call].entry, rank.target.run.paths[target.path],
-             rank.golden.run.calls[golden_call].entry, rank.golden.run.paths[golden.path]));
+      key_of(rank.target.calls[target_call].entry, rank.target.paths[target.path],
+             rank.golden.calls[golden_call].entry, rank.golden.paths[golden.path]));
   if (found == rank.measured.end()) return std::nullopt;
   return found->second;
+}
+
+void DivergenceSearch::keep_roles(const Rank& rank, const divergence::RankResult& result) {
+  Roles& kept = roles_[{current_, rank.number}];
+  for (std::size_t i = 0; i < result.classified.roles.size(); ++i) {
+    const divergence::CallRole& role = result.classified.roles[i];
+    if (role.role == divergence::Role::kAgrees && !role.doubtful) continue;
+    kept.emplace(rank.target.calls[i].entry,
+                 role.doubtful ? dump_compare::kNotKnown : name_of(role.role));
+  }
+}
+
+std::string_view DivergenceSearch::role(const dump_compare::DumpPair& pair,
+                                        std::string_view entry) const {
+  const auto rank = roles_.find({pair.step, pair.rank});
+  if (rank == roles_.end()) return dump_compare::kNotKnown;
+  const auto found = rank->second.find(entry);
+  return found == rank->second.end() ? name_of(divergence::Role::kAgrees) : found->second;
 }
 
 void DivergenceSearch::finish() {
   if (ranks_.empty()) return;
   std::vector<divergence::RankPair> pairs;
   for (const auto& rank : ranks_) {
+    divergence::finish(rank->target);
+    divergence::finish(rank->golden);
     divergence::RankPair& pair = pairs.emplace_back();
     pair.rank = rank->number;
-    pair.target = &rank->target.run;
-    pair.golden = &rank->golden.run;
+    pair.target = &rank->target;
+    pair.golden = &rank->golden;
     pair.target_dump = rank->target_dump;
     if (rank->measured.empty()) continue;
     // Files have a tolerance; checksums beside them would make every last bit a difference.
-    rank->target.run.has_checksums = rank->golden.run.has_checksums = false;
+    rank->target.has_checksums = rank->golden.has_checksums = false;
     pair.measure = [this, r = rank.get()](std::uint32_t target_call, const divergence::Tensor& t,
                                           std::uint32_t golden_call, const divergence::Tensor& g) {
       return measured(*r, target_call, t, golden_call, g);
@@ -81,6 +127,7 @@ void DivergenceSearch::finish() {
   }
   report_ = divergence::find_divergence(pairs);
   step_ = current_;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) keep_roles(*ranks_[r], report_->per_rank[r]);
   ranks_.clear();
 }
 

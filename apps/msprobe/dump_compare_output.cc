@@ -1,32 +1,39 @@
 #include "dump_compare_output.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/file.h"
 #include "core/json_writer.h"
+#include "report/csv_reader.h"
+#include "report/csv_text.h"
+#include "report/xlsx_table.h"
 
 namespace msprobe::app {
 namespace {
 
+namespace fs = std::filesystem;
 using DumpColumn = dump_compare::Column;
 using dump_compare::EntryRows;
 using DumpOutcome = dump_compare::Outcome;
 using DumpRow = dump_compare::Row;
 
-report::Mark mark_of_row(const DumpRow& row) {
-  switch (row.outcome) {
-    case DumpOutcome::kError:
-      return report::Mark::kAbnormal;
-    case DumpOutcome::kWarning:
-    case DumpOutcome::kUnmatched:
-    case DumpOutcome::kSkipped:
-      return report::Mark::kSuspicious;
-    case DumpOutcome::kPass:
-      break;
-  }
-  return report::Mark::kNone;
+// Behind the documented columns and those of the comparison.
+constexpr std::string_view kRoleTitle = "Divergence";
+
+fs::path held_path(const fs::path& directory, const std::string& stem) {
+  return directory / (stem + ".rows");
+}
+
+// Of a row, by what stands under `Result`.
+report::Mark mark_of(std::string_view outcome) {
+  if (outcome == dump_compare::name(DumpOutcome::kPass)) return report::Mark::kNone;
+  if (outcome == dump_compare::name(DumpOutcome::kError)) return report::Mark::kAbnormal;
+  return report::Mark::kSuspicious;
 }
 
 void write_name(JsonWriter& json, std::string_view key, const dump::Entry* entry,
@@ -88,49 +95,113 @@ void write_row(JsonWriter& json, const dump_compare::DumpPair& pair, dump_compar
 
 }  // namespace
 
-Result<DumpTable> DumpTable::start(const std::filesystem::path& directory, const std::string& stem,
-                                   bool xlsx, const dump_compare::CompareStart& start) {
-  const std::filesystem::path path = directory / (stem + ".csv");
-  Result<report::OutputFile> csv = report::OutputFile::create(path);
-  if (!csv) return propagate(csv);
-  DumpTable table(path, *std::move(csv), start.columns);
-  table.csv_.buffer() += dump_compare::csv_titles(table.columns_);
-  if (!xlsx) return table;
-  table.sheet_path_ = directory / (stem + ".xlsx");
-  std::vector<std::string> titles;
-  for (const DumpColumn& column : table.columns_) titles.emplace_back(column.title);
-  Result<report::XlsxTable> sheet = report::XlsxTable::create(table.sheet_path_, std::move(titles));
-  if (!sheet) return propagate(sheet);
-  table.sheet_.emplace(*std::move(sheet));
+Result<DumpTable> DumpTable::start(const fs::path& directory, const std::string& stem, bool xlsx,
+                                   const dump_compare::CompareStart& start) {
+  Result<report::OutputFile> held = report::OutputFile::create(held_path(directory, stem));
+  if (!held) return propagate(held);
+  DumpTable table(directory, stem, *std::move(held));
+  table.columns_ = start.columns;
+  table.xlsx_ = xlsx;
   return table;
 }
 
 Result<void> DumpTable::add(const EntryRows& rows) {
-  csv_.buffer() += rows.csv;
-  if (sheet_) add_to_sheet(rows);
-  return csv_.flush_if_full();
+  if (rows.rows.empty()) return {};
+  held_.buffer() += rows.csv;
+  entries_.push_back({rows.target ? std::string(rows.target->name) : std::string(),
+                      static_cast<std::uint32_t>(rows.rows.size())});
+  sizes_.insert(sizes_.end(), rows.csv_sizes.begin(), rows.csv_sizes.end());
+  return held_.flush_if_full();
 }
 
-void DumpTable::add_to_sheet(const EntryRows& rows) {
-  std::vector<report::XlsxCell> cells(columns_.size());
-  for (const DumpRow& row : rows.rows) {
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      cells[i].text.clear();
-      cells[i].is_text = columns_[i].is_text;
-      columns_[i].append(cells[i].text, row, rows);
-    }
-    sheet_->add(cells, mark_of_row(row));
-  }
-}
-
-Result<std::vector<std::filesystem::path>> DumpTable::finish() {
-  std::vector<std::filesystem::path> written{path_};
-  if (const auto done = csv_.commit(); !done) return propagate(done);
-  if (sheet_) {
-    if (const auto done = sheet_->close(); !done) return propagate(done);
-    written.push_back(sheet_path_);
-  }
+Result<std::vector<fs::path>> DumpTable::finish(const RoleOf& role_of, std::size_t most_rows) {
+  if (const auto done = held_.commit(); !done) return propagate(done);
+  const fs::path held = held_path(directory_, stem_);
+  const Result<FileBytes> rows = load_file(held);
+  std::error_code ignored;
+  fs::remove(held, ignored);
+  if (!rows) return propagate(rows);
+  Result<std::vector<fs::path>> written = write_csv(rows->text(), role_of, most_rows);
+  if (!written || !xlsx_) return written;
+  Result<fs::path> sheet = write_sheet(rows->text(), role_of);
+  if (!sheet) return propagate(sheet);
+  written->push_back(*std::move(sheet));
   return written;
+}
+
+std::string_view DumpTable::role_of_entry(const HeldEntry& entry, const RoleOf& role_of) {
+  return entry.name.empty() ? dump_compare::kNotKnown : role_of(entry.name);
+}
+
+Result<std::vector<fs::path>> DumpTable::write_csv(std::string_view text, const RoleOf& role_of,
+                                                   std::size_t most_rows) const {
+  std::string titles = dump_compare::csv_titles(columns_);
+  titles.insert(titles.size() - 1, fmt::format(",{}", kRoleTitle));
+  std::vector<fs::path> written;
+  std::optional<report::OutputFile> csv;
+  const auto next_file = [&](const std::string& name) -> Result<void> {
+    if (csv) {
+      if (const auto done = csv->commit(); !done) return propagate(done);
+    }
+    written.push_back(directory_ / name);
+    Result<report::OutputFile> file = report::OutputFile::create(written.back());
+    if (!file) return propagate(file);
+    csv.emplace(*std::move(file));
+    csv->buffer() += titles;
+    return {};
+  };
+  const bool is_split = sizes_.size() > most_rows;
+  if (!is_split) {
+    if (const auto done = next_file(stem_ + ".csv"); !done) return propagate(done);
+  }
+  std::size_t row = 0;
+  for (const HeldEntry& entry : entries_) {
+    const std::string_view role = role_of_entry(entry, role_of);
+    for (std::uint32_t i = 0; i < entry.rows; ++i, ++row) {
+      if (is_split && row % most_rows == 0) {
+        const auto done = next_file(fmt::format("{}_part_{}.csv", stem_, row / most_rows + 1));
+        if (!done) return propagate(done);
+      }
+      std::string& out = csv->buffer();
+      out += text.substr(0, sizes_[row] - 1);  // without the line end
+      out += ',';
+      out += role;
+      out += '\n';
+      text.remove_prefix(sizes_[row]);
+      if (const auto done = csv->flush_if_full(); !done) return propagate(done);
+    }
+  }
+  if (const auto done = csv->commit(); !done) return propagate(done);
+  return written;
+}
+
+Result<fs::path> DumpTable::write_sheet(std::string_view text, const RoleOf& role_of) const {
+  fs::path path = directory_ / (stem_ + ".xlsx");
+  std::vector<std::string> titles;
+  for (const DumpColumn& column : columns_) titles.emplace_back(column.title);
+  titles.emplace_back(kRoleTitle);
+  const auto result = static_cast<std::size_t>(
+      std::ranges::find(columns_, "Result", &DumpColumn::title) - columns_.begin());
+  Result<report::XlsxTable> sheet = report::XlsxTable::create(path, std::move(titles));
+  if (!sheet) return propagate(sheet);
+  report::CsvReader reader(text, path.string());
+  std::vector<report::XlsxCell> cells(columns_.size() + 1);
+  for (std::size_t i = 0; i < columns_.size(); ++i) cells[i].is_text = columns_[i].is_text;
+  cells.back().is_text = true;
+  for (const HeldEntry& entry : entries_) {
+    cells.back().text = role_of_entry(entry, role_of);
+    for (std::uint32_t row = 0; row < entry.rows; ++row) {
+      const Result<bool> more = reader.next();
+      if (!more) return propagate(more);
+      const auto& held = reader.cells();
+      for (std::size_t i = 0; i < std::min(held.size(), columns_.size()); ++i) {
+        cells[i].text = report::without_guard(held[i]);
+      }
+      sheet->add(cells, mark_of(cells[result].text));
+    }
+  }
+  if (const auto done = sheet->close(); !done) return propagate(done);
+  return path;
 }
 
 Result<DumpRowsJson> DumpRowsJson::start(const std::string& path) {

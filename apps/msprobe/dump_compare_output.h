@@ -2,40 +2,60 @@
 // of all of them as JSON.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
 #include "dump_compare/compare.h"
 #include "dump_compare/inputs.h"
 #include "report/output_file.h"
-#include "report/xlsx_table.h"
 
 namespace msprobe::app {
 
-// The table of one pair. It appears under its name when it is complete.
+// What a call of the target does to the difference between the runs: "introduces".
+using RoleOf = std::function<std::string_view(std::string_view entry)>;
+
+// The table of one pair. Its rows wait in a file beside it for their last column, which is known
+// when both runs have been read. It appears under its name when it is complete.
 class DumpTable {
  public:
+  // More rows go to further files.
+  static constexpr std::size_t kMostRows = 1'000'000;
+
   static Result<DumpTable> start(const std::filesystem::path& directory, const std::string& stem,
                                  bool xlsx, const dump_compare::CompareStart& start);
 
   Result<void> add(const dump_compare::EntryRows& rows);
   // Names the files.
-  Result<std::vector<std::filesystem::path>> finish();
+  Result<std::vector<std::filesystem::path>> finish(const RoleOf& role_of,
+                                                    std::size_t most_rows = kMostRows);
 
  private:
-  DumpTable(std::filesystem::path path, report::OutputFile csv,
-            std::vector<dump_compare::Column> columns)
-      : path_(std::move(path)), csv_(std::move(csv)), columns_(std::move(columns)) {}
-  void add_to_sheet(const dump_compare::EntryRows& rows);
+  struct HeldEntry {
+    std::string name;  // of the target; empty: only the golden dump has it
+    std::uint32_t rows = 0;
+  };
 
-  std::filesystem::path path_;  // of the CSV
-  report::OutputFile csv_;
+  DumpTable(const std::filesystem::path& directory, const std::string& stem,
+            report::OutputFile held)
+      : directory_(directory), stem_(stem), held_(std::move(held)) {}
+  Result<std::vector<std::filesystem::path>> write_csv(std::string_view text, const RoleOf& role_of,
+                                                       std::size_t most_rows) const;
+  Result<std::filesystem::path> write_sheet(std::string_view text, const RoleOf& role_of) const;
+  static std::string_view role_of_entry(const HeldEntry& entry, const RoleOf& role_of);
+
+  std::filesystem::path directory_;
+  std::string stem_;
+  report::OutputFile held_;  // the rows, without a header and the last column
   std::vector<dump_compare::Column> columns_;
-  std::filesystem::path sheet_path_;
-  std::optional<report::XlsxTable> sheet_;
+  bool xlsx_ = false;
+  std::vector<HeldEntry> entries_;
+  std::vector<std::uint32_t> sizes_;  // bytes of each row, line end included
 };
 
 // Rows as JSON, one object each; what is known at the end follows them.

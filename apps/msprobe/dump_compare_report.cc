@@ -121,6 +121,15 @@ void DumpCompareReport::add(const EntryRows& rows) {
   }
 }
 
+void DumpCompareReport::set_roles(
+    const std::function<std::string_view(std::string_view entry)>& role_of) {
+  for (report::ReportCall& call : run_.calls) {
+    const std::string_view role = role_of(call.name);
+    if (role == "introduces") call.message = "introduces a difference: its inputs agree";
+    if (role == "inherits") call.message = "inherits a difference: its inputs differ already";
+  }
+}
+
 void DumpCompareReport::set_first_divergence(const std::string& entry, std::string text) {
   const auto found = std::ranges::find(run_.calls, entry, &report::ReportCall::name);
   if (found == run_.calls.end()) return;

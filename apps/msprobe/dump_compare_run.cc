@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <list>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -90,12 +90,30 @@ std::string totals_text(const Totals& totals) {
 
 void log_row(const DumpRow& row) {
   if (!row.is_matched()) return;
+  using State = dump_compare::RealNumbers::State;
   const dump_compare::RealNumbers& real = row.real;
   log::info("{} compared with {}", dump::item_name(*row.target_entry, *row.target),
             dump::item_name(*row.golden_entry, *row.golden));
-  log::info("cosine {}, EucDist {}, MaxAbsErr {}, MaxRelativeErr {}, within 0.001 {}: {}",
-            real.cosine, real.euclidean_distance, real.max_abs_error, real.max_relative_error,
-            real.within_1000, dump_compare::name(row.outcome));
+  const std::string_view outcome = dump_compare::name(row.outcome);
+  switch (real.state) {
+    case State::kAll:
+      log::info("cosine {}, EucDist {}, MaxAbsErr {}, MaxRelativeErr {}, within 0.001 {}: {}",
+                real.cosine, real.euclidean_distance, real.max_abs_error, real.max_relative_error,
+                real.within_1000, outcome);
+      return;
+    case State::kOneElement:
+      log::info("MaxAbsErr {}, MaxRelativeErr {}: {}", real.max_abs_error, real.max_relative_error,
+                outcome);
+      return;
+    case State::kShapes:
+      log::info("other shapes: {}", outcome);
+      return;
+    case State::kClasses:
+      log::info("NaN or infinities at other places: {}", outcome);
+      return;
+    case State::kUnsupported:
+      log::info("no tensor data to compare: {}", outcome);
+  }
 }
 
 class DumpComparison {
@@ -125,11 +143,10 @@ class DumpComparison {
   Result<void> compare_pair(const dump_compare::DumpPair& pair) {
     options_.target = pair.target;
     options_.golden = pair.golden;
-    Result<dump_compare::OpenDumps> opened = dump_compare::open_dumps(options_);
-    if (!opened) return propagate(opened);
-    const auto dumps = std::make_shared<const dump_compare::OpenDumps>(*std::move(opened));
+    const Result<dump_compare::OpenDumps> dumps = dump_compare::open_dumps(options_);
+    if (!dumps) return propagate(dumps);
     dump_compare::Mode mode = dump_compare::Mode::kStatistics;
-    std::optional<DumpTable> table;
+    DumpTable* table = nullptr;
     DumpCompareReport* report = nullptr;
     ProgressBar bar("Comparing");
     dump_compare::CompareEvents events;
@@ -144,14 +161,16 @@ class DumpComparison {
       Result<DumpTable> started =
           DumpTable::start(out_, free_stem(out_, stem), command_.xlsx, start);
       if (!started) return propagate(started);
-      table.emplace(*std::move(started));
+      table = &tables_.emplace_back(pair, *std::move(started)).table;
       if (command_.report.any()) report = &reports_.emplace_back(pair, mode);
-      search_.start(pair, as_given(pair.target), dumps, command_.threads);
-      return {};
+      search_.start(pair, as_given(pair.target));
+      return finish_tables(pair.step);
+    };
+    events.on_block = [&](std::span<const EntryRows> block) {
+      search_.add(block, mode, command_.threads);
     };
     events.on_rows = [&](const EntryRows& rows) -> Result<void> {
       if (report != nullptr) report->add(rows);
-      if (mode == dump_compare::Mode::kReal) search_.add(rows);
       if (json_) {
         if (const auto added = json_->add(pair, mode, rows); !added) return propagate(added);
       }
@@ -170,12 +189,25 @@ class DumpComparison {
     };
     const Result<Totals> totals = dump_compare::compare(*dumps, options_, events);
     bar.clear();
-    if (!totals) return propagate(totals);
-    const Result<std::vector<fs::path>> written = table->finish();
-    if (!written) return propagate(written);
-    written_.insert(written_.end(), written->begin(), written->end());
+    if (!totals) {
+      if (table != nullptr) tables_.pop_back();
+      return propagate(totals);
+    }
     dump_compare::add(totals_, *totals);
     if (!pair.shown.empty()) fmt::print("{}: {}\n", pair.shown, totals_text(*totals));
+    return {};
+  }
+
+  // The tables of the steps before `step`: where they part is known.
+  Result<void> finish_tables(std::int64_t step) {
+    while (!tables_.empty() && tables_.front().pair.step != step) {
+      OpenTable open = std::move(tables_.front());
+      tables_.pop_front();
+      const Result<std::vector<fs::path>> written =
+          open.table.finish([&](std::string_view entry) { return search_.role(open.pair, entry); });
+      if (!written) return propagate(written);
+      written_.insert(written_.end(), written->begin(), written->end());
+    }
     return {};
   }
 
@@ -246,6 +278,12 @@ class DumpComparison {
     }
     fmt::print("{}\n", totals_text(totals_));
     search_.finish();
+    constexpr std::int64_t kNoStep = -1;
+    if (const auto done = finish_tables(kNoStep); !done) return propagate(done);
+    for (DumpCompareReport& report : reports_) {
+      const dump_compare::DumpPair of_report{{}, {}, {}, {}, report.step(), report.rank()};
+      report.set_roles([&](std::string_view entry) { return search_.role(of_report, entry); });
+    }
     if (search_.report()) {
       const std::string text = divergence::describe(*search_.report());
       fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
@@ -280,11 +318,17 @@ class DumpComparison {
     return totals_[DumpOutcome::kError] + totals_[DumpOutcome::kSkipped] > 0 ? kFailed : kPassed;
   }
 
+  struct OpenTable {
+    dump_compare::DumpPair pair;
+    DumpTable table;
+  };
+
   const CompareCommand& command_;
   dump_compare::CompareOptions options_;
   fs::path out_;
   std::string timestamp_ = local_timestamp();
   std::optional<DumpRowsJson> json_;
+  std::list<OpenTable> tables_;
   DivergenceSearch search_;
   std::list<DumpCompareReport> reports_;
   std::vector<std::string> failures_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -8,8 +9,8 @@
 #include "divergence/nonfinite.h"
 #include "divergence/place.h"
 #include "divergence/read_run.h"
-#include "divergence/step_tree.h"
 #include "dump/entry_index.h"
+#include "dump/step_tree.h"
 
 namespace msprobe::divergence {
 namespace {
@@ -36,6 +37,34 @@ std::string_view name(NonFiniteCause cause) {
       break;
   }
   return "call";
+}
+
+struct RankDump {
+  int rank = 0;
+  std::filesystem::path dump;  // its dump.json
+};
+
+struct StepDumps {
+  std::filesystem::path directory;
+  std::vector<RankDump> ranks;  // by number; at least one
+};
+
+Result<std::vector<StepDumps>> steps_below(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) {
+    return std::vector<StepDumps>{{path.parent_path(), {{0, path}}}};
+  }
+  const Result<dump::StepTree> tree = dump::find_dumps(path);
+  if (!tree) return propagate(tree);
+  std::vector<StepDumps> steps;
+  for (const auto& [place, found] : *tree) {
+    if (steps.empty() || steps.back().directory != found.directory) {
+      steps.push_back({found.directory, {}});
+    }
+    steps.back().ranks.push_back(
+        {static_cast<int>(std::max<std::int64_t>(place.rank, 0)), found.dump});
+  }
+  return steps;
 }
 
 Result<NonFiniteReport> walk_step(const StepDumps& step) {
@@ -132,7 +161,7 @@ void write_origin(const NonFiniteOrigin& origin, JsonWriter& json) {
 }  // namespace
 
 Result<NonFiniteReport> find_nonfinite(const std::filesystem::path& path) {
-  const Result<std::vector<StepDumps>> steps = find_steps(path);
+  const Result<std::vector<StepDumps>> steps = steps_below(path);
   if (!steps) return propagate(steps);
   std::optional<Result<NonFiniteReport>> last;
   for (const StepDumps& step : *steps) {

@@ -174,7 +174,7 @@ TEST_F(NonFiniteFiles, SayWhereAndHowToReplay) {
 TEST_F(NonFiniteFiles, SayWhatIsMissing) {
   const auto nothing = find_nonfinite(directory_);
   ASSERT_FALSE(nothing);
-  EXPECT_THAT(nothing.error().message, HasSubstr("no dump.json"));
+  EXPECT_THAT(nothing.error().message, HasSubstr("neither dump.json"));
   write("rank0/dump.json", "{");
   EXPECT_FALSE(find_nonfinite(directory_));
   write("rank1/dump.json", dump_with("1.0"));

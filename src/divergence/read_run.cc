@@ -63,7 +63,7 @@ bool is_output(ItemPart part) { return part == ItemPart::kOutput || part == Item
 
 void add_entry(const dump::Entry& entry, Trace& run) {
   Call call;
-  call.entry = run.names[run.names.add(entry.name)];
+  call.entry = run.names.emplace_back(entry.name);
   call.at = entry.at;
   name_call(call);
   call.first = static_cast<std::uint32_t>(run.tensors.size());

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,7 +93,8 @@ struct Trace {
   std::vector<Tensor> tensors;
   std::vector<Argument> arguments;
   std::vector<Communication> communications;
-  TextTable paths, texts, names;
+  TextTable paths, texts;
+  std::deque<std::string> names;  // what Call::entry points to
   bool has_checksums = false;
 
   std::span<const Tensor> inputs(const Call& call) const {

@@ -71,6 +71,7 @@ class EntryReader::Implementation {
     place_.clear();
     const bool done = json_.start(slice.json) && read_members() &&
                       (json_.at_end() || json_.fail_wanted("the end"));
+    out.is_broken = !done;
     if (done) return {};
     return fail(ErrorKind::kFormat, fmt::format("{}: {}: byte {}: {}", place, slice.name,
                                                 slice.at + json_.fault_at(), json_.fault()));
@@ -425,17 +426,23 @@ class EntryReader::Implementation {
   std::vector<std::uint8_t> order_;  // of the member each item came from
 };
 
-std::string item_name(const Entry& entry, const Item& item) {
-  std::string name(entry.name);
-  name += '.';
+void append_item_name(std::string& out, const Entry& entry, const Item& item) {
+  out += entry.name;
   const std::string_view place = item.place;
+  if (place.empty()) return;  // stands for a whole entry
+  out += '.';
   constexpr std::string_view kInputPlace = "input.";
   if (item.is_keyword && !item.data_name.empty() && place.starts_with(kInputPlace)) {
-    name += "kwargs.";
-    name += place.substr(kInputPlace.size());
+    out += "kwargs.";
+    out += place.substr(kInputPlace.size());
   } else {
-    name += place;
+    out += place;
   }
+}
+
+std::string item_name(const Entry& entry, const Item& item) {
+  std::string name;
+  append_item_name(name, entry, item);
   return name;
 }
 

@@ -62,6 +62,8 @@ struct Entry {
   std::string_view name;
   std::uint64_t at = 0;  // byte offset in the file: the order of execution
   EntryName parts;
+  bool is_broken =
+      false;  // it could not be read: whoever asked for it may put an item in its place
   std::vector<Item> items;
   std::deque<std::string> texts;  // what the items point to, where the file does not have it
 };
@@ -69,6 +71,7 @@ struct Entry {
 // Names an item as tables do: the entry and the place. A tensor with a file has the file's name,
 // whose keyword arguments are "...forward.kwargs.bias".
 std::string item_name(const Entry& entry, const Item& item);
+void append_item_name(std::string& out, const Entry& entry, const Item& item);
 
 // Reads entries one after the other, keeping its buffers. One per thread.
 class EntryReader {

@@ -143,31 +143,40 @@ std::string_view dtype_text(const Item& item) {
   return names_a_rank(item) && !item.type.empty() ? item.type : class_text(item.value);
 }
 
-std::string shape_text(const Item& item) {
+void append_shape(std::string& out, const Item& item) {
   switch (item.kind) {
-    case ItemKind::kTensor: {
-      std::string text = "[";
+    case ItemKind::kTensor:
+      out += '[';
       for (std::size_t i = 0; i < item.shape.size(); ++i) {
-        if (i > 0) text += ", ";
+        if (i > 0) out += ", ";
         std::array<char, 24> digits;
         const auto end =
             std::to_chars(digits.data(), digits.data() + digits.size(), item.shape[i]).ptr;
-        text.append(digits.data(), end);
+        out.append(digits.data(), end);
       }
-      return text += ']';
-    }
+      out += ']';
+      return;
     case ItemKind::kNull:
-      return "None";
+      out += "None";
+      return;
     case ItemKind::kSize:
-      return std::string(item.value.text);
+      out += item.value.text;
+      return;
     case ItemKind::kSlice:
-      return "(3,)";
+      out += "(3,)";
+      return;
     case ItemKind::kEllipsis:
     case ItemKind::kGroup:
     case ItemKind::kValue:
       break;
   }
-  return "[]";
+  out += "[]";
+}
+
+std::string shape_text(const Item& item) {
+  std::string text;
+  append_shape(text, item);
+  return text;
 }
 
 std::string_view requires_grad_text(const Item* item) {

@@ -38,6 +38,7 @@ bool same_cell(const Cell& target, const Cell& golden);
 std::string_view dtype_text(const dump::Item& item);
 // "[2, 3]"; "[]" of what is not a tensor
 std::string shape_text(const dump::Item& item);
+void append_shape(std::string& out, const dump::Item& item);
 std::string_view requires_grad_text(const dump::Item* item);
 // The checksum of a tensor, CRC-32 of the text of anything else; N/A of a null.
 std::string md5_text(const dump::Item* item);

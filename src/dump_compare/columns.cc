@@ -26,7 +26,11 @@ template <bool kTarget>
 void name_cell(Out& out, const Row& row, const EntryRows&) {
   const dump::Entry* const entry = kTarget ? row.target_entry : row.golden_entry;
   const dump::Item* const item = item_of<kTarget>(row);
-  out += item == nullptr ? std::string(kNotKnown) : dump::item_name(*entry, *item);
+  if (item == nullptr) {
+    out += kNotKnown;
+  } else {
+    dump::append_item_name(out, *entry, *item);
+  }
 }
 
 template <bool kTarget>
@@ -38,7 +42,11 @@ void dtype_cell(Out& out, const Row& row, const EntryRows&) {
 template <bool kTarget>
 void shape_cell(Out& out, const Row& row, const EntryRows&) {
   const dump::Item* const item = item_of<kTarget>(row);
-  out += item == nullptr ? std::string(kNotKnown) : shape_text(*item);
+  if (item == nullptr) {
+    out += kNotKnown;
+  } else {
+    append_shape(out, *item);
+  }
 }
 
 template <bool kTarget>
@@ -248,16 +256,18 @@ std::string csv_titles(std::span<const Column> columns) {
   return line += '\n';
 }
 
-void append_csv(std::string& out, std::span<const Column> columns, const EntryRows& entry) {
-  std::string cell;
+void append_csv(EntryRows& entry, std::span<const Column> columns) {
+  std::string& out = entry.csv;
   for (const Row& row : entry.rows) {
+    const std::size_t before = out.size();
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) out += ',';
-      cell.clear();
-      columns[i].append(cell, row, entry);
-      report::append_text(out, cell);
+      const std::size_t start = out.size();
+      columns[i].append(out, row, entry);
+      report::finish_cell(out, start);
     }
     out += '\n';
+    entry.csv_sizes.push_back(static_cast<std::uint32_t>(out.size() - before));
   }
 }
 

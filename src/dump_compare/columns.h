@@ -22,6 +22,7 @@ std::vector<Column> columns_of(Mode mode, bool stack);
 
 // The header, and one line per row: UTF-8 without a mark, LF, quotes only if needed.
 std::string csv_titles(std::span<const Column> columns);
-void append_csv(std::string& out, std::span<const Column> columns, const EntryRows& entry);
+// Fills EntryRows::csv.
+void append_csv(EntryRows& entry, std::span<const Column> columns);
 
 }  // namespace msprobe::dump_compare

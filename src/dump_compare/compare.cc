@@ -46,10 +46,10 @@ class Comparison {
     pairing_ = pair();
     const std::size_t targets = pairing_.pairs.size();
     for (const std::uint32_t entry : pairing_.golden_only) left_.push_back({entry, 0, {}});
-    const auto of_target = [&](std::size_t i) { return target_rows(i); };
+    const auto of_target = [&](std::size_t i, EntryRows& out) { target_rows(i, out); };
     if (const auto done = hand_out(targets, of_target); !done) return propagate(done);
     std::ranges::stable_sort(left_, {}, &GoldenLeft::entry);
-    const auto of_golden = [&](std::size_t i) { return golden_rows(left_[i]); };
+    const auto of_golden = [&](std::size_t i, EntryRows& out) { golden_rows(left_[i], out); };
     if (const auto done = hand_out(left_.size(), of_golden); !done) return propagate(done);
     return totals_;
   }
@@ -62,18 +62,22 @@ class Comparison {
     std::vector<std::uint32_t> items;  // empty: all of an entry without counterpart
   };
 
-  // Makes, measures and judges rows_of(0) .. rows_of(count - 1), block by block, in order.
+  // Makes, measures and judges rows_of(0, ..) .. rows_of(count - 1, ..), block by block, in order.
   template <class RowsOf>
   Result<void> hand_out(std::size_t count, const RowsOf& rows_of) {
     for (std::size_t first = 0; first < count; first += kBlockEntries) {
       const std::size_t n = std::min(kBlockEntries, count - first);
-      std::vector<EntryRows> block(n);
-      measure::spread(n, options_.threads, [&](std::size_t i) { block[i] = rows_of(first + i); });
+      const std::span<EntryRows> block = std::span(block_).first(n);
+      measure::spread(n, options_.threads, [&](std::size_t i) {
+        block[i].clear();
+        rows_of(first + i, block[i]);
+      });
       if (start_.mode == Mode::kReal) measure_all(block);
       measure::spread(n, options_.threads, [&](std::size_t i) {
         judge(block[i].rows, start_.mode);
-        if (options_.csv) append_csv(block[i].csv, start_.columns, block[i]);
+        if (options_.csv) append_csv(block[i], start_.columns);
       });
+      if (events_.on_block) events_.on_block(block);
       for (std::size_t i = 0; i < n; ++i) {
         EntryRows& rows = block[i];
         for (const Row& row : rows.rows) add(totals_, row);
@@ -160,9 +164,16 @@ class Comparison {
   }
 
   // Reads an entry; a broken one becomes a single item that says so.
-  std::unique_ptr<Entry> read(const Side& side, std::size_t at, std::string& fault) const {
+  static std::unique_ptr<Entry> read(const Side& side, std::size_t at, EntryRows& out,
+                                     std::string& fault) {
     static thread_local dump::EntryReader reader;
-    auto entry = std::make_unique<Entry>();
+    std::unique_ptr<Entry> entry;
+    if (out.spare.empty()) {
+      entry = std::make_unique<Entry>();
+    } else {
+      entry = std::move(out.spare.back());
+      out.spare.pop_back();
+    }
     if (const auto done = reader.read(side.index.entries[at], side.name, *entry); !done) {
       fault = done.error().message;
       entry->items.clear();
@@ -171,17 +182,17 @@ class Comparison {
     return entry;
   }
 
-  EntryRows target_rows(std::size_t at) const {
-    EntryRows out;
+  void target_rows(std::size_t at, EntryRows& out) const {
     std::string fault;
-    out.target = read(target_, at, fault);
+    out.target = read(target_, at, out, fault);
     const EntryPair& pair = pairing_.pairs[at];
     const Entry* golden = nullptr;
     if (pair.golden != kNoEntry) {
-      out.golden.push_back(read(golden_, pair.golden, fault));
+      out.golden.push_back(read(golden_, pair.golden, out, fault));
       golden = out.golden.back().get();
     }
     describe(out);
+    out.rows.reserve(out.target->items.size());
     for (const Item& item : out.target->items) {
       Row& row = out.rows.emplace_back();
       row.target_entry = out.target.get();
@@ -195,7 +206,6 @@ class Comparison {
       match(row, out, golden, pair);
     }
     if (golden != nullptr && fault.empty()) out.golden_left = items_left(*out.target, *golden);
-    return out;
   }
 
   void match(Row& row, EntryRows& out, const Entry* golden, const EntryPair& pair) const {
@@ -223,7 +233,7 @@ class Comparison {
       const auto found = golden_names_.find(std::string_view(name).substr(0, dot));
       if (found == golden_names_.end()) continue;
       std::string fault;
-      out.golden.push_back(read(golden_, found->second, fault));
+      out.golden.push_back(read(golden_, found->second, out, fault));
       const Entry& entry = *out.golden.back();
       for (const Item& item : entry.items) {
         if (fault.empty() && dump::item_name(entry, item) == name) {
@@ -265,10 +275,9 @@ class Comparison {
   }
 
   // Whole entries, or items of paired ones.
-  EntryRows golden_rows(const GoldenLeft& left) const {
-    EntryRows out;
+  void golden_rows(const GoldenLeft& left, EntryRows& out) const {
     std::string fault;
-    out.golden.push_back(read(golden_, left.entry, fault));
+    out.golden.push_back(read(golden_, left.entry, out, fault));
     const Entry& entry = *out.golden.back();
     const auto add_row = [&](const Item& item, std::string reason) {
       if (mapped_items_.contains(dump::item_name(entry, item))) return;
@@ -287,7 +296,6 @@ class Comparison {
               fmt::format("{} of the target dump has no {}",
                           target_.index.entries[left.target].name, entry.items[i].place));
     }
-    return out;
   }
 
   // The stack and the module of the target's call.
@@ -304,7 +312,7 @@ class Comparison {
     out.stack += ']';
   }
 
-  void measure_all(std::vector<EntryRows>& block) const {
+  void measure_all(std::span<EntryRows> block) const {
     std::vector<Row*> small;
     std::vector<Row*> large;
     for (EntryRows& rows : block) {
@@ -329,6 +337,7 @@ class Comparison {
   std::optional<dump::ConstructIndex> modules_;
   std::unordered_set<std::string> mapped_items_;  // golden items that a mapping names
   std::vector<GoldenLeft> left_;
+  std::vector<EntryRows> block_ = std::vector<EntryRows>(kBlockEntries);
   RealData files_;
   Totals totals_;
   std::uint64_t done_ = 0;

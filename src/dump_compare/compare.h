@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct CompareStart {
 // Callbacks invoked during a comparison.
 struct CompareEvents {
   std::function<Result<void>(const CompareStart& start)> on_start;
+  // What on_rows is given next, some hundred entries at a time: for work that takes threads.
+  std::function<void(std::span<const EntryRows> block)> on_block;
   std::function<Result<void>(const EntryRows& rows)> on_rows;  // in order; an error ends the run
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;  // entries
   std::function<void(const std::string& text)> on_note;

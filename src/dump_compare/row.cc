@@ -18,6 +18,18 @@ std::string_view name(Match match) {
   return kNames[static_cast<std::size_t>(match)];
 }
 
+void EntryRows::clear() {
+  if (target) spare.push_back(std::move(target));
+  for (std::unique_ptr<dump::Entry>& entry : golden) spare.push_back(std::move(entry));
+  golden.clear();
+  rows.clear();
+  stack.clear();
+  module.clear();
+  csv.clear();
+  csv_sizes.clear();
+  golden_left.clear();
+}
+
 void add(Totals& totals, const Row& row) {
   ++totals.rows;
   ++totals.outcomes[static_cast<std::size_t>(row.outcome)];

@@ -84,10 +84,15 @@ struct EntryRows {
   std::unique_ptr<dump::Entry> target;
   std::vector<std::unique_ptr<dump::Entry>> golden;
   std::vector<Row> rows;
-  std::string stack;   // of the target's call, as the table shows it; empty: none
-  std::string module;  // the module it ran in; empty: not known
-  std::string csv;     // the rows as CSV, if a table is wanted
-  std::vector<std::uint32_t> golden_left;  // items of the golden entry without counterpart
+  std::string stack;                     // of the target's call, as the table shows it; empty: none
+  std::string module;                    // the module it ran in; empty: not known
+  std::string csv;                       // the rows as CSV, if a table is wanted
+  std::vector<std::uint32_t> csv_sizes;  // bytes of each of them, line end included
+  std::vector<std::uint32_t> golden_left;           // items of the golden entry without counterpart
+  std::vector<std::unique_ptr<dump::Entry>> spare;  // memory of entries that are done with
+
+  // Makes room for the rows of another entry, and keeps the memory for them.
+  void clear();
 };
 
 struct Totals {

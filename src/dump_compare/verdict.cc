@@ -202,6 +202,11 @@ void judge_real(Row& row) {
   if (row.real.state == RealNumbers::State::kClasses) {
     worsen(row, Outcome::kError, "NaN or infinities are not at the same places");
   }
+  // Other shapes on record are an error of their own.
+  if (row.real.state == RealNumbers::State::kShapes && row.target->shape == row.golden->shape) {
+    worsen(row, Outcome::kError,
+           "the tensor files have other shapes, though equal ones are recorded");
+  }
 }
 
 }  // namespace
