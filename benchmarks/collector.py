@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What collecting costs: seconds and CPU seconds of a training step, plain, with statistics and with tensors, in one run.
+"""What collecting costs: seconds and CPU seconds of a training step, plain, with statistics (of APIs, and of modules too) and with tensors, in one run.
 
 usage: collector.py [gpt] [gpt_mid] [--steps N] [--dump-path DIR]
 Needs `msprobe` importable (PYTHONPATH=build/release/python, or installed). Every kind of step is run N times after one that warms up, in
@@ -45,16 +45,17 @@ def timed_step(loss_of, model, optimizer, batch, debugger):
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def make_debugger(task, path):
+def make_debugger(task, path, level="L1"):
     PrecisionDebugger._instance = None
-    return PrecisionDebugger(task=task, dump_path=os.path.join(path, task))
+    return PrecisionDebugger(task=task, level=level, dump_path=os.path.join(path, task + level))
 
 
 def measure(train, name, steps, path):
     torch.manual_seed(7)
     model, batch, loss_of = train.build(name)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    kinds = {"plain": None, "statistics": make_debugger("statistics", path), "tensor": make_debugger("tensor", path)}
+    kinds = {"plain": None, "statistics": make_debugger("statistics", path), "mix": make_debugger("statistics", path, "mix"),
+             "tensor": make_debugger("tensor", path)}
     found = {kind: [] for kind in kinds}
     for step in range(steps + 1):
         for kind, debugger in kinds.items():
@@ -66,6 +67,7 @@ def measure(train, name, steps, path):
             debugger._session.close()
     for kind, times in found.items():
         print(f"{name:8} {kind:10} {against(found['plain'], times, 0)}   CPU {against(found['plain'], times, 1)}", flush=True)
+    print(f"{name:8} mix against statistics of APIs alone, CPU: {against(found['statistics'], found['mix'], 1).strip()}", flush=True)
 
 
 def against(plain, times, column):

@@ -4,10 +4,27 @@ import threading
 import unittest
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from collected import SineOfExponent, debugger, forwards, read, record
 
 MODERN = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 0)
+
+
+class Operators(TorchDispatchMode):
+    """The operators that run, by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(function._schema.name)
+        return function(*args, **(kwargs or {}))
+
+
+def is_fused(name):
+    return any(part in name for part in ("_native_", "_transformer_", "nested", "bmm", "softmax"))
 
 
 class Surroundings(unittest.TestCase):
@@ -53,6 +70,50 @@ class Surroundings(unittest.TestCase):
                 for entry in dump["data"].values():
                     described = entry.get("input_args", []) + entry.get("input", []) + entry.get("output", [])
                     self.assertLessEqual({value["data_name"] for value in described if value and "data_name" in value}, saved)
+
+    def test_evaluation_keeps_its_fused_operators(self):
+        """Attention and encoder layers run one fused operator in evaluation, unless a mode overrides their calls; not so for ours."""
+        torch.manual_seed(3)
+        attention = torch.nn.MultiheadAttention(16, 2, batch_first=True)
+        encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2)
+        model = torch.nn.ModuleList([attention, encoder]).eval()
+        x, padding = torch.rand(2, 5, 16), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+
+        def evaluate():
+            with torch.no_grad(), Operators() as operators:
+                return (attention(x, x, x)[0], encoder(x, src_key_padding_mask=padding)), operators.names
+
+        results, operators = evaluate()
+        self.assertIn("aten::_native_multi_head_attention", operators)
+        self.assertIn("aten::_transformer_encoder_layer_fwd", operators)
+        for level in ("L0", "L1", "mix"):
+            for task in ("statistics", "tensor"):
+                with self.subTest(level=level, task=task), debugger({"level": level, "task": task}) as made:
+                    made.start(*([model] if level != "L1" else []))
+                    recorded, seen = evaluate()
+                    made.stop()
+                    made.step()
+                    self.assertEqual([name for name in seen if is_fused(name)], [name for name in operators if is_fused(name)])
+                    self.assertTrue(all(torch.equal(one, other) for one, other in zip(results, recorded)))
+                    fused = "Torch._native_multi_head_attention.0.forward"
+                    data = read(made)["data"]
+                    self.assertEqual(fused in data, level != "L0")
+                    if level == "mix":
+                        self.assertEqual(read(made, name="construct.json")[fused], "Module.0.MultiheadAttention.forward.0")
+        self.assertIs(torch.overrides.has_torch_function, torch._C._has_torch_function)
+
+    def test_other_modes_still_keep_attention_from_its_fused_operator(self):
+        class Mode(torch.overrides.TorchFunctionMode):
+            def __torch_function__(self, function, types, args=(), kwargs=None):
+                return function(*args, **(kwargs or {}))
+
+        attention, x = torch.nn.MultiheadAttention(16, 2, batch_first=True).eval(), torch.rand(2, 5, 16)
+
+        def work():
+            with torch.no_grad(), Mode():
+                attention(x, x, x)
+
+        self.assertNotIn("Torch._native_multi_head_attention.0", forwards(record(work)))
 
     def test_a_module_in_a_thread_that_is_older_than_the_debugger(self):
         begin, done = threading.Event(), threading.Event()

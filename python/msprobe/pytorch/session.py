@@ -21,6 +21,7 @@ from msprobe.common.session import NativeSession
 from msprobe.pytorch import api_names, values
 from msprobe.pytorch.communication import Communication
 from msprobe.pytorch.compilation import Compilation
+from msprobe.pytorch.fast_paths import FUSED, FastPaths
 from msprobe.pytorch.function_body import FunctionBody
 from msprobe.pytorch.modules import Modules
 
@@ -54,11 +55,14 @@ class Session(NativeSession):
         self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": _pass_on})()
         self._lend()
         functions, operators, self._methods = api_names.resolve(read_ops(api_names.OPS_FILE) if self._records_apis else {}, hidden)
+        if self._records_apis:
+            functions += [(getattr(torch, name), "Torch", name) for name in FUSED if hasattr(torch, name) and not hidden("torch", name)]
         self.native.set_apis(functions, operators)
         self.configure({"tree": self.modules is not None, **settings})
         self._communication = Communication(self.native, {function: name for function, prefix, name in functions
                                                           if prefix == api_names.COMMUNICATION})
         self._compilation = Compilation()
+        self._fast_paths = FastPaths(self._without_mode)
         self._engine = self._hooked_engine()
         self._replaced = {}
         self._module_hooks = []
@@ -100,6 +104,7 @@ class Session(NativeSession):
             setattr(torch.Tensor, method, _collect.operator(api_names.OPERATORS[method], getattr(torch.Tensor, method)))
         if not self._is_on():
             self._mode.__enter__()
+        self._fast_paths.start()
         self._module_hooks = self._hook_modules()
         for body in self._engine:
             body.exchange()
@@ -115,6 +120,7 @@ class Session(NativeSession):
             self.modules.stop()
         self._leave()
         self._compilation.stop()
+        self._fast_paths.stop()
         self._communication.stop()
         for body in self._engine:
             body.restore()
@@ -157,6 +163,15 @@ class Session(NativeSession):
             above.append(mode)
         for mode in reversed(above):
             overrides._push_mode(mode)
+
+    def _without_mode(self, function, arguments):
+        if not self._is_on():
+            return function(arguments)
+        self._leave()
+        try:
+            return function(arguments)
+        finally:
+            self._mode.__enter__()
 
     def _equip_thread(self, frame, event, argument):
         sys.setprofile(self._earlier_profile)
