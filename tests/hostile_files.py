@@ -285,6 +285,21 @@ def dump_files():
     }
 
 
+def comparison_files():
+    """What cannot be compared with good.json."""
+    entries = {"Torch.exp.0.forward": forward(tensor_record())}
+    return {
+        "structure.json": json.dumps(dump(entries, task="structure")),
+        "no_task.json": json.dumps(dump(entries, task=None)),
+        "mindspore.json": json.dumps(dump(entries, framework="mindspore")),
+        "checksums.json": json.dumps(dump({"Torch.exp.0.forward": forward(tensor_record(md5="8ba71454"))})),
+        "other_calls.json": json.dumps(dump({"Torch.tanh.0.forward": forward(tensor_record())})),
+        "no_tensor_files.json": json.dumps(dump({"Torch.exp.0.forward": forward(tensor_record(data_name="good.pt"))}, task="tensor")),
+        "mapping_list.yaml": "- a\n- b\n",
+        "mapping_open.yaml": "a: [b\n",
+    }
+
+
 def older_files():
     """forward_info files: one broken or hostile entry beside a good one."""
     def info(entry, end="}"):
@@ -382,6 +397,7 @@ def real_data_dumps(root, pt):
     }
     for name, prepare in links.items():
         real_data_dump(root, f"link_{name}", "link/secret.pt" if name == "folder" else "link.pt", prepare)
+    real_data_dump(root, "whole", "good.pt")
     real_data_dump(root, "missing_file", "absent.pt")
     real_data_dump(root, "missing_suffix", "data.bin", content=b"1234")
     for name in ("code_system", "truncated_half", "shape_2_60", "bomb_storage", "deep_lists", "checksum"):
@@ -403,7 +419,7 @@ def main():
     os.makedirs(root)
     pt = pt_files("canary")
     arrays = npy_files()
-    for files in (pt, arrays, npz_files(arrays["good.npy"]), csv_files(), dump_files(), older_files()):
+    for files in (pt, arrays, npz_files(arrays["good.npy"]), csv_files(), dump_files(), comparison_files(), older_files()):
         for name, content in files.items():
             with open(os.path.join(root, name), "wb") as f:
                 f.write(content.encode() if isinstance(content, str) else content)
