@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "libtorch/dtypes.h"
+#include "ops/op.h"
 #include "strict/cause.h"
-#include "strict/op_traits.h"
 #include "strict/product.h"
 
 namespace msprobe::strict {
@@ -197,7 +197,7 @@ std::string low_sums(const Failure& failure, const Product& product) {
 // Of products that are not computed here: an error like noise, everywhere and of the size that
 // sums in 16 bits leave.
 std::string noisy_sums(const Failure& failure) {
-  if (!is_product(failure.bare_name) || failure.device.is_complex()) return "";
+  if (!ops::is_product(ops::traits_of(failure.bare_name)) || failure.device.is_complex()) return "";
   const at::Tensor bench = flat(failure.bench);
   const at::Tensor error = flat(failure.device) - bench;
   const double noise = rms(error);

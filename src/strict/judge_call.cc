@@ -10,13 +10,13 @@
 #include "execute/caught.h"
 #include "execute/dialect.h"
 #include "libtorch/dtypes.h"
+#include "ops/op.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
 #include "strict/conditioning.h"
 #include "strict/doubts.h"
 #include "strict/kernels.h"
 #include "strict/native_error.h"
-#include "strict/op_traits.h"
 #include "strict/own_benchmark.h"
 #include "strict/random.h"
 #include "strict/reduction_length.h"
@@ -77,7 +77,7 @@ class CallJudge {
             const CallOutcome& outcome, const Options& allowed)
       : record_(record),
         name_(options.dialect->torch_name(*parse_call_name(record.full_name))),
-        tf32_(allowed.allow_tf32 && is_product(name_.bare_name)),
+        tf32_(allowed.allow_tf32 && ops::is_product(ops::traits_of(name_.bare_name))),
         outcome_(outcome),
         recorded_(options.recorded),
         wide_gradients_(options.dialect->like_mindspore),
@@ -187,7 +187,7 @@ class CallJudge {
     if (!differ.any().item<bool>()) return pass("equal");
     if (auto finding = judge_otherwise(pair)) return *finding;
     for (const int runs : kRuns) {
-      if (is_exact(name_.bare_name) && pair.device.scalar_type() != at::kLong) break;
+      if (ops::traits_of(name_.bare_name).exact && pair.device.scalar_type() != at::kLong) break;
       conditioning_->measure(runs);
       const at::Tensor spread = conditioning_->spread(pair.direction, pair.leaf.path);
       if (!spread.defined()) break;
@@ -255,7 +255,8 @@ class CallJudge {
     Pair pair = given;
     if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
     if (pair.bench.is_complex() != pair.device.is_complex()) return error("real against complex");
-    const bool exact = pair.direction == Direction::kForward && is_exact(name_.bare_name);
+    const bool exact =
+        pair.direction == Direction::kForward && ops::traits_of(name_.bare_name).exact;
     Limits limits = exact ? Limits{} : rounding_limits(type);
     Scan found = scan(pair.device, pair.bench, limits);
     if (found.good()) return within(found, "");

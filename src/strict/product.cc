@@ -1,15 +1,16 @@
 #include "strict/product.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "libtorch/dtypes.h"
+#include "ops/op.h"
 
 namespace msprobe::strict {
 namespace {
 
 using arguments::PyCall;
 using arguments::PyList;
+using ops::Form;
 
 const at::Tensor* tensor_at(const PyCall& call, std::size_t place, std::string_view name) {
   for (const auto& [key, value] : call.kwargs) {
@@ -18,16 +19,11 @@ const at::Tensor* tensor_at(const PyCall& call, std::size_t place, std::string_v
   return place < call.args.size() ? call.args[place].as<at::Tensor>() : nullptr;
 }
 
-bool is_matmul(std::string_view name) {
-  constexpr std::string_view kNames[] = {"matmul", "mm", "bmm", "__matmul__", "linalg.matmul"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
-}
-
 at::Tensor in_double(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
 
 // input + mat1 @ mat2, where nothing is scaled.
-bool is_sum_and_product(std::string_view name, const PyCall& call) {
-  return (name == "addmm" || name == "baddbmm") && call.args.size() == 3 && call.kwargs.empty();
+bool is_sum_and_product(Form form, const PyCall& call) {
+  return form == Form::kAddedMatmul && call.args.size() == 3 && call.kwargs.empty();
 }
 
 std::vector<std::int64_t> pair_at(const PyCall& call, std::size_t place, std::string_view name,
@@ -68,22 +64,23 @@ std::optional<Product> convolution_product(const PyCall& call) {
 }  // namespace
 
 std::optional<Product> forward_product(std::string_view name, const PyCall& call) {
+  const Form form = ops::traits_of(name).form;
   const at::Tensor* first = tensor_at(call, 0, "input");
-  const at::Tensor* second = tensor_at(call, 1, name == "linear" ? "weight" : "other");
+  const at::Tensor* second = tensor_at(call, 1, form == Form::kLinear ? "weight" : "other");
   if (first == nullptr) return std::nullopt;
-  if (name == "sum" && call.args.size() + call.kwargs.size() == 1) {
+  if (form == Form::kSum && call.args.size() + call.kwargs.size() == 1) {
     const at::Tensor row = in_double(*first).reshape({1, -1});
     return Product{row, at::ones({row.size(1), 1}, at::kDouble), {}};
   }
-  if (name == "conv2d") return convolution_product(call);
-  if (is_sum_and_product(name, call)) {
+  if (form == Form::kConvolution2d) return convolution_product(call);
+  if (is_sum_and_product(form, call)) {
     const at::Tensor* third = tensor_at(call, 2, "mat2");
     if (second == nullptr || third == nullptr) return std::nullopt;
     return Product{in_double(*second), in_double(*third), in_double(*first)};
   }
   if (second == nullptr || first->dim() < 2 || second->dim() < 2) return std::nullopt;
-  if (is_matmul(name)) return Product{in_double(*first), in_double(*second), {}};
-  if (name != "linear") return std::nullopt;
+  if (form == Form::kMatmul) return Product{in_double(*first), in_double(*second), {}};
+  if (form != Form::kLinear) return std::nullopt;
   const at::Tensor* bias = tensor_at(call, 2, "bias");
   return Product{in_double(*first), in_double(*second).t(),
                  bias == nullptr ? at::Tensor() : in_double(*bias)};
@@ -91,19 +88,19 @@ std::optional<Product> forward_product(std::string_view name, const PyCall& call
 
 std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
                                         const PyList& arriving, std::string_view path) {
-  if (name == "conv2d") return std::nullopt;
-  const bool shifted = is_sum_and_product(name, call);
+  const Form form = ops::traits_of(name).form;
+  if (form == Form::kConvolution2d) return std::nullopt;
+  const bool shifted = is_sum_and_product(form, call);
   const std::string_view left_path = shifted ? "1" : "0";
   const std::string_view right_path = shifted ? "2" : "1";
   const auto* weight = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
   const auto forward = forward_product(name, call);
-  if (weight == nullptr || !forward || name == "sum") return std::nullopt;
+  if (weight == nullptr || !forward || form == Form::kSum) return std::nullopt;
   const at::Tensor gradient = in_double(*weight);
-  const bool linear = name == "linear";
   if (path == left_path) return Product{gradient, forward->right.mT(), {}};
   if (path != right_path) return std::nullopt;
   const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };
-  if (linear) return Product{rows(gradient).t(), rows(forward->left), {}};
+  if (form == Form::kLinear) return Product{rows(gradient).t(), rows(forward->left), {}};
   return Product{forward->left.mT(), gradient, {}};
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "libtorch/dtypes.h"
+#include "ops/op.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
 #include "strict/float_type.h"
@@ -183,11 +184,6 @@ std::optional<StrictFinding> judge_dropped_runs(const at::Tensor& device, const 
   return found;
 }
 
-bool keeps_or_drops(std::string_view bare_name) {
-  return bare_name.find("dropout") != std::string_view::npos ||
-         bare_name.find("bernoulli") != std::string_view::npos;
-}
-
 // A gradient of dropout is zero where its output is, and only there.
 bool has_other_mask(execute::Rerun& rerun, const at::Tensor& gradient, const at::Tensor& output) {
   const auto call = rerun.arguments();
@@ -262,7 +258,8 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   const auto type = float_type(device.scalar_type());
   const double eps = type ? type->eps : 0;
   const at::Tensor seen = flat(device);
-  const bool binary = keeps_or_drops(bare_name);
+  const ops::Drops dropped = ops::traits_of(bare_name).drops;
+  const bool binary = dropped != ops::Drops::kNothing;
   const auto with_cause = [&](std::optional<StrictFinding> found) {
     if (binary && type && !device.is_complex() && found->cause.empty()) {
       found->cause = dropout_cause(device, draws, *type);
@@ -278,8 +275,7 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
     if (auto found = judge_dropped_runs(seen, draws, device.sizes())) return found;
   }
   if (auto found = judge_statistics(seen, draws, eps)) return with_cause(found);
-  const bool drops = bare_name.find("dropout") != std::string_view::npos &&
-                     bare_name.find("alpha") == std::string_view::npos;
+  const bool drops = dropped == ops::Drops::kZeroes || dropped == ops::Drops::kPart;
   if (drops && direction == Direction::kBackward && forward.defined() &&
       has_other_mask(all_draws.rerun(), device, forward)) {
     return wrong("the gradient does not have the mask of the output");

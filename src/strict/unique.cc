@@ -7,6 +7,7 @@
 
 #include "execute/tree.h"
 #include "libtorch/dtypes.h"
+#include "ops/op.h"
 #include "strict/float_type.h"
 #include "strict/wording.h"
 
@@ -214,41 +215,30 @@ std::optional<StrictFinding> judge_set(const Context& c, std::size_t place) {
 }
 
 struct UniqueRow {
-  std::string_view name;
+  ops::Unique unique;
   std::size_t outputs;  // at least
   Judge judge;
 };
 constexpr UniqueRow kUniqueRows[] = {
-    {"argmax", 1, &judge_is_index},
-    {"argmin", 1, &judge_is_index},
-    {"argsort", 1, &judge_is_index},
-    {"cummax", 2, &judge_second_is_index},
-    {"cummin", 2, &judge_second_is_index},
-    {"kthvalue", 2, &judge_second_is_index_after_k},
-    {"linalg.eig", 2, &judge_eig},
-    {"linalg.eigh", 2, &judge_eigh},
-    {"linalg.lu", 3, &judge_lu},
-    {"linalg.qr", 2, &judge_qr},
-    {"linalg.svd", 3, &judge_linalg_svd},
-    {"max", 2, &judge_second_is_index},
-    {"median", 2, &judge_second_is_index},
-    {"min", 2, &judge_second_is_index},
-    {"mode", 2, &judge_second_is_index},
-    {"nanmedian", 2, &judge_second_is_index},
-    {"qr", 2, &judge_qr},
-    {"sort", 2, &judge_second_is_index},
-    {"svd", 3, &judge_svd},
-    {"topk", 2, &judge_second_is_index_after_k},
-    {"unique", 1, &judge_set},
+    {ops::Unique::kIndex, 1, &judge_is_index},
+    {ops::Unique::kSecondIndex, 2, &judge_second_is_index},
+    {ops::Unique::kSecondIndexAfterK, 2, &judge_second_is_index_after_k},
+    {ops::Unique::kSet, 1, &judge_set},
+    {ops::Unique::kQr, 2, &judge_qr},
+    {ops::Unique::kSvd, 3, &judge_svd},
+    {ops::Unique::kSvdTransposed, 3, &judge_linalg_svd},
+    {ops::Unique::kEigh, 2, &judge_eigh},
+    {ops::Unique::kEig, 2, &judge_eig},
+    {ops::Unique::kLu, 3, &judge_lu},
 };
-static_assert(std::ranges::is_sorted(kUniqueRows, {}, &UniqueRow::name));
 
 }  // namespace
 
 std::optional<StrictFinding> judge_unique(std::string_view bare_name, const PyCall& call,
                                           const Outputs& outputs, std::size_t place) {
-  const auto row = std::ranges::lower_bound(kUniqueRows, bare_name, {}, &UniqueRow::name);
-  if (row == std::end(kUniqueRows) || row->name != bare_name) return std::nullopt;
+  const auto row =
+      std::ranges::find(kUniqueRows, ops::traits_of(bare_name).unique, &UniqueRow::unique);
+  if (row == std::end(kUniqueRows)) return std::nullopt;
   if (outputs.device.size() < row->outputs || outputs.bench.size() < row->outputs)
     return std::nullopt;
   const auto defined = [](const at::Tensor& tensor) { return tensor.defined(); };
