@@ -11,6 +11,7 @@
 #include "core/cast.h"
 #include "dump/tensor_file.h"
 #include "libtorch/dtypes.h"
+#include "ops/op.h"
 
 namespace msprobe::arguments {
 namespace {
@@ -19,22 +20,15 @@ using dump::TensorRecord;
 
 // What an API does to tensors before it sees them.
 struct Adjustment {
-  std::string_view api;  // bare name
+  ops::Inputs inputs = ops::Inputs::kAsRecorded;
   std::optional<DType> from, to;
-  bool hf32 = false;
-  bool causal_mask = false;  // sparse modes 2 to 4 read a fixed triangle, whatever was recorded
-};
-constexpr Adjustment kAdjustments[] = {
-    {"conv1d", {}, {}, true},
-    {"conv2d", {}, {}, true},
-    {"cross_entropy", DType::kInt32, DType::kInt64},
-    {"histc", DType::kInt64, DType::kFloat32},
-    {"npu_fusion_attention", {}, {}, false, true},
 };
 
 Adjustment adjustment_of(std::string_view bare_name) {
-  const auto found = std::ranges::find(kAdjustments, bare_name, &Adjustment::api);
-  return found == std::end(kAdjustments) ? Adjustment{} : *found;
+  const ops::Inputs inputs = ops::traits_of(bare_name).inputs;
+  if (inputs == ops::Inputs::kClassTargets) return {inputs, DType::kInt32, DType::kInt64};
+  if (inputs == ops::Inputs::kHistogram) return {inputs, DType::kInt64, DType::kFloat32};
+  return {inputs, {}, {}};
 }
 
 bool is_compressed_mask(const dump::Value& mask, const dump::Dict& kwargs) {
@@ -142,7 +136,8 @@ class Builder {
     for (const auto& [key, item] : values) {
       // A generator's state is not recorded; the default one is seeded before each run.
       if (key == "generator") continue;
-      if (adjustment_.causal_mask && key == "atten_mask" && is_compressed_mask(item, values)) {
+      if (adjustment_.inputs == ops::Inputs::kCausalMask && key == "atten_mask" &&
+          is_compressed_mask(item, values)) {
         dict.emplace_back(key, PyValue{at::ones({2048, 2048}, at::kBool).triu(1)});
         continue;
       }
@@ -176,7 +171,7 @@ class Builder {
                                     ? random_tensor(wanted, Philox(options_.seed, call_name_, path))
                                     : stored_tensor(wanted, options_);
     if (!tensor) return std::unexpected(tensor.error());
-    if (adjustment_.hf32 && options_.hf32) round_to_hf32(*tensor);
+    if (adjustment_.inputs == ops::Inputs::kHf32 && options_.hf32) round_to_hf32(*tensor);
     const at::ScalarType type = tensor->scalar_type();
     if (record.requires_grad && (at::isFloatingType(type) || at::isComplexType(type))) {
       tensor->set_requires_grad(true);
@@ -265,9 +260,10 @@ OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_vi
   Builder builder(record.full_name, adjustment, options);
   const dump::List* args = &record.forward.input_args;
   dump::List adjusted;
-  if (options.adjust && (bare_name == "cross_entropy" || bare_name == "histc")) {
+  const bool histogram = adjustment.inputs == ops::Inputs::kHistogram;
+  if (histogram || adjustment.inputs == ops::Inputs::kClassTargets) {
     adjusted = *args;
-    bare_name == "histc" ? make_float(adjusted) : raise_minimum(adjusted);
+    histogram ? make_float(adjusted) : raise_minimum(adjusted);
     args = &adjusted;
   }
   Arguments arguments;
