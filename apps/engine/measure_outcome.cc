@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "core/call_name.h"
 #include "libtorch/dtypes.h"
 #include "measure/mindspore_metrics.h"
+#include "ops/op.h"
 
 namespace msprobe::engine {
 namespace {
@@ -154,7 +156,8 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   call.backward_skip = outcome.backward_skip;
   call.note = outcome.note;
   call.backward_note = outcome.backward_note;
-  const bool dropout = full_name.find("dropout") != std::string::npos;
+  const auto name = parse_call_name(full_name);
+  const bool dropout = name && ops::is_dropout(ops::traits_of(name->bare_name));
   const How how{options, dropout, like_mindspore};
   const auto probability =
       dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();

@@ -10,6 +10,7 @@
 #include "dump/dump_json.h"
 #include "execute/caught.h"
 #include "execute/dialect.h"
+#include "ops/op.h"
 #include "tally.h"
 
 namespace msprobe::engine {
@@ -72,7 +73,7 @@ ReplayedCall replay_call(const dump::CallSlice& slice, const ReplayOptions& opti
     return compared ? compare_all(pairs, bare_name) : Replayed{State::kRan, {}, {}, {}};
   };
   ReplayedCall call{found(outcome->forward), {}, !outcome->backward_note.empty()};
-  const bool first_only = bare_name == "npu_fusion_attention";
+  const bool first_only = ops::traits_of(bare_name).first_output_only;
   if (!first_only) {
     count_outputs(call.forward, outcome->forward.size(), count_leaves(record->forward.output));
   }

@@ -8,6 +8,7 @@
 
 #include "execute/bind.h"
 #include "execute/npu/table.h"
+#include "ops/op.h"
 
 namespace msprobe::execute {
 namespace {
@@ -16,47 +17,6 @@ using Rows = std::span<const ApiRow> (*)();
 constexpr Rows kFamilies[] = {&attention_rows,     &index_rows,    &loss_rows,    &nn_rows,
                               &npu::npu_operators, &operator_rows, &pooling_rows, &tensor_rows,
                               &torch_rows,         &vision_rows};
-
-// APIs that are an ATen operator under another name.
-struct AliasRow {
-  std::string_view api;
-  std::string_view aten;
-};
-constexpr AliasRow kAliases[] = {
-    {"Tensor.__abs__", "abs"},
-    {"Tensor.__add__", "add"},
-    {"Tensor.__div__", "div"},
-    {"Tensor.__eq__", "eq"},
-    {"Tensor.__floordiv__", "floor_divide"},
-    {"Tensor.__ge__", "ge"},
-    {"Tensor.__gt__", "gt"},
-    {"Tensor.__iadd__", "add_"},
-    {"Tensor.__idiv__", "div_"},
-    {"Tensor.__ifloordiv__", "floor_divide_"},
-    {"Tensor.__imod__", "remainder_"},
-    {"Tensor.__imul__", "mul_"},
-    {"Tensor.__invert__", "bitwise_not"},
-    {"Tensor.__ipow__", "pow_"},
-    {"Tensor.__isub__", "sub_"},
-    {"Tensor.__itruediv__", "div_"},
-    {"Tensor.__le__", "le"},
-    {"Tensor.__lt__", "lt"},
-    {"Tensor.__matmul__", "matmul"},
-    {"Tensor.__mod__", "remainder"},
-    {"Tensor.__mul__", "mul"},
-    {"Tensor.__ne__", "ne"},
-    {"Tensor.__neg__", "neg"},
-    {"Tensor.__pos__", "positive"},
-    {"Tensor.__pow__", "pow"},
-    {"Tensor.__radd__", "add"},
-    {"Tensor.__rand__", "bitwise_and"},
-    {"Tensor.__rmul__", "mul"},
-    {"Tensor.__ror__", "bitwise_or"},
-    {"Tensor.__rsub__", "rsub"},
-    {"Tensor.__rxor__", "bitwise_xor"},
-    {"Tensor.__sub__", "sub"},
-    {"Tensor.__truediv__", "div"},
-};
 
 const ApiRow* find_row(std::string_view api) {
   for (const Rows rows : kFamilies) {
@@ -93,8 +53,8 @@ std::unique_ptr<Api> make_api(std::string_view type, std::string_view bare_name)
   if (const HandOnRow* row = find_hand_on(api)) return std::make_unique<Api>(*row);
   const auto style = std::ranges::find(kStyles, type, &TypeStyle::type);
   if (style == std::end(kStyles)) return nullptr;
-  const auto alias = std::ranges::find(kAliases, api, &AliasRow::api);
-  return make_aten_api(alias == std::end(kAliases) ? bare_name : alias->aten, style->style);
+  const std::string_view method = type == "Tensor" ? ops::traits_of(bare_name).aten : "";
+  return make_aten_api(method.empty() ? bare_name : method, style->style);
 }
 
 std::unique_ptr<Api> make_device_api(std::string_view bare_name, at::Device device) {

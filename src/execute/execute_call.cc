@@ -14,6 +14,7 @@
 #include "execute/recorded_gradients.h"
 #include "execute/side.h"
 #include "execute/tree.h"
+#include "ops/op.h"
 
 namespace msprobe::execute {
 namespace {
@@ -217,7 +218,7 @@ class Execution {
     }
     if (!seen) return seen.error();
     npu::drop_missing_gradients(api_of(record_.full_name), bench_output_, *seen);
-    const bool first_only = name_.bare_name == "npu_fusion_attention";
+    const bool first_only = ops::traits_of(name_.bare_name).first_output_only;
     const PyValue shown = rounded(bench_output_);
     outcome_.forward =
         first_only ? pair_leaves(first_of(shown), first_of(*seen)) : pair_leaves(shown, *seen);

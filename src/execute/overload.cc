@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/op.h"
+
 namespace msprobe::execute {
 namespace {
 
@@ -257,13 +259,9 @@ const std::vector<std::string>& overload_names(const std::string& name) {
   return found == kIndex.end() ? kNoNames : found->second;
 }
 
-// python_arg_parser.cpp, should_allow_numbers_as_tensors.
 bool takes_numbers_as_tensors(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "add",         "div",          "divide", "mul", "multiply", "sub",  "subtract",
-      "true_divide", "floor_divide", "copy",   "to",  "_to_copy", "_conj"};
   if (name.ends_with('_')) name.remove_suffix(1);
-  return std::ranges::find(kNames, name) != std::end(kNames);
+  return ops::traits_of(name).numbers_as_tensors;
 }
 
 }  // namespace

@@ -1,72 +1,19 @@
 #include "execute/precision.h"
 
-#include <algorithm>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "core/call_name.h"
 #include "execute/execute_call.h"
-#include "execute/npu/table.h"
 #include "execute/tree.h"
 #include "libtorch/dtypes.h"
+#include "ops/op.h"
 
 namespace msprobe::execute {
 namespace {
 
 using arguments::PyCall;
 
-// Conversions and reinterpretations: raising would change what they are asked to do.
-constexpr std::string_view kNeverRaised[] = {"type_as"};
-// Convolutions of a device that computes them in HF32 are checked against that, in float32.
-constexpr std::string_view kFloatStays[] = {"conv1d", "conv2d"};
-// What autocast runs in the lower precision (ATen/autocast_mode.h, lower_precision_fp), as APIs.
-constexpr std::string_view kRoundedByAutocast[] = {
-    "__matmul__",
-    "__rmatmul__",
-    "_convolution",
-    "addbmm",
-    "addmm",
-    "addmv",
-    "addr",
-    "baddbmm",
-    "bilinear",
-    "bmm",
-    "chain_matmul",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "convolution",
-    "einsum",
-    "gru",
-    "gru_cell",
-    "linalg.matmul",
-    "linalg.multi_dot",
-    "linalg.vecdot",
-    "linear",
-    "lstm",
-    "lstm_cell",
-    "matmul",
-    "mm",
-    "multi_head_attention_forward",
-    "mv",
-    "prelu",
-    "rnn_relu",
-    "rnn_tanh",
-    "scaled_dot_product_attention",
-};
-static_assert(std::ranges::is_sorted(kRoundedByAutocast));
-
 bool is_half(at::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
-
-template <class Names>
-bool contains(const Names& names, std::string_view name) {
-  return std::ranges::find(names, name) != std::end(names);
-}
 
 struct Seen {
   std::set<at::ScalarType> floats;  // float16, bfloat16, float32
@@ -137,19 +84,19 @@ at::ScalarType Precision::raised(at::ScalarType type) const {
 
 Precision precision_of(const PyCall& call, const dump::CallRecord& record, const CallName& name,
                        bool hf32) {
-  const std::string_view bare_name = name.bare_name;
+  const ops::Traits traits = ops::traits_of(name.bare_name);
   const Seen seen = look_at(call);
   Precision precision;
-  precision.raise =
-      !contains(kNeverRaised, bare_name) && !(bare_name == "view" && seen.dtype_argument);
+  precision.raise = traits.raise != ops::Raise::kNever &&
+                    !(traits.raise == ops::Raise::kWithoutDtype && seen.dtype_argument);
   const bool only_float = seen.floats.empty() || seen.floats == std::set{at::kFloat};
-  const bool two_steps = npu::benches_in_float64(fmt::format("{}.{}", name.type, bare_name));
-  const bool float_stays = hf32 && contains(kFloatStays, bare_name);
+  const bool two_steps = traits.raise == ops::Raise::kEvenToFloat64;
+  const bool float_stays = hf32 && traits.inputs == ops::Inputs::kHf32;
   precision.target = two_steps || (only_float && !float_stays) ? at::kDouble : at::kFloat;
   const auto output = recorded_float(record);
   precision.autocast = autocast_of(seen, output);
-  precision.round_inputs = precision.autocast && output == precision.autocast &&
-                           !seen.dtype_argument && contains(kRoundedByAutocast, bare_name);
+  precision.round_inputs =
+      precision.autocast && output == precision.autocast && !seen.dtype_argument && traits.autocast;
   precision.half = half_of(seen, output);
   return precision;
 }

@@ -6,13 +6,15 @@
 #include "execute/caught.h"
 #include "execute/dialect.h"
 #include "execute/tree.h"
+#include "ops/op.h"
 
 namespace msprobe::execute {
 namespace {
 
 std::vector<Leaf> leaves_of(const PyValue& output, std::string_view bare_name) {
   const auto* list = output.as<PyList>();
-  const bool first_only = bare_name == "npu_fusion_attention" && list != nullptr && !list->empty();
+  const bool first_only =
+      ops::traits_of(bare_name).first_output_only && list != nullptr && !list->empty();
   const PyValue& seen = first_only ? list->front() : output;
   std::vector<Leaf> leaves;
   for (LeafPair& pair : pair_leaves(seen, seen)) {

@@ -48,6 +48,14 @@ TEST(OpTable, ARowSaysAllThatIsKnown) {
   EXPECT_TRUE(traits_of("npu_fusion_attention").first_output_only);
 }
 
+TEST(OpTable, OnlyAttentionIsBenchedInFloat64) {
+  for (const Op& op : all()) {
+    const bool attention =
+        op.name == "npu_fusion_attention" || op.name == "npu_fusion_attention_grad";
+    EXPECT_EQ(op.traits.raise == Raise::kEvenToFloat64, attention) << op.name;
+  }
+}
+
 TEST(OpTable, NamesWithoutARowAreTakenForTheirFamily) {
   EXPECT_EQ(traits_of("my_cross_entropy").sums, Sums::kAll);
   EXPECT_TRUE(traits_of("my_matmul").heavy);

@@ -264,10 +264,6 @@ constexpr std::size_t kKeepProbPosition = 9;  // among the positional arguments 
 
 std::span<const ApiRow> npu_operators() { return kRows; }
 
-bool benches_in_float64(std::string_view api) {
-  return api == kAttentionApi || api == kAttentionGradApi;
-}
-
 std::string without_dropout(std::string_view api, PyCall& call) {
   if (api != kAttentionApi && api != kAttentionGradApi) return "";
   PyValue* keep_prob = nullptr;

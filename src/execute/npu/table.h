@@ -11,10 +11,6 @@ namespace msprobe::execute::npu {
 
 std::span<const ApiRow> npu_operators();
 
-// Whether the bench computes this API in float64 even where its inputs are of a half type: float32
-// scores of an attention are not much better than those of the devices it judges.
-bool benches_in_float64(std::string_view api);
-
 // Where the call asks for dropout inside an attention, takes it out, so that a device which has the
 // operator can be compared at all: its mask cannot be drawn again. What was changed, for the
 // message; empty where nothing was.

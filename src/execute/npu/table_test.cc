@@ -230,12 +230,6 @@ TEST(NpuTable, DropoutIsTakenOutAndSaid) {
   EXPECT_EQ(without_dropout("NPU.npu_swiglu", call), "");
 }
 
-TEST(NpuTable, OnlyAttentionIsBenchedInFloat64) {
-  EXPECT_TRUE(benches_in_float64("NPU.npu_fusion_attention"));
-  EXPECT_TRUE(benches_in_float64("Aten.npu_fusion_attention_grad"));
-  EXPECT_FALSE(benches_in_float64("NPU.npu_swiglu"));
-}
-
 TEST(NpuTable, MatmulBackwardSelectsByItsMask) {
   const auto call = [](PyList mask) {
     return PyCall{.args = {{ones({2, 4})}, {ones({2, 3})}, {ones({3, 4})}, {std::move(mask)}},
