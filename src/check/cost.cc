@@ -4,6 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/call_name.h"
+#include "ops/op.h"
+
 namespace msprobe::check {
 namespace {
 
@@ -11,15 +14,9 @@ namespace {
 constexpr double kCallOverhead = 1e4;
 constexpr double kMaxElements = 1e15;  // a hostile shape must not overflow the sums
 
-// Operators that touch an element once per row, column or window of another operand.
-constexpr std::string_view kHeavyWords[] = {"attention", "bmm",    "cdist", "conv",   "einsum",
-                                            "gru",       "linalg", "lstm",  "linear", "lu",
-                                            "matmul",    "mm",     "qr",    "rnn",    "svd"};
-
-bool is_heavy(std::string_view name) {
-  return std::ranges::any_of(kHeavyWords, [&](std::string_view word) {
-    return name.find(word) != std::string_view::npos;
-  });
+bool is_heavy(std::string_view full_name) {
+  const auto name = parse_call_name(full_name);
+  return ops::traits_of(name ? name->bare_name : full_name).heavy;
 }
 
 // The product of the numbers in "[2, 3]" at the front of `text`.

@@ -8,6 +8,7 @@
 #include "check/leaf_value.h"
 #include "core/call_name.h"
 #include "judge/mindspore.h"
+#include "ops/op.h"
 #include "report/detail_columns.h"
 
 namespace msprobe::check {
@@ -23,8 +24,6 @@ constexpr std::string_view kAdapterGroups[] = {"Functional", "Tensor", "Torch"};
 constexpr std::string_view kFusedApi = "Functional.flash_attention_score";
 // What the entries of a static graph are called.
 constexpr std::string_view kGraphGroups[] = {"Jit", "Primitive"};
-
-constexpr std::string_view kUninitialised[] = {"empty", "empty_like"};
 
 template <class Names>
 bool is_one_of(const Names& names, std::string_view name) {
@@ -49,7 +48,9 @@ std::string_view left_out_of_adapter(std::string_view full_name) {
 SkipReason mindspore_reason_to_skip(std::string_view full_name) {
   const auto name = parse_call_name(full_name);
   if (!name) return SkipReason::kNotSupported;
-  return is_one_of(kUninitialised, name->bare_name) ? SkipReason::kFiltered : SkipReason::kNone;
+  const bool never =
+      ops::traits_of(name->bare_name).never_checked == ops::NeverChecked::kEverywhere;
+  return never ? SkipReason::kFiltered : SkipReason::kNone;
 }
 
 // The collector puts what a compiled graph computed below a directory of this name.

@@ -6,16 +6,11 @@
 #include "check/dialect.h"
 #include "check/leaf_verdict.h"
 #include "core/call_name.h"
+#include "ops/op.h"
 #include "report/detail_columns.h"
 
 namespace msprobe::check {
 namespace {
-
-// Their outputs are uninitialised or only move data; in effect permanently in the black list.
-constexpr std::string_view kAlwaysSkipped[] = {
-    "empty", "empty_like", "empty_strided", "empty_with_format", "new_empty", "new_empty_strided",
-    "to"};
-static_assert(std::ranges::is_sorted(kAlwaysSkipped));
 
 constexpr std::string_view kNotReplayedTypes[] = {"Distributed", "MindSpeed"};
 
@@ -26,8 +21,8 @@ SkipReason pytorch_reason_to_skip(std::string_view full_name) {
   }
   const auto name = parse_call_name(full_name);
   if (!name) return SkipReason::kNotSupported;
-  const bool always = std::ranges::binary_search(kAlwaysSkipped, name->bare_name);
-  return always ? SkipReason::kFiltered : SkipReason::kNone;
+  const ops::NeverChecked never = ops::traits_of(name->bare_name).never_checked;
+  return never == ops::NeverChecked::kNowhere ? SkipReason::kNone : SkipReason::kFiltered;
 }
 
 std::filesystem::path pytorch_error_data(const Config& config, const CsvPaths& paths,
@@ -37,8 +32,9 @@ std::filesystem::path pytorch_error_data(const Config& config, const CsvPaths& p
 
 // The public tool writes no details of a dropout.
 bool pytorch_has_no_details(std::string_view full_name, judge::Profile profile) {
-  return profile == judge::Profile::kReference &&
-         full_name.find("dropout") != std::string_view::npos;
+  const auto name = parse_call_name(full_name);
+  return profile == judge::Profile::kReference && name &&
+         ops::is_dropout(ops::traits_of(name->bare_name));
 }
 
 }  // namespace
