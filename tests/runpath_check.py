@@ -2,7 +2,8 @@
 """Every program and library, built and installed, looks for others in directories that it needs and nowhere else: each entry of its RUNPATH
 is absolute and holds a library that it names, and with them it finds all it names.
 
-usage: runpath_check.py BUILD_DIR
+usage: runpath_check.py BUILD_DIR               what is built there, and what `cmake --install` makes of it
+       runpath_check.py --installed PREFIX    what `pip install .` put into a virtual environment
 """
 import pathlib
 import re
@@ -36,18 +37,28 @@ def faults_of(path):
     yield from (line.strip() for line in libraries.splitlines() if "not found" in line)
 
 
+def files_of_pip(prefix):
+    packages = prefix.glob("lib/python3*/site-packages/msprobe")
+    return [path for path in (prefix / "bin").iterdir() if "msprobe" in path.name] + [path for root in packages for path in root.rglob("*")]
+
+
+def files_below(*roots):
+    return [path for root in roots for path in root.rglob("*")]
+
+
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    looked_at, wrong = 0, []
     with tempfile.TemporaryDirectory() as prefix:
-        subprocess.run(["cmake", "--install", build, "--prefix", prefix], stdout=subprocess.DEVNULL, check=True)
-        for root in (build / "bin", build / "python", build / "src", pathlib.Path(prefix)):
-            for path in filter(is_elf, root.rglob("*")):
-                looked_at += 1
-                wrong.extend(f"{path}: {fault}" for fault in faults_of(path))
+        if sys.argv[1] == "--installed":
+            files = files_of_pip(pathlib.Path(sys.argv[2]).resolve())
+        else:
+            build = pathlib.Path(sys.argv[1]).resolve()
+            subprocess.run(["cmake", "--install", build, "--prefix", prefix], stdout=subprocess.DEVNULL, check=True)
+            files = files_below(build / "bin", build / "python", build / "src", pathlib.Path(prefix))
+        files = list(filter(is_elf, files))
+        wrong = [f"{path}: {fault}" for path in files for fault in faults_of(path)]
     print("\n".join(wrong))
-    print(f"{looked_at} programs and libraries, {len(wrong)} faults")
-    return 1 if wrong or looked_at == 0 else 0
+    print(f"{len(files)} programs and libraries, {len(wrong)} faults")
+    return 1 if wrong or not files else 0
 
 
 if __name__ == "__main__":
