@@ -35,6 +35,7 @@ Run declare_acc_check(cli::Parser& command);
 Run declare_api_precision_compare(cli::Parser& command);
 Run declare_compare(cli::Parser& command);
 Run declare_convert_info(cli::Parser& command);
+Run declare_diff(cli::Parser& command);
 Run declare_merge_checks(cli::Parser& command);
 Run declare_metrics(cli::Parser& command);
 Run declare_multi_acc_check(cli::Parser& command);

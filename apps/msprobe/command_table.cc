@@ -34,6 +34,11 @@ const std::vector<Command>& table() {
        "  msprobe convert_info msprobe_ge_dump\n"
        "  msprobe convert_info msprobe_fx_dump --watch\n",
        &declare_convert_info},
+      {"diff", "Compare two checks of the same calls: new failures, fixed, still failing.",
+       "  msprobe diff old/accuracy_checking_result_20260101000000.csv \\\n"
+       "               new/accuracy_checking_result_20260201000000.csv\n"
+       "  msprobe diff old.csv new.csv --fail-on strict --json\n",
+       &declare_diff},
       {"merge_checks", "Join the shards of one check (--shard K/N) to the result of one machine.",
        "  msprobe acc_check -api_info dump.json --shard 2/5 -o shard2\n"
        "  msprobe merge_checks shard1 shard2 shard3 shard4 shard5 -o out\n",
@@ -52,6 +57,8 @@ const std::vector<Command>& table() {
        "  msprobe report out/accuracy_checking_result_20260101000000.csv -o report.html\n"
        "  msprobe report npu/accuracy_checking_result_20260101000000.csv \\\n"
        "                 gpu/accuracy_checking_result_20260101000000.csv -o two_devices.html\n"
+       "  msprobe report old/accuracy_checking_result_20260101000000.csv \\\n"
+       "                 new/accuracy_checking_result_20260201000000.csv -o what_changed.html\n"
        "  msprobe report details.csv --dump dump.json --junit verdicts.xml --sarif "
        "verdicts.sarif\n",
        &declare_report},

@@ -8,7 +8,9 @@
 #include "cli/parser.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "report/changes.h"
 #include "report/describe_calls.h"
+#include "report/error_maps.h"
 #include "report/html_report.h"
 #include "report/junit.h"
 #include "report/read_results.h"
@@ -57,6 +59,23 @@ std::string dump_of(std::string_view rerun) {
   return {};
 }
 
+// The same command with absolute paths, so that a copy of it works in any directory.
+std::string from_anywhere(std::string_view command) {
+  std::string out;
+  bool is_value = false;  // of the option before it
+  while (!command.empty()) {
+    const std::size_t space = std::min(command.find(' '), command.size());
+    const std::string word(command.substr(0, space));
+    command.remove_prefix(std::min(space + 1, command.size()));
+    std::error_code error;
+    const bool is_file = is_value && !word.starts_with('/') && fs::is_regular_file(word, error);
+    out += (out.empty() ? "" : " ") +
+           (is_file ? fs::absolute(word).lexically_normal().string() : word);
+    is_value = word.starts_with('-');
+  }
+  return out;
+}
+
 // A dump that is gone costs its part of the report, not the report.
 void describe(ReportRun& run, const std::string& dump) {
   if (dump.empty()) return;
@@ -75,6 +94,20 @@ void describe(ReportRun& run, const std::string& dump) {
   run.origin.emplace_back("dump", dump);
 }
 
+// Maps are an extra: what is wrong with their file is said, and the report goes on.
+void add_error_maps(ReportRun& run, const fs::path& details) {
+  const fs::path path = report::map_path(details);
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return;
+  const Result<std::size_t> left_out = report::read_error_maps(run, path);
+  if (!left_out) {
+    log::warning("the report shows no error maps: {}", left_out.error().message);
+  } else if (*left_out > 0) {
+    log::warning("{}: {} lines are damaged or of other calls, and are not shown", path.string(),
+                 *left_out);
+  }
+}
+
 Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& job,
                              const judge::Standards& standards) {
   const check::RunFacts facts = recorded_facts(files.details);
@@ -87,7 +120,8 @@ Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& 
   Result<ReportRun> run = report::read_run(files, judged_by);
   if (!run) return run;
   if (!device.empty()) run->title = device;
-  for (const std::string_view key : {"device", "torch", "profile", "seed"}) {
+  add_error_maps(*run, files.details);
+  for (const std::string_view key : {"device", "torch", "profile", "seed", "recorded"}) {
     if (std::string value = fact(facts, key); !value.empty()) {
       run->origin.emplace_back(key, std::move(value));
     }
@@ -96,6 +130,7 @@ Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& 
     run->rerun_command = std::move(rerun);
   }
   describe(*run, job.dump.empty() ? dump_of(run->rerun_command) : job.dump);
+  run->rerun_command = from_anywhere(run->rerun_command);
   return run;
 }
 
@@ -116,6 +151,17 @@ Result<ReportRun> read_comparison(const report::ResultFiles& files, const Report
   run->origin.emplace_back("reference device", checks[1].origin.front().second);
   describe(*run, checks[0].dump);
   return run;
+}
+
+void compare_in_time(ReportRun& older, ReportRun& newer) {
+  const bool strict = std::ranges::any_of(
+      newer.calls, [](const report::ReportCall& call) { return call.strict.has_value(); });
+  report::Changes changes = report::changes_between(older, newer, strict ? "strict" : "error");
+  newer.since = report::Since{older.title + ", old", std::move(changes.appeared),
+                              std::move(changes.fixed), std::move(changes.still)};
+  report::add_side(newer, older, "reference");
+  older.title += ", old";
+  newer.title += ", new";
 }
 
 fs::path beside_results(const fs::path& csv) {
@@ -165,9 +211,14 @@ Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
     if (!run) return propagate(run);
     runs.push_back(std::move(*run));
   }
-  // Two checks and no comparison of them: the second is what the first is seen beside.
+  // Two checks and no comparison of them: of one device an older and a newer one, else the second
+  // is what the first is seen beside.
   if (comparisons.empty() && checks.size() == 2) {
-    report::add_side(checks[0], checks[1], "reference");
+    if (checks[0].title == checks[1].title) {
+      compare_in_time(checks[0], checks[1]);
+    } else {
+      report::add_side(checks[0], checks[1], "reference");
+    }
   }
   std::ranges::move(checks, std::back_inserter(runs));
   return runs;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
+#include "report/answer.h"
 #include "report/output_file.h"
 #include "report/packed.h"
 #include "report/page.h"
@@ -88,6 +89,12 @@ void write_integers(JsonWriter& json, std::string_view key, const std::vector<It
   json.key(key).value(blocks.add(packed_integers(numbers)));
 }
 
+void write_standings(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
+  std::string codes;
+  for (const ReportCall& call : run.calls) codes += static_cast<char>(standing(call));
+  json.key("standing").value(blocks.add(packed_bytes(codes)));
+}
+
 void write_calls(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   const auto& calls = run.calls;
   json.key("calls").begin_object();
@@ -98,6 +105,11 @@ void write_calls(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_texts(json, "why", calls, [&](const ReportCall& call) { return why(run, call); }, blocks);
   write_texts(json, "message", calls, std::mem_fn(&ReportCall::message), blocks);
   write_texts(json, "arguments", calls, std::mem_fn(&ReportCall::arguments), blocks);
+  write_texts(
+      json, "line", calls, [&](const ReportCall& call) { return source_line(run, call); }, blocks);
+  write_texts(
+      json, "cause", calls, [&](const ReportCall& call) { return cause_name(run, call); }, blocks);
+  write_standings(json, run, blocks);
   write_verdicts(json, "forward", calls, std::mem_fn(&ReportCall::forward), blocks);
   write_verdicts(json, "backward", calls, std::mem_fn(&ReportCall::backward), blocks);
   write_verdicts(json, "strict", calls, std::mem_fn(&ReportCall::strict), blocks);
@@ -147,6 +159,16 @@ void write_rows(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_metrics(json, run, blocks);
 }
 
+// [row, map] of every row that has one.
+void write_maps(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
+  std::string maps = "[";
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    if (run.rows[i].error_map.empty()) continue;
+    maps += fmt::format("{}[{},{}]", maps.size() > 1 ? "," : "", i, run.rows[i].error_map);
+  }
+  json.key("maps").value(blocks.add(packed_bytes(maps + "]")));
+}
+
 void write_limits(JsonWriter& json, const ReportRun& run) {
   json.key("limits").begin_array();
   for (const Limits& limits : run.limits) {
@@ -177,14 +199,59 @@ void write_stacks(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.key("stacks").value(blocks.add(packed_bytes(stacks.text())));
 }
 
-// How many calls have each verdict: what the page shows before it has unpacked anything.
-template <class Get>
-void write_counts(JsonWriter& json, std::string_view key, const ReportRun& run, Get get) {
-  std::array<std::size_t, kNoVerdict + 1> counts{};
-  for (const ReportCall& call : run.calls) ++counts[code(get(call))];
-  json.key(key).begin_array();
-  for (const std::size_t count : counts) json.value(count);
+// Cards beyond it are not worth their place: the table has every call.
+constexpr std::size_t kMostCards = 200;
+
+void write_card(JsonWriter& json, const CauseCard& card) {
+  json.begin_object().key("api").value(card.api).key("cause").value(card.cause);
+  json.key("evidence").value(card.evidence).key("calls").value(card.calls);
+  json.key("slight").value(card.slight).key("worstCall").value(card.worst_call).key("worst");
+  card.worst == kNoNumber ? json.null() : json.value(card.worst);
+  json.key("lines").begin_array();
+  for (const std::string& line : card.lines) json.value(line);
+  json.end_array().key("moreLines").value(card.more_lines).end_object();
+}
+
+// What the page shows before it has unpacked anything.
+void write_answer(JsonWriter& json, const ReportRun& run) {
+  const Answer answer = answer_of(run);
+  json.key("answer").begin_object().key("checked").value(answer.checked);
+  json.key("apis").begin_array();
+  for (const WrongApi& api : answer.apis) {
+    json.begin_object().key("api").value(api.api).key("wrong").value(api.wrong);
+    json.key("total").value(api.total).key("cause").value(api.cause).end_object();
+  }
+  json.end_array().key("skipped").begin_array();
+  for (const auto& [words, calls] : answer.skipped) {
+    json.begin_array().value(words).value(calls).end_array();
+  }
+  json.end_array().key("cardCount").value(answer.cards.size()).key("cards").begin_array();
+  for (std::size_t i = 0; i < answer.cards.size() && i < kMostCards; ++i) {
+    write_card(json, answer.cards[i]);
+  }
   json.end_array();
+  std::array<std::size_t, kStandings> counts{};
+  bool strict = false;
+  for (const ReportCall& call : run.calls) {
+    ++counts[static_cast<std::size_t>(standing(call))];
+    strict = strict || call.strict.has_value();
+  }
+  json.key("hasStrict").value(strict).key("standings").begin_array();
+  for (const std::size_t count : counts) json.value(count);
+  json.end_array().end_object();
+}
+
+void write_since(JsonWriter& json, const Since& since) {
+  json.key("since").begin_object().key("title").value(since.title);
+  const auto write = [&](std::string_view key, const std::vector<std::size_t>& calls) {
+    json.key(key).begin_array();
+    for (const std::size_t call : calls) json.value(call);
+    json.end_array();
+  };
+  write("appeared", since.appeared);
+  write("fixed", since.fixed);
+  write("still", since.still);
+  json.end_object();
 }
 
 void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
@@ -198,21 +265,19 @@ void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.key("directions").begin_array();
   json.value(run.directions[0]).value(run.directions[1]).end_array();
   json.key("groupTitle").value(run.group_title).key("rerun").value(run.rerun_command);
-  std::size_t lost_calls = 0;
-  for (const ReportCall& call : run.calls) lost_calls += lost(call.message) ? 1 : 0;
-  json.key("lost").value(lost_calls);
-  write_counts(json, "worst", run,
-               [](const ReportCall& call) { return std::optional(call.worst()); });
-  write_counts(json, "strict", run, std::mem_fn(&ReportCall::strict));
+  json.key("shrink").value(shrink_command(run.rerun_command));
+  write_answer(json, run);
   if (run.first_difference) {
     json.key("firstDifference").begin_object();
     json.key("call").value(run.first_difference->call);
     json.key("text").value(run.first_difference->text).end_object();
   }
+  if (run.since) write_since(json, *run.since);
   write_calls(json, run, blocks);
   write_rows(json, run, blocks);
   write_limits(json, run);
   write_stacks(json, run, blocks);
+  write_maps(json, run, blocks);
   json.end_object();
 }
 

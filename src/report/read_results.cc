@@ -14,6 +14,7 @@
 #include "judge/result_row.h"
 #include "report/compare_columns.h"
 #include "report/detail_columns.h"
+#include "report/error_over_bound.h"
 #include "report/limits.h"
 #include "report/older_columns.h"
 #include "report/table_reader.h"
@@ -161,6 +162,8 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
   const MetricColumns<Row> metrics(columns);
   run.metrics = metrics.metrics;
   const RowRule rule = row_rule(columns);
+  constexpr bool kOfCheck = std::same_as<Row, DetailRow>;
+  if (kOfCheck) run.metrics.insert(run.metrics.begin(), {kErrorOverBound, ""});
   Row row;
   while (true) {
     const Result<bool> more = table->next(row);
@@ -173,6 +176,9 @@ Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Col
     ReportRow out = report_row(row);
     out.part = row.api_name.substr(std::min(call.size() + 1, row.api_name.size()));
     out.numbers = metrics.numbers(row);
+    if (kOfCheck) {
+      out.numbers.insert(out.numbers.begin(), error_over_bound(out.strict, out.strict_reason));
+    }
     out.limits = limits_index(run, limits_of(call, row, rule, judged_by));
     if (!table->problem().empty()) out.message += " [" + table->problem() + "]";
     take_rerun_command(run, call, row);
@@ -220,6 +226,18 @@ Result<void> read_verdicts(ReportRun& run, const fs::path& path, const CellStyle
     call.backward = row.backward;
     call.message = utf8(row.message);
   }
+}
+
+// "2026-11-17 00:44:09" of "accuracy_checking_details_20261117004409.csv"; empty without a stamp.
+std::string date_of(const fs::path& csv) {
+  const std::string name = csv.stem().string();
+  const std::string_view stamp =
+      std::string_view(name).substr(name.find_last_not_of("0123456789") + 1);
+  constexpr std::size_t kDigits = 14;
+  if (stamp.size() < kDigits || !stamp.starts_with("20")) return {};
+  return fmt::format("{}-{}-{} {}:{}:{}", stamp.substr(0, 4), stamp.substr(4, 2),
+                     stamp.substr(6, 2), stamp.substr(8, 2), stamp.substr(10, 2),
+                     stamp.substr(12, 2));
 }
 
 struct Kinds {
@@ -311,6 +329,9 @@ Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) 
   for (ReportCall& call : run.calls) call.group = call.name.substr(0, call.name.find('.'));
   run.origin.emplace_back("details", files.details.string());
   if (!files.result.empty()) run.origin.emplace_back("result", files.result.string());
+  if (std::string date = date_of(files.details); !date.empty()) {
+    run.origin.emplace_back("date", std::move(date));
+  }
   return run;
 }
 

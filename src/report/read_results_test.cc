@@ -107,9 +107,10 @@ TEST(ReadResults, AnotherDeviceIsPutBesideByName) {
   const std::size_t own = run->metrics.size();
   add_side(*run, *other, "reference");
   ASSERT_EQ(run->metrics.size(), 2 * own);
-  EXPECT_EQ(run->metrics[own].title, "Cosine similarity");
-  EXPECT_EQ(run->rows[0].numbers[own], 0.75);
-  EXPECT_EQ(run->rows[1].numbers[own], kNoNumber);
+  EXPECT_EQ(run->metrics[own].title, "Error over bound");
+  EXPECT_EQ(run->metrics[own + 1].title, "Cosine similarity");
+  EXPECT_EQ(run->rows[0].numbers[own + 1], 0.75);
+  EXPECT_EQ(run->rows[1].numbers[own + 1], kNoNumber);
 }
 
 TEST(ReadResults, TheLimitsOfAComparisonTakeTheDtypeOfTheDevice) {

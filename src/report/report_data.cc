@@ -4,6 +4,7 @@
 
 #include "core/call_name.h"
 #include "core/skip.h"
+#include "report/error_over_bound.h"
 
 namespace msprobe::report {
 namespace {
@@ -21,7 +22,7 @@ std::string shortened(std::string_view message) {
   return std::string(message.substr(0, message.find(", consider as ")));
 }
 
-bool is_bad(std::optional<Verdict> verdict) {
+bool is_flagged(std::optional<Verdict> verdict) {
   return verdict == Verdict::kError || verdict == Verdict::kWarning;
 }
 
@@ -42,14 +43,29 @@ const Frame* own_frame(const Stack& stack) {
   return own == stack.end() ? nullptr : &*own;
 }
 
+const ReportRow* telling_row(const ReportRun& run, const ReportCall& call) {
+  const ReportRow* found = nullptr;
+  double farthest = 0;
+  for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+    const ReportRow& row = run.rows[i];
+    if (row.likely_cause.empty()) continue;
+    const double size = error_over_bound(row.strict, row.strict_reason);
+    if (found == nullptr || size > farthest) {
+      found = &row;
+      farthest = size;
+    }
+  }
+  return found;
+}
+
 std::string why(const ReportRun& run, const ReportCall& call) {
+  if (const ReportRow* row = telling_row(run, call)) return row->likely_cause;
   const ReportRow* worst = nullptr;
   const ReportRow* strict = nullptr;
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
     const ReportRow& row = run.rows[i];
-    if (!row.likely_cause.empty()) return row.likely_cause;
-    if (is_bad(row.status) && (worst == nullptr || row.status > worst->status)) worst = &row;
-    if (is_bad(row.strict) && strict == nullptr) strict = &row;
+    if (is_flagged(row.status) && (worst == nullptr || row.status > worst->status)) worst = &row;
+    if (is_flagged(row.strict) && strict == nullptr) strict = &row;
   }
   if (worst != nullptr) return shortened(worst->message);
   if (strict != nullptr) return strict->strict_reason;

@@ -50,6 +50,7 @@ struct ReportRow {
   std::string message;
   std::string strict_reason;
   std::string likely_cause;
+  std::string error_map;        // a line of report/error_maps.h; empty: there is none
   std::vector<double> numbers;  // one per metric of the run, kNoNumber where there is none
   std::uint32_t limits = 0;     // index into the run's limits
   judge::Standard standard = judge::Standard::kNone;  // of a comparison
@@ -87,6 +88,14 @@ struct FirstDifference {
   std::string text;
 };
 
+// What became of the calls of an earlier check of the same device: indices of this run's calls.
+struct Since {
+  std::string title;  // of the earlier check
+  std::vector<std::size_t> appeared;
+  std::vector<std::size_t> fixed;
+  std::vector<std::size_t> still;
+};
+
 struct ReportRun {
   std::string kind;                                         // "check", "compare", "torchair"
   std::string title;                                        // of its tab: the device, the file
@@ -101,6 +110,7 @@ struct ReportRun {
   std::vector<ReportRow> rows;  // those of a call stand together
   std::vector<Stack> stacks;
   std::optional<FirstDifference> first_difference;
+  std::optional<Since> since;
 };
 
 // Whether a row is of the first direction of its call.
@@ -108,6 +118,9 @@ bool in_first_direction(const ReportRun& run, const ReportRow& row);
 
 // The innermost frame of the user's own code; null where there is none.
 const Frame* own_frame(const Stack& stack);
+
+// The row with a likely cause that is farthest beyond its bound; null where no row has a cause.
+const ReportRow* telling_row(const ReportRun& run, const ReportCall& call);
 
 // In one line, why a call does not pass: the likely cause, else what its worst row says; of a call
 // that passes by the documents the strict reason, of a skipped one that of the skip. Empty: it

@@ -1,5 +1,5 @@
 // The calls of a run as the page works with them: who is worst, who passes the filter, in which order.
-import {badness, kError, kNoNumber, kNone, kPass, kSkip, kWarning, Metric, Run, textAt} from './data';
+import {badness, kFlagged, kLost, kNoNumber, kOverBound, kRight, kSkipped, kSlight, kStandings, kWrong, Metric, Run, textAt} from './data';
 
 /** A number of the call table: the worst of a metric over the rows of a call. */
 export interface Worst { label: string; title: string; numbers: Float64Array; largest: boolean }
@@ -8,20 +8,23 @@ export interface Range { metric: Metric; low: number; high: number; label: strin
 
 export interface Filter {
   text: string;
-  verdict: number | null;
-  strict: number | null;
+  standing: number | null;
   api: number | null;
+  dtype: number | null;
+  cause: number | null;
   group: number | null;
   range: Range | null;
 }
 export const noFilter = (): Filter =>
-    ({text: '', verdict: null, strict: null, api: null, group: null, range: null});
+    ({text: '', standing: null, api: null, dtype: null, cause: null, group: null, range: null});
 
-export type SortKey = 'worst' | 'order' | 'name' | 'group' | 'forward' | 'backward' | 'strict' | 'why' | number;
+export type SortKey = 'order' | 'name' | 'group' | 'forward' | 'backward' | 'standing' | 'why' | number;
 export interface Sort { key: SortKey; descending: boolean }
 
 /** Metrics the table shows where a run has them. */
 const shownMetrics: [title: string, side: string, label: string, largest: boolean][] = [
+  [kOverBound, '', 'Error / bound', true],
+  [kOverBound, 'device', 'Error / bound', true],
   ['Maximum relative error ratio', '', 'Max rel ratio', true],
   ['RMSE ratio', '', 'RMSE ratio', true],
   ['Cosine similarity', '', 'Cosine', false],
@@ -30,8 +33,7 @@ const shownMetrics: [title: string, side: string, label: string, largest: boolea
   ['Maximum ULP error', '', 'Max ULP', true],
   ['Relative difference of max', '', 'Max rel diff', true],
   ['Relative difference of l2 norm', '', 'L2 rel diff', true],
-  ['Maximum relative error', 'device', 'Device rel', true],
-  ['Maximum relative error', 'reference', 'Ref. rel', true],
+  [kOverBound, 'reference', 'Ref. / bound', true],
 ];
 
 /** NaN is worse than any number. */
@@ -54,7 +56,8 @@ export class Calls {
   readonly count: number;
   readonly apis: string[];
   readonly api: Uint32Array;
-  readonly verdict: Uint8Array;   // the worse of forward and backward
+  readonly dtype: Uint32Array;    // of the first row that has one, as an index of run.dtype
+  readonly overBound: Worst | null;
   readonly metrics: Worst[];
   readonly hasStrict: boolean;
   private order: Uint32Array;     // all calls, sorted
@@ -66,21 +69,40 @@ export class Calls {
     this.count = run.info.calls.count;
     this.apis = run.api.values;
     this.api = run.api.ids;
-    this.verdict = new Uint8Array(this.count);
-    this.hasStrict = run.info.strict.slice(0, kSkip).some((n) => n > 0);
+    this.dtype = new Uint32Array(this.count);
+    this.hasStrict = run.info.answer.hasStrict;
+    const nothing = run.dtype.values.indexOf('');
     this.lowerNames = new Array(this.count);
     for (let i = 0; i < this.count; i++) {
       const name = textAt(run.name, i);
       this.lowerNames[i] = name.toLowerCase();
-      this.verdict[i] = badness[run.forward[i]] >= badness[run.backward[i]] ? run.forward[i] : run.backward[i];
+      const end = run.firstRow[i] + run.rowCount[i];
+      let row = run.firstRow[i];
+      while (row + 1 < end && run.dtype.ids[row] === nothing) row++;
+      this.dtype[i] = run.dtype.ids[row];
     }
     this.namedAfterApi = run.info.kind !== 'torchair';
     this.metrics = [];
     for (const [title, side, label, largest] of shownMetrics) {
       const metric = run.metrics.find((m) => m.title === title && m.side === side);
+      // Beside the error over bound one more measure of the same says little.
+      if (title === 'Maximum ULP error' && this.metrics.some((m) => m.title === kOverBound)) continue;
       if (metric) this.metrics.push({label, title, largest, numbers: worstOf(run, metric, largest)});
     }
+    this.overBound = this.metrics.find((m) => m.title === kOverBound) ?? null;
     this.order = Uint32Array.from({length: this.count}, (_, i) => i);
+  }
+
+  /** The error over bound where there is one, else the verdict: what the table is sorted by at first. */
+  get defaultSort(): Sort {
+    return {key: this.overBound ? this.metrics.indexOf(this.overBound) : 'standing', descending: true};
+  }
+
+  /** Calls that have no number in a metric. */
+  blanks(metric: Worst): number {
+    let n = 0;
+    for (const x of metric.numbers) if (x === kNoNumber) n++;
+    return n;
   }
 
   name(call: number): string { return textAt(this.run.name, call); }
@@ -97,9 +119,10 @@ export class Calls {
     let kept = 0;
     for (let place = 0; place < this.count; place++) {
       const call = this.order[place];
-      if (filter.verdict !== null && this.verdict[call] !== filter.verdict) continue;
-      if (filter.strict !== null && this.run.strict[call] !== filter.strict) continue;
+      if (filter.standing !== null && this.run.standing[call] !== filter.standing) continue;
       if (filter.api !== null && this.api[call] !== filter.api) continue;
+      if (filter.dtype !== null && this.dtype[call] !== filter.dtype) continue;
+      if (filter.cause !== null && (this.run.cause.ids[call] !== filter.cause || this.run.standing[call] > kSlight)) continue;
       if (filter.group !== null && this.run.group.ids[call] !== filter.group) continue;
       if (inRange && !inRange[call]) continue;
       if (words.length > 0 && !words.every((matches) => matches(call))) continue;
@@ -145,14 +168,13 @@ export class Calls {
     const {key} = sort;
     if (typeof key === 'number') return this.metricKeys(this.metrics[key], sort.descending);
     switch (key) {
-      case 'worst': return this.severity();
+      case 'standing': return this.severity();
       case 'order': return Float64Array.from({length: this.count}, (_, i) => i);
       case 'name': return this.namedAfterApi ? this.nameKeys() : ranks(this.run.name.values, this.run.name.ids);
       case 'group': return ranks(this.run.group.values, this.run.group.ids);
       case 'why': return ranks(this.run.why.values, this.run.why.ids, true);
       case 'forward': return this.run.forward.map((v) => badness[v]);
       case 'backward': return this.run.backward.map((v) => badness[v]);
-      case 'strict': return this.run.strict.map((v) => badness[v]);
     }
   }
 
@@ -162,25 +184,37 @@ export class Calls {
     return rank.map((api, call) => api * 1e9 + Number(/\d+$/.exec(this.name(call))?.[0] ?? 0));
   }
 
-  /** Calls without a number come last either way. */
+  /** A call without a number sorts above every call that passes, unless it passes itself. */
   private metricKeys(metric: Worst, descending: boolean): Float64Array {
-    const last = descending ? -Infinity : Infinity;
-    return metric.numbers.map((x) => (x === kNoNumber ? last : Number.isNaN(x) ? Number.MAX_VALUE : x));
+    const top = metric.largest ? Number.MAX_VALUE : -Number.MAX_VALUE;
+    const ofBound = metric.title === kOverBound;
+    return metric.numbers.map((x, call) => {
+      if (Number.isNaN(x)) return top;
+      if (x !== kNoNumber) return Math.min(Math.max(x, -Number.MAX_VALUE), Number.MAX_VALUE);
+      const standing = this.run.standing[call];
+      if (standing === kWrong || standing === kLost) return top;
+      // Between what is beyond its bound and what is within.
+      if (ofBound) return standing === kSlight ? 4 : 1 + Number.EPSILON * (standing === kSkipped ? 2 : 1);
+      return standing === kRight ? (descending ? -Infinity : Infinity) : top;
+    });
   }
 
-  /** Verdict first, then the strict status, then by how much: the largest relative error or ratio. */
+  /** By standing, then by how much: the error over bound, else the largest relative error or ratio. */
   private severity(): Float64Array {
-    const measure = this.metrics.find((m) => m.title.startsWith('Maximum relative error'));
+    const measure = this.overBound ?? this.metrics.find((m) => m.title.startsWith('Maximum relative error'));
     const out = new Float64Array(this.count);
     for (let i = 0; i < this.count; i++) {
       const x = measure ? measure.numbers[i] : kNoNumber;
       // Maps 0..inf to 0..1, growing; NaN counts as infinite.
       const excess = x === kNoNumber ? 0 : Number.isFinite(x) ? Math.atan(Math.log1p(Math.max(x, 0) * 1e6)) / 2 : 0.99;
-      out[i] = badness[this.verdict[i]] * 10 + badness[this.run.strict[i]] + excess;
+      out[i] = severityOf[this.run.standing[i]] + excess;
     }
     return out;
   }
 }
+
+/** By standing: wrong, lost, slight, flagged, skipped, pass. */
+const severityOf = [6, 4, 3, 1, 2, 5];
 
 /** The place of each value in alphabetical order, empty values last where asked. */
 function ranks(values: string[], ids: Uint32Array, emptyLast = false): Float64Array {
@@ -195,17 +229,18 @@ function ranks(values: string[], ids: Uint32Array, emptyLast = false): Float64Ar
   return Float64Array.from(ids, (id) => rank[id]);
 }
 
-/** Calls of one API or group by verdict. */
+/** Calls of one API or group by standing. */
 export interface Tally { id: number; name: string; total: number; counts: number[] }
 
-export function tally(names: string[], ids: Uint32Array, verdict: Uint8Array): Tally[] {
-  const all = names.map((name, id) => ({id, name, total: 0, counts: [0, 0, 0, 0, 0]}));
+export function tally(names: string[], ids: Uint32Array, standing: Uint8Array): Tally[] {
+  const all = names.map((name, id) => ({id, name, total: 0, counts: new Array<number>(kStandings).fill(0)}));
   for (let i = 0; i < ids.length; i++) {
     all[ids[i]].total++;
-    all[ids[i]].counts[verdict[i]]++;
+    all[ids[i]].counts[standing[i]]++;
   }
-  return all.sort((a, b) => b.counts[kError] - a.counts[kError] || b.counts[kWarning] - a.counts[kWarning] ||
-                            b.counts[kSkip] - a.counts[kSkip] || b.total - a.total);
+  const order = [kWrong, kLost, kSlight, kFlagged, kSkipped];
+  return all.sort((a, b) => {
+    for (const standing of order) if (a.counts[standing] !== b.counts[standing]) return b.counts[standing] - a.counts[standing];
+    return b.total - a.total;
+  });
 }
-
-export const tileOrder = [kError, kWarning, kPass, kSkip, kNone];

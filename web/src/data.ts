@@ -7,6 +7,13 @@ export const kPass = 0, kWarning = 1, kError = 2, kSkip = 3, kNone = 4;
 /** From the worst to the least: error, warning, pass, SKIP, none. */
 export const badness = [2, 3, 4, 1, 0];
 
+/** One word for a call, as src/report/answer.h has them. */
+export const kWrong = 0, kSlight = 1, kFlagged = 2, kRight = 3, kSkipped = 4, kLost = 5;
+export const kStandings = 6;
+
+/** The metric the page is about; 1 is the bound. */
+export const kOverBound = 'Error over bound';
+
 /** A metric that has no value in a row. */
 export const kNoNumber = -Number.MAX_VALUE;
 
@@ -16,6 +23,20 @@ interface TextBlocks { values: BlockId; ids: BlockId }
 export interface Limit { metric: string; test: string; value: number | string; effect: string; origin: string }
 export interface MetricInfo { title: string; side: '' | 'device' | 'reference'; numbers: BlockId }
 
+export interface Card {
+  api: string; cause: string; evidence: string; calls: number; slight: number; worstCall: number; worst: number | string | null;
+  lines: string[]; moreLines: number;
+}
+export interface Answer {
+  checked: number;
+  apis: {api: string; wrong: number; total: number; cause: string}[];
+  skipped: [string, number][];
+  cardCount: number;
+  cards: Card[];
+  hasStrict: boolean;
+  standings: number[];
+}
+
 export interface RunInfo {
   kind: string;
   title: string;
@@ -23,13 +44,13 @@ export interface RunInfo {
   directions: [string, string];
   groupTitle: string;
   rerun: string;
-  lost: number;
-  worst: number[];
-  strict: number[];
+  shrink: string;
+  answer: Answer;
+  since?: { title: string; appeared: number[]; fixed: number[]; still: number[] };
   firstDifference?: { call: number; text: string };
   calls: {
     count: number; name: TextBlocks; api: TextBlocks; group: TextBlocks; why: TextBlocks; message: TextBlocks; arguments: TextBlocks;
-    forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
+    line: TextBlocks; cause: TextBlocks; standing: BlockId; forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
   };
   rows: {
     count: number; part: TextBlocks; benchDtype: TextBlocks; deviceDtype: TextBlocks; shape: TextBlocks;
@@ -39,6 +60,13 @@ export interface RunInfo {
   metrics: MetricInfo[];
   limits: Limit[][];
   stacks: BlockId;
+  maps: BlockId;
+}
+
+/** Where the error of a row is, as src/strict/error_map.cc writes it. */
+export interface ErrorMap {
+  shape: number[]; plane: boolean; rows: number; columns: number; cells: string; counts: number[];
+  worst: [number, number | string, number | string, number | string][];
 }
 
 export interface Summary { version: string; runs: RunInfo[] }
@@ -99,6 +127,9 @@ export interface Run {
   api: TextColumn;
   group: TextColumn;
   why: TextColumn;
+  line: TextColumn;
+  cause: TextColumn;
+  standing: Uint8Array;
   forward: Uint8Array;
   backward: Uint8Array;
   strict: Uint8Array;
@@ -106,23 +137,21 @@ export interface Run {
   rowCount: Uint32Array;
   rowStatus: Uint8Array;
   rowStrict: Uint8Array;
-  cause: TextColumn;
+  rowCause: TextColumn;
   dtype: TextColumn;
   metrics: Metric[];
 }
 
 export async function loadRun(info: RunInfo): Promise<Run> {
-  const [name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype] =
-      await Promise.all([
-        text(info.calls.name), text(info.calls.api), text(info.calls.group), text(info.calls.why),
-        bytesOf(info.calls.forward), bytesOf(info.calls.backward),
-        bytesOf(info.calls.strict), integers(info.calls.firstRow), integers(info.calls.rowCount),
-        bytesOf(info.rows.status), bytesOf(info.rows.strict), text(info.rows.cause),
-        text(info.rows.deviceDtype),
-      ]);
+  const {calls, rows} = info;
+  const [name, api, group, why, line, cause, rowCause, dtype] = await Promise.all(
+      [calls.name, calls.api, calls.group, calls.why, calls.line, calls.cause, rows.cause, rows.deviceDtype].map(text));
+  const [standing, forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
+      [calls.standing, calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(bytesOf));
+  const [firstRow, rowCount] = await Promise.all([integers(calls.firstRow), integers(calls.rowCount)]);
   const metrics = await Promise.all(info.metrics.map(
       async (metric) => ({title: metric.title, side: metric.side, numbers: await numbers(metric.numbers)})));
-  return {info, name, api, group, why, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, cause, dtype, metrics};
+  return {info, name, api, group, why, line, cause, standing, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, rowCause, dtype, metrics};
 }
 
 /** The call a row belongs to. */
@@ -149,6 +178,7 @@ export interface Details {
   message: TextColumn;
   reason: TextColumn;
   limits: Uint32Array;
+  maps: Map<number, ErrorMap>;
 }
 
 const loaded = new Map<RunInfo, Promise<Details>>();
@@ -157,13 +187,13 @@ export function loadDetails(info: RunInfo): Promise<Details> {
   const known = loaded.get(info);
   if (known) return known;
   const promise = (async () => {
-    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits] =
+    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits, maps] =
         await Promise.all([
           text(info.calls.message), text(info.calls.arguments), integers(info.calls.stack), json<Frame[][]>(info.stacks),
           text(info.rows.part), text(info.rows.benchDtype), text(info.rows.shape), text(info.rows.algorithm),
-          text(info.rows.message), text(info.rows.reason), integers(info.rows.limits),
+          text(info.rows.message), text(info.rows.reason), integers(info.rows.limits), json<[number, ErrorMap][]>(info.maps),
         ]);
-    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits};
+    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits, maps: new Map(maps)};
   })();
   loaded.set(info, promise);
   return promise;

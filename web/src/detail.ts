@@ -1,32 +1,50 @@
-// One call: what was judged, by how much it failed, why, from where it was called, how to run it again.
+// One call: what was called, by how much it is off, where, why, from which line, how to run it again.
 import {Calls} from './calls';
-import {Details, Frame, kNoNumber, kSkip, Limit, Metric, textAt} from './data';
-import {figure, h} from './dom';
-import {verdictBadge} from './table';
+import {Details, Frame, kNoNumber, kOverBound, kSkip, kSkipped, Limit, Metric, textAt} from './data';
+import {copyButton, figure, h} from './dom';
+import {mapView} from './map';
+import {rowBadge, standingBadge, verdictBadge} from './table';
+import {standingHelp, times} from './words';
 
 export function detailView(calls: Calls, details: Details, call: number): HTMLElement {
   const {run} = calls;
   const first = run.firstRow[call], last = first + run.rowCount[call];
   const rows = Array.from({length: last - first}, (_, i) => first + i);
   const message = textAt(details.callMessage, call).trim();
+  const over = calls.overBound?.numbers[call] ?? kNoNumber;
+  const line = textAt(run.line, call);
+  // The farthest off first; what passes is listed behind.
+  const size = (row: number) => overBoundOf(calls, row);
+  const bad = (row: number) => Number(isBad(calls, row));
+  const weight = (row: number) => (Number.isNaN(size(row)) ? Infinity : size(row));
+  rows.sort((a, b) => bad(b) - bad(a) || (bad(a) ? (weight(b) > weight(a) ? 1 : weight(b) < weight(a) ? -1 : a - b) : a - b));
   return h('div', {class: 'detail'},
-           h('p', {class: 'verdicts'}, `${run.info.directions[0]} `, verdictBadge(run.forward[call]), ` ${run.info.directions[1]} `, verdictBadge(run.backward[call]),
-             ...(calls.hasStrict ? [' strict ', verdictBadge(run.strict[call])] : [])),
-           message !== '' && h('p', {class: 'note'}, message),
-           rerunView(run.info.rerun, calls.name(call)),
+           h('p', {class: 'verdicts'}, standingBadge(run.info, run.standing[call]), ' ',
+             over === kNoNumber ? standingHelp(run.info, run.standing[call]) : `${times(over)} \u00d7 bound`,
+             line === '' ? '' : ` at ${line}`),
+           message !== '' && (run.standing[call] >= kSkipped || !calls.hasStrict) && h('p', {class: 'note message'}, message),
+           commandsView(calls, call),
            ...rows.map((row) => rowView(calls, details, row)),
            argumentsView(textAt(details.arguments, call)),
            stackView(details, call));
 }
 
-function rerunView(command: string, name: string): HTMLElement | null {
-  if (command === '') return null;
-  const text = `${command} ${name}`;
-  const button = h('button', {type: 'button', class: 'small', onclick: async () => {
-    await navigator.clipboard?.writeText(text).catch(() => undefined);
-    button.textContent = 'copied';
-  }}, 'copy');
-  return h('section', {}, h('h3', {}, 'Run this call again ', button), h('pre', {tabindex: 0, 'aria-label': 'Re-run command'}, text));
+const overBoundOf = (calls: Calls, row: number): number => calls.run.metrics.find((m) => m.title === kOverBound)?.numbers[row] ?? kNoNumber;
+
+const isBad = ({run}: Calls, row: number): boolean =>
+    [1, 2].includes(run.rowStrict[row]) || (run.rowStrict[row] > kSkip && [1, 2].includes(run.rowStatus[row]));
+
+function commandsView(calls: Calls, call: number): HTMLElement | null {
+  const {rerun, shrink} = calls.run.info;
+  const name = calls.name(call);
+  const command = (label: string, start: string) => {
+    if (start === '') return null;
+    const text = `${start} ${name}`;
+    return h('div', {class: 'command'}, h('pre', {tabindex: 0, 'aria-label': label}, text), copyButton('copy', () => text));
+  };
+  if (rerun === '' && shrink === '') return null;
+  return h('section', {}, h('h3', {}, 'Run this call again'), command('Rerun command', rerun),
+           shrink !== '' && h('h3', {}, 'Find its smallest failing form, as a PyTorch script'), command('Shrink command', shrink));
 }
 
 function argumentsView(text: string): HTMLElement | null {
@@ -38,15 +56,22 @@ function argumentsView(text: string): HTMLElement | null {
            }))));
 }
 
+function frameView([file, line, inside, code, library]: Frame, here: boolean): HTMLElement {
+  return h('li', {class: library ? 'library' : here ? 'own here' : 'own'},
+           h('span', {class: 'place'}, file === '' ? '' : `${file}:${line}`), inside === '' ? '' : ` in ${inside}`, h('code', {}, code));
+}
+
+/** Your own lines; those of libraries on demand. */
 function stackView(details: Details, call: number): HTMLElement | null {
   const id = details.stack[call];
   if (id === 0) return null;
   const frames: Frame[] = details.stacks[id - 1];
-  const own = frames.findIndex((frame) => !frame[4]);
+  const own = frames.filter((frame) => !frame[4]);
+  const shown = own.length > 0 ? own : frames;
   return h('section', {}, h('h3', {}, 'Called from'),
-           h('ol', {class: 'stack'}, ...frames.map(([file, line, inside, code, library], i) =>
-             h('li', {class: library ? 'library' : i === own ? 'own here' : 'own'},
-               h('span', {class: 'place'}, file === '' ? '' : `${file}:${line}`), inside === '' ? '' : ` in ${inside}`, h('code', {}, code)))));
+           h('ol', {class: 'stack'}, ...shown.map((frame, i) => frameView(frame, i === 0))),
+           shown.length < frames.length &&
+             h('details', {}, h('summary', {}, `whole stack, ${frames.length} frames`), h('ol', {class: 'stack'}, ...frames.map((frame) => frameView(frame, false)))));
 }
 
 /** Whether a value meets its limit; null where there is nothing to compare. */
@@ -67,21 +92,26 @@ function rowView(calls: Calls, details: Details, row: number): HTMLElement {
   const {run} = calls;
   const dtype = textAt(run.dtype, row).replace('torch.', '');
   const bench = textAt(details.benchDtype, row).replace('torch.', '');
-  const facts = [dtype && (bench && bench !== dtype ? `${dtype}, bench ${bench}` : dtype), textAt(details.shape, row),
-                 textAt(details.algorithm, row)].filter((fact) => fact !== '');
-  const cause = textAt(run.cause, row), reason = textAt(details.reason, row), message = textAt(details.message, row).trim();
-  return h('section', {class: 'row'},
-           h('h3', {}, textAt(details.part, row), ' ', verdictBadge(run.rowStatus[row]),
-             ...(calls.hasStrict && run.rowStrict[row] <= kSkip ? [' strict ', verdictBadge(run.rowStrict[row])] : [])),
-           facts.length > 0 && h('p', {class: 'facts'}, facts.join('  \u00b7  ')),
+  const over = overBoundOf(calls, row), bad = isBad(calls, row);
+  const facts = [dtype && (bench && bench !== dtype ? `${dtype} against ${bench}` : dtype), textAt(details.shape, row),
+                 textAt(details.algorithm, row), over === kNoNumber ? '' : `${times(over)} \u00d7 bound`].filter((fact) => fact !== '');
+  const cause = textAt(run.rowCause, row), reason = textAt(details.reason, row), message = textAt(details.message, row).trim();
+  const strict = calls.hasStrict && run.rowStrict[row] <= kSkip;
+  const map = details.maps.get(row);
+  const metrics = metricsView(run.metrics, run.info.limits[details.limits[row]], row);
+  return h('section', {class: bad ? 'row bad' : 'row'},
+           h('h3', {}, textAt(details.part, row), ' ', strict ? rowBadge(run.info, run.rowStrict[row]) : verdictBadge(run.rowStatus[row]), ' ',
+             h('span', {class: 'note'}, facts.join('  \u00b7  '))),
            cause !== '' && h('p', {class: 'cause'}, h('b', {}, 'Likely cause: '), cause),
-           reason !== '' && h('p', {}, h('b', {}, 'Strict: '), reason),
-           message !== '' && h('p', {class: 'message'}, message),
-           metricsView(run.metrics, run.info.limits[details.limits[row]], row));
+           map && mapView(map),
+           reason !== '' && h('p', {class: bad ? '' : 'note'}, reason),
+           (metrics || message !== '') &&
+             h('details', {open: !strict}, h('summary', {}, 'documented metrics ', verdictBadge(run.rowStatus[row])),
+               message !== '' && h('p', {class: 'message'}, message), metrics));
 }
 
 function metricsView(metrics: Metric[], limits: Limit[], row: number): HTMLElement | null {
-  const titles = [...new Set(metrics.filter((m) => m.numbers[row] !== kNoNumber).map((m) => m.title))];
+  const titles = [...new Set(metrics.filter((m) => m.numbers[row] !== kNoNumber && m.title !== kOverBound).map((m) => m.title))];
   if (titles.length === 0) return null;
   const at = (title: string, side: string) => metrics.find((m) => m.title === title && m.side === side)?.numbers[row] ?? kNoNumber;
   const sides = ['device', 'reference'].filter((side) => titles.some((title) => at(title, side) !== kNoNumber));

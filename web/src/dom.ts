@@ -46,3 +46,28 @@ export function share(part: number, whole: number): string {
   const percent = (100 * part) / whole;
   return percent > 0 && percent < 0.1 ? '<0.1 %' : `${Number(percent.toFixed(1))} %`;
 }
+
+/** Copies what `text` gives at the time of the click. */
+export function copyButton(label: string, text: () => string): HTMLButtonElement {
+  const button = h('button', {type: 'button', class: 'small', onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      button.textContent = 'copied';
+    } catch {
+      copyOldWay(text());
+      button.textContent = 'copied';
+    }
+    setTimeout(() => (button.textContent = label), 1500);
+  }}, label);
+  return button;
+}
+
+/** A page opened from a file may have no clipboard of its own. */
+function copyOldWay(text: string): void {
+  const area = h('textarea', {class: 'hidden', 'aria-hidden': 'true'});
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand('copy');
+  area.remove();
+}

@@ -1,12 +1,16 @@
-// The page: a tab per run; in it tiles, groups, plots, the call table and the view of one call.
-import {Calls, Filter, noFilter, Range, Sort} from './calls';
-import {callOf, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
+// The page: the answer per device, causes, the order of calls, the call table, plots, and the view of one call.
+import {answers, cards, changes} from './answer';
+import {Calls, Filter, noFilter, Range, Sort, SortKey} from './calls';
+import {callOf, Card, kOverBound, kStandings, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
 import {detailView} from './detail';
 import {count, h} from './dom';
-import {apiPanel, GroupPanel, modulePanel, nounOf, Tiles, tiles} from './overview';
+import {dtypeText, GroupPanel, matrixPanel, modulePanel, Bar, standingBar} from './overview';
 import {farthest, histogram, scatter} from './plots';
 import './report.css';
+import {Address, readAddress, writeAddress} from './state';
+import {Strip} from './strip';
 import {CallTable} from './table';
+import {nounOf, standingWord} from './words';
 
 const summary = readSummary();
 const runs = new Map<RunInfo, Promise<Run>>();
@@ -18,32 +22,39 @@ const timing: Record<string, number> = {};
 class RunView {
   readonly element: HTMLElement;
   private filter: Filter = noFilter();
-  private sort: Sort = {key: 'worst', descending: true};
+  private sort: Sort | null = null;
   private calls: Calls | null = null;
   private table: CallTable | null = null;
-  private readonly top: Tiles;
-  private groups: {api: GroupPanel; module: GroupPanel} | null = null;
+  private strip: Strip | null = null;
+  private readonly bar: Bar;
+  private readonly changed: ReturnType<typeof changes>;
+  private groups: GroupPanel[] = [];
+  private readonly order = h('div', {class: 'orderplace'});
   private readonly panels = h('div', {class: 'panels'});
   private readonly plots = h('section', {class: 'panel plots'});
   private readonly compare = h('section', {class: 'panel compare', hidden: true});
-  private readonly chips = h('div', {class: 'chips'});
+  private readonly chips = h('div', {class: 'chips', role: 'group', 'aria-label': 'Filters'});
   private readonly status = h('span', {class: 'note', role: 'status'}, 'unpacking \u2026');
-  private readonly search = h('input', {type: 'search', placeholder: 'Search calls, modules, causes', 'aria-label': 'Search calls',
+  private readonly search = h('input', {type: 'search', placeholder: 'Search calls, causes, lines  ( / )', 'aria-label': 'Search calls',
                                         oninput: () => this.change({text: this.search.value})});
-  private readonly list = h('section', {class: 'list', 'aria-label': 'Call table'});
+  private readonly list = h('section', {class: 'list', id: 'calls', 'aria-label': 'Call table'});
   private readonly detailTitle = h('h2', {tabindex: -1});
   private readonly detailBody = h('div', {class: 'body', tabindex: 0, role: 'region', 'aria-label': 'Call details'});
   private readonly detail = h('aside', {class: 'side', hidden: true, 'aria-label': 'Call'},
-                              h('header', {}, this.detailTitle, h('button', {type: 'button', class: 'small', onclick: () => this.close()}, 'close (Esc)')),
+                              h('header', {}, this.detailTitle, h('button', {type: 'button', class: 'small', onclick: () => this.leave()}, 'close (Esc)')),
                               this.detailBody);
 
   constructor(private readonly info: RunInfo) {
-    this.top = tiles(info, (next) => this.change(next(this.filter)));
-    this.top.mark(this.filter);
-    this.element = h('div', {class: 'run'}, this.top.element, this.firstDifference(), this.panels, this.compare,
-                     h('div', {class: 'toolbar'}, this.search, this.chips, this.status), this.list, this.detail);
+    this.bar = standingBar(info, (next) => this.change(next(this.filter)));
+    this.bar.mark(this.filter);
+    const actions = {show: (card: Card) => this.showCard(card), open: (call: number) => void this.open(call, true),
+                     name: (call: number) => this.calls?.name(call) ?? ''};
+    this.changed = changes(info, actions);
+    this.element = h('div', {class: 'run'}, this.firstDifference(), this.changed?.element, cards(info, actions), this.order,
+                     h('div', {class: 'toolbar'}, this.bar.element, this.search, this.status, this.chips), this.list,
+                     this.panels, this.compare, this.detail);
     this.element.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape' && !this.detail.hidden) this.close();
+      if (event.key === 'Escape' && !this.detail.hidden) this.leave();
     });
   }
 
@@ -52,24 +63,39 @@ class RunView {
     if (!promise) runs.set(this.info, promise = loadRun(this.info));
     const run = await promise;
     this.calls = new Calls(run);
-    this.table = new CallTable(this.calls, this.sort, (sort) => this.order(sort), (call) => void this.open(call, true),
+    this.sort = this.calls.defaultSort;
+    this.changed?.name();
+    this.strip = new Strip(this.calls, (call) => void this.open(call, true));
+    this.order.replaceChildren(this.strip.element);
+    this.table = new CallTable(this.calls, this.sort, (sort) => this.sortBy(sort), (call) => void this.open(call, true),
                                (call) => { if (!this.detail.hidden) void this.open(call, false); });
     this.list.append(this.table.element);
-    this.apply();
     this.drawPanels();
+    this.follow(readAddress());
     this.drawPlots(run);
     this.drawComparison(run);
     timing.ready = performance.now();
-    const name = decodeURIComponent(location.hash.slice(1));
-    const call = name === '' ? -1 : run.name.ids.findIndex((id) => run.name.values[id] === name);
-    if (call >= 0) void this.open(call, true);
   }
 
   focusSearch(): void { this.search.focus(); }
 
   /** Canvas colours are those of the moment they were drawn. */
   redraw(): void {
+    this.strip?.draw();
     if (this.calls) this.drawComparison(this.calls.run);
+  }
+
+  /** Shows what the address says. */
+  follow(address: Address): void {
+    if (!this.calls) return;
+    this.filter = this.filterOf(address);
+    this.search.value = this.filter.text;
+    this.sort = this.sortOf(address);
+    this.apply();
+    const name = address.call ?? '';
+    const call = name === '' ? -1 : this.calls.run.name.ids.findIndex((id) => this.calls!.run.name.values[id] === name);
+    if (call >= 0) void this.show(call, false);
+    else if (!this.detail.hidden) this.close();
   }
 
   private firstDifference(): HTMLElement | null {
@@ -79,58 +105,127 @@ class RunView {
              h('button', {type: 'button', class: 'small', onclick: () => void this.open(first.call, true)}, 'show'));
   }
 
+  private showCard(card: Card): void {
+    if (!this.calls) return;
+    const {run} = this.calls;
+    this.change({...noFilter(), api: idOf(run.api.values, card.api), cause: idOf(run.cause.values, card.cause)});
+    this.list.scrollIntoView({block: 'nearest'});
+    this.table?.focus();
+  }
+
   private change(change: Partial<Filter>): void {
     this.filter = {...this.filter, ...change};
     this.apply();
+    this.remember();
   }
 
-  private order(sort: Sort): void {
+  private sortBy(sort: Sort): void {
     this.sort = sort;
     this.apply();
+    this.remember();
+  }
+
+  private remember(): void {
+    const {filter, calls, sort} = this;
+    if (!calls || !sort) return;
+    const {run} = calls;
+    const name = (values: string[], id: number | null) => (id === null ? '' : values[id] === '' ? '-' : values[id]);
+    const plain = sort.key === calls.defaultSort.key && sort.descending;
+    writeAddress({
+      q: filter.text, result: filter.standing === null ? '' : standingWord(this.info, filter.standing),
+      api: name(run.api.values, filter.api), dtype: name(run.dtype.values, filter.dtype), cause: name(run.cause.values, filter.cause),
+      group: name(run.group.values, filter.group),
+      range: filter.range ? [filter.range.metric.title, filter.range.low, filter.range.high, filter.range.label].join('|') : '',
+      sort: plain ? '' : `${sort.descending ? '-' : ''}${typeof sort.key === 'number' ? calls.metrics[sort.key].title : sort.key}`,
+    });
+  }
+
+  private filterOf(address: Address): Filter {
+    const {run} = this.calls!;
+    const id = (values: string[], name: string | undefined) => (name === undefined ? null : idOf(values, name === '-' ? '' : name));
+    const standings = Array.from({length: kStandings}, (_, i) => standingWord(this.info, i));
+    const [title, low, high, ...label] = (address.range ?? '').split('|');
+    const metric = run.metrics.find((m) => m.title === title && m.side === '');
+    return {text: address.q ?? '', standing: id(standings, address.result), api: id(run.api.values, address.api),
+            dtype: id(run.dtype.values, address.dtype), cause: id(run.cause.values, address.cause), group: id(run.group.values, address.group),
+            range: metric ? {metric, low: Number(low), high: Number(high), label: label.join('|')} : null};
+  }
+
+  private sortOf(address: Address): Sort {
+    const calls = this.calls!, text = address.sort ?? '';
+    if (text === '') return calls.defaultSort;
+    const descending = text.startsWith('-'), name = descending ? text.slice(1) : text;
+    const metric = calls.metrics.findIndex((m) => m.title === name);
+    const keys: SortKey[] = ['order', 'name', 'group', 'forward', 'backward', 'standing', 'why'];
+    const key = metric >= 0 ? metric : keys.find((k) => k === name);
+    return key === undefined ? calls.defaultSort : {key, descending};
   }
 
   private apply(): void {
-    if (!this.calls || !this.table) return;
+    if (!this.calls || !this.table || !this.sort) return;
     const start = performance.now();
     const order = this.calls.select(this.filter, this.sort);
     this.table.show(order, this.sort);
-    this.status.textContent = `${count(order.length)} of ${count(this.calls.count)} ${nounOf(this.info)}`;
-    this.top.mark(this.filter);
-    this.groups?.api.mark(this.filter.api);
-    this.groups?.module.mark(this.filter.group);
+    const sorted = typeof this.sort.key === 'number' ? this.calls.metrics[this.sort.key] : null;
+    const blanks = sorted ? this.calls.blanks(sorted) : 0;
+    this.status.textContent = `${count(order.length)} of ${count(this.calls.count)} ${nounOf(this.info)}` +
+        (blanks > 0 ? `; ${count(blanks)} have no ${sorted!.label.toLowerCase()}` : '');
+    this.bar.mark(this.filter);
+    this.strip?.filter(order);
+    for (const group of this.groups) group.mark(this.filter);
     this.drawChips();
     timing.filter = performance.now() - start;
   }
 
   private drawPanels(): void {
     const calls = this.calls!;
-    const api = apiPanel(calls, (id) => this.change({api: this.filter.api === id ? null : id}));
+    const matrix = matrixPanel(calls, (api, dtype) => {
+      const same = this.filter.api === api && this.filter.dtype === dtype;
+      this.change(same ? {api: null, dtype: null} : {api, dtype});
+    });
     const module = modulePanel(calls, (id) => this.change({group: this.filter.group === id ? null : id}));
-    this.groups = {api, module};
-    this.panels.replaceChildren(api.element, module.element, this.plots);
+    this.groups = [matrix, module];
+    this.panels.replaceChildren(matrix.element, module.element, this.plots);
   }
 
   private drawChips(): void {
-    const chip = (text: string, clear: Partial<Filter>) =>
-        h('button', {type: 'button', class: 'chip', 'aria-label': `remove filter ${text}`, onclick: () => this.change(clear)}, `${text} \u00d7`);
-    const {filter, calls} = this;
-    this.chips.replaceChildren(...[
-      filter.api !== null && chip(calls!.apis[filter.api], {api: null}),
-      filter.group !== null && chip(calls!.run.group.values[filter.group], {group: null}),
-      filter.range !== null && chip(filter.range.label, {range: null}),
-    ].filter((element): element is HTMLButtonElement => element !== false));
+    const {filter} = this;
+    const {run} = this.calls!;
+    const chip = (what: string, text: string, clear: Partial<Filter>) =>
+        h('button', {type: 'button', class: 'chip', title: 'remove this filter', onclick: () => {
+          this.search.value = clear.text ?? this.search.value;
+          this.change(clear);
+          (this.chips.querySelector('button') ?? this.search).focus();
+        }}, h('span', {class: 'what'}, `${what} `), text, ' \u00d7');
+    const shown = [
+      filter.text !== '' && chip('search', filter.text, {text: ''}),
+      filter.standing !== null && chip('result', standingWord(this.info, filter.standing), {standing: null}),
+      filter.api !== null && chip('API', run.api.values[filter.api], {api: null}),
+      filter.dtype !== null && chip('dtype', dtypeText(this.calls!, filter.dtype), {dtype: null}),
+      filter.cause !== null && chip('cause', run.cause.values[filter.cause] || 'no known pattern', {cause: null}),
+      filter.group !== null && chip(this.info.groupTitle, run.group.values[filter.group], {group: null}),
+      filter.range !== null && chip('range', filter.range.label, {range: null}),
+    ].filter((element): element is HTMLButtonElement => element !== false);
+    if (shown.length > 0) {
+      shown.push(h('button', {type: 'button', class: 'small', onclick: () => {
+        this.search.value = '';
+        this.change(noFilter());
+        this.search.focus();
+      }}, 'clear filters'));
+    }
+    this.chips.replaceChildren(...shown);
   }
 
   private drawPlots(run: Run): void {
     const own = run.metrics.filter((metric) => metric.side === '');
-    const preferred = run.info.kind === 'compare' ? ['Maximum relative error ratio', 'Mean ULP error']
-                                                  : ['Maximum relative error', 'Maximum ULP error', 'Relative difference of max', 'Relative difference of l2 norm'];
+    if (own.length === 0) return;
+    const preferred = [kOverBound, 'Maximum relative error ratio', 'Maximum relative error', 'Mean ULP error', 'Relative difference of max', 'Relative difference of l2 norm'];
     const shown = preferred.filter((title) => own.some((m) => m.title === title)).slice(0, 2);
     for (const metric of own) {
       if (shown.length < Math.min(2, own.length) && !shown.includes(metric.title)) shown.push(metric.title);
     }
-    this.plots.replaceChildren(h('h2', {}, 'Error distribution ', h('span', {class: 'note'}, 'rows: '),
-                                 h('span', {class: 'key all'}, 'all'), h('span', {class: 'key bad'}, 'warn or fail'), h('span', {class: 'key error'}, 'fail')),
+    this.plots.replaceChildren(h('h2', {}, 'Distribution ', h('span', {class: 'note'}, 'rows: '),
+                                 h('span', {class: 'key all'}, 'all'), h('span', {class: 'key bad'}, 'off'), h('span', {class: 'key error'}, 'wrong')),
                                ...shown.map((title) => this.plot(run, own, title)));
   }
 
@@ -160,67 +255,116 @@ class RunView {
       const [device, reference] = [find(title, side)!, find(title, 'reference')!];
       place.replaceChildren(scatter(run, device, reference, open), farthest(run, device, reference, label, open));
     };
-    const first = titles.includes('Maximum relative error') ? 'Maximum relative error' : titles[0];
+    const first = [kOverBound, 'Maximum relative error'].find((title) => titles.includes(title)) ?? titles[0];
     show(first);
     this.compare.hidden = false;
-    this.compare.replaceChildren(h('h2', {}, 'Device against reference device ', this.choice('Compared metric', titles, first, show)), place);
+    this.compare.replaceChildren(h('h2', {}, this.info.since ? 'New against old ' : 'Device against reference device ', this.choice('Compared metric', titles, first, show)), place);
   }
 
+  /** Opens a call so that Back closes it; from one call to the next Back still closes. */
   private async open(call: number, focus: boolean): Promise<void> {
+    if (!this.calls) return;
+    const closed = Boolean(this.detail.hidden);
+    this.detail.hidden = false;
+    writeAddress({call: this.calls.name(call)}, closed);
+    await this.show(call, focus);
+  }
+
+  private async show(call: number, focus: boolean): Promise<void> {
     const details = await loadDetails(this.info);
     this.detailTitle.textContent = this.calls!.name(call);
     this.detailBody.replaceChildren(detailView(this.calls!, details, call));
     this.detailBody.scrollTop = 0;
     this.detail.hidden = false;
-    document.body.classList.add('open');
-    history.replaceState(null, '', `#${encodeURIComponent(this.calls!.name(call))}`);
+    this.strip?.choose(call);
+    this.table?.select(call);
     if (focus) this.table?.focus();
+  }
+
+  /** By the button or by Esc: as Back does, where opening made an entry of the history. */
+  private leave(): void {
+    if ((history.state as {opened?: boolean} | null)?.opened) {
+      history.back();
+      return;
+    }
+    writeAddress({call: ''});
+    this.close();
   }
 
   private close(): void {
     this.detail.hidden = true;
-    document.body.classList.remove('open');
-    history.replaceState(null, '', location.pathname + location.search);
+    this.strip?.choose(-1);
     this.table?.focus();
   }
+}
+
+function idOf(values: string[], name: string): number | null {
+  const at = values.indexOf(name);
+  return at < 0 ? null : at;
 }
 
 const themes = ['auto', 'light', 'dark'];
 
 function themeButton(onChange: () => void): HTMLElement {
-  const button = h('button', {type: 'button', class: 'small', onclick: () => {
+  const button = h('button', {type: 'button', class: 'small theme', onclick: () => {
     const now = themes[(themes.indexOf(document.documentElement.dataset.theme ?? 'auto') + 1) % themes.length];
-    document.documentElement.dataset.theme = now;
-    button.textContent = `theme: ${now}`;
+    set(now);
+    writeAddress({theme: now === 'auto' ? '' : now});
     onChange();
-  }}, 'theme: auto');
+  }});
+  const set = (theme: string) => {
+    document.documentElement.dataset.theme = theme;
+    button.textContent = `theme: ${theme}`;
+  };
+  set(themes.find((theme) => theme === readAddress().theme) ?? 'auto');
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', onChange);
   return button;
 }
 
 function start(): void {
   const views = summary.runs.map((info) => new RunView(info));
-  const main = h('main', {});
-  let current = 0;
-  const tabs = summary.runs.map((info, i) => h('button', {type: 'button', class: 'tab', onclick: () => show(i)}, info.title));
+  const main = h('main', {id: 'main', tabindex: -1});
+  // Of an older and a newer check the newer one is what people came for.
+  const kFirst = Math.max(0, summary.runs.findIndex((info) => info.since));
+  const chosenRun = () => Math.min(Math.max(0, Number(readAddress().run ?? kFirst + 1) - 1 || 0), summary.runs.length - 1);
+  let current = chosenRun();
+  const loadedViews = new Set<number>();
+  const top = answers(summary.runs, (i) => {
+    show(i);
+    writeAddress({run: i === kFirst ? '' : String(i + 1), call: '', api: '', dtype: '', cause: '', group: '', range: '', result: '', q: '', sort: ''});
+    views[i].follow(readAddress());
+  });
   const origin = h('dl', {class: 'origin'});
+  const subtitle = h('span', {class: 'note subtitle'});
+  const fact = (info: RunInfo, key: string) => info.origin.find(([what]) => what === key)?.[1] ?? '';
   const show = (i: number) => {
     current = i;
-    tabs.forEach((tab, k) => tab.setAttribute('aria-pressed', k === i ? 'true' : 'false'));
-    origin.replaceChildren(...summary.runs[i].origin.flatMap(([what, value]) => [h('dt', {}, what), h('dd', {}, value)]));
+    const info = summary.runs[i];
+    top.mark(i);
+    subtitle.textContent = [fact(info, 'date'), fact(info, 'torch') && `PyTorch ${fact(info, 'torch')}`].filter((part) => part !== '').join('  \u00b7  ');
+    document.title = `${info.title} \u2013 msprobe report`;
+    origin.replaceChildren(...info.origin.flatMap(([what, value]) => [h('dt', {}, what), h('dd', {}, value)]));
     main.replaceChildren(views[i].element);
     if (loadedViews.has(i) || document.readyState === 'loading') return;
     loadedViews.add(i);
     void views[i].load();
   };
-  const loadedViews = new Set<number>();
   document.getElementById('app')!.replaceWith(
-      h('header', {class: 'top'}, h('h1', {}, 'msprobe report'), tabs.length > 1 ? h('nav', {'aria-label': 'Runs'}, ...tabs) : h('span', {class: 'note'}, summary.runs[0]?.title ?? ''),
-        themeButton(() => views.forEach((view) => view.redraw()))),
-      main, h('footer', {}, origin, h('p', {class: 'note'}, `msprobe ${summary.version}. Keys: / search, arrows and Enter in the table, Esc closes a call. The CSV files keep all digits.`)));
-  show(0);
+      h('a', {class: 'skip', href: '#calls', onclick: (event: Event) => {
+        event.preventDefault();
+        document.querySelector<HTMLElement>('.tbody')?.focus();
+      }}, 'Skip to the calls'),
+      h('header', {class: 'top'}, h('div', {class: 'line'}, h('h1', {}, 'msprobe report'), subtitle, themeButton(() => views.forEach((view) => view.redraw()))), top.element),
+      main, h('footer', {}, origin, h('p', {class: 'note'}, `msprobe ${summary.version}. Keys: / search, arrows and Enter in the table, Esc or Back closes a call. The CSV files keep all digits.`)));
+  if (summary.runs.length === 0) return;
+  show(current);
   // The packed columns follow in the file; what stands here is painted before they are read.
-  document.addEventListener('DOMContentLoaded', () => show(0));
+  document.addEventListener('DOMContentLoaded', () => show(current));
+  const follow = () => {
+    if (chosenRun() !== current) show(chosenRun());
+    views[current].follow(readAddress());
+  };
+  addEventListener('popstate', follow);
   document.addEventListener('keydown', (event) => {
     if (event.key !== '/' || (event.target as HTMLElement).matches('input, select')) return;
     event.preventDefault();

@@ -1,82 +1,127 @@
-// The top of the page: how many calls have which verdict, by API and by module.
-import {Calls, Filter, Tally, tally, tileOrder} from './calls';
-import {kError, kNone, kPass, kSkip, kWarning, RunInfo, verdictNames} from './data';
+// How many calls stand how, by module or source line, and by API and dtype.
+import {Calls, Filter, Tally, tally} from './calls';
+import {kFlagged, kLost, kRight, kSkipped, kSlight, kWrong, RunInfo, textAt} from './data';
 import {count, h, share} from './dom';
+import {nounOf, standingHelp, standingOrder, standingWord} from './words';
 
-const tileText = ['pass', 'warn', 'fail', 'skipped', 'not judged'];
+export interface Bar { element: HTMLElement; mark: (filter: Filter) => void }
 
-/** What a row of the table is. */
-export const nounOf = (info: RunInfo): string => (info.kind === 'torchair' ? 'operators' : 'calls');
-
-export interface Tiles { element: HTMLElement; mark: (filter: Filter) => void }
-
-/** Shown at once, from the counts in the summary. */
-export function tiles(info: RunInfo, change: (next: (now: Filter) => Partial<Filter>) => void): Tiles {
+/** Shown at once, from the counts in the summary; a click filters. */
+export function standingBar(info: RunInfo, change: (next: (now: Filter) => Partial<Filter>) => void): Bar {
   const total = info.calls.count;
   const marks: ((filter: Filter) => void)[] = [];
-  const tile = (label: string, n: number, kind: string, pressed: (filter: Filter) => boolean, next: (now: Filter) => Partial<Filter>) => {
-    const button = h('button', {type: 'button', class: `tile ${kind}`, 'aria-pressed': 'false', onclick: () => change(next)},
-                     h('span', {class: 'label'}, label), h('span', {class: 'big'}, count(n)), h('span', {class: 'share'}, share(n, total)));
+  const tile = (label: string, n: number, kind: string, help: string, pressed: (filter: Filter) => boolean, next: (now: Filter) => Partial<Filter>) => {
+    const button = h('button', {type: 'button', class: `tile ${kind}`, 'aria-pressed': 'false', title: help, onclick: () => change(next)},
+                     h('span', {class: 'big'}, count(n)), ` ${label}`);
     marks.push((filter) => button.setAttribute('aria-pressed', pressed(filter) ? 'true' : 'false'));
     return button;
   };
-  const verdicts = tileOrder.filter((v) => v !== kNone && (info.worst[v] > 0 || v === kError || v === kPass));
-  const strict = [kError, kWarning].filter(() => info.strict.slice(0, kSkip).some((n) => n > 0));
-  const element = h('div', {class: 'tiles', role: 'group', 'aria-label': 'Calls by verdict'},
-      tile(nounOf(info), total, 'all', (now) => now.verdict === null && now.strict === null, () => ({verdict: null, strict: null})),
-      ...verdicts.map((v) => tile(tileText[v], info.worst[v], `v${v}`, (now) => now.verdict === v,
-                                  (now) => ({verdict: now.verdict === v ? null : v}))),
-      ...strict.map((v) => tile(v === kError ? 'strict: fail' : 'strict: warn', info.strict[v], `v${v}`, (now) => now.strict === v,
-                                (now) => ({strict: now.strict === v ? null : v}))),
-      info.lost > 0 && h('div', {class: 'tile v2'}, h('span', {class: 'label'}, 'lost'), h('span', {class: 'big'}, count(info.lost)),
-                         h('span', {class: 'share'}, 'not checked')));
+  const shown = standingOrder.filter((s) => info.answer.standings[s] > 0 || s === kWrong || s === kRight);
+  const element = h('div', {class: 'tiles', role: 'group', 'aria-label': 'Filter by result'},
+      tile(nounOf(info, total), total, 'all', 'show all', (now) => now.standing === null, () => ({standing: null})),
+      ...shown.map((s) => tile(standingWord(info, s), info.answer.standings[s], `s${s}`, `${standingHelp(info, s)}: ${share(info.answer.standings[s], total)}`,
+                               (now) => now.standing === s, (now) => ({standing: now.standing === s ? null : s}))));
   return {element, mark: (filter) => marks.forEach((mark) => mark(filter))};
 }
 
-function verdictBar(row: Tally): HTMLElement {
-  const bar = h('span', {class: 'bar', 'aria-hidden': 'true'});
-  for (const verdict of [kError, kWarning, kPass, kSkip]) {
-    if (row.counts[verdict] === 0) continue;
-    const part = h('span', {class: `fill v${verdict}`});
+function bar(row: Tally): HTMLElement {
+  const element = h('span', {class: 'bar', 'aria-hidden': 'true'});
+  for (const standing of standingOrder) {
+    if (row.counts[standing] === 0) continue;
+    const part = h('span', {class: `fill s${standing}`});
     // A single failure among thousands stays visible.
-    part.style.flex = `${row.counts[verdict]} 0 ${verdict === kError || verdict === kWarning ? 4 : 0}px`;
-    bar.append(part);
+    part.style.flex = `${row.counts[standing]} 0 ${standing === kRight || standing === kSkipped ? 0 : 4}px`;
+    element.append(part);
   }
-  return bar;
+  return element;
 }
 
 /** A panel of groups; mark() shows which one is chosen. */
-export interface GroupPanel { element: HTMLElement; mark: (chosen: number | null) => void }
+export interface GroupPanel { element: HTMLElement; mark: (filter: Filter) => void }
 
 const kMostGroups = 400;  // beyond it the search field serves better
+const bad = (row: Tally) => row.counts[kWrong] + row.counts[kLost];
+const wordsOf = (info: RunInfo, row: Tally) => standingOrder.filter((s) => row.counts[s] > 0)
+                                                   .map((s) => `${count(row.counts[s])} ${standingWord(info, s)}`).join(', ');
 
-function groupPanel(title: string, rows: Tally[], choose: (id: number) => void): GroupPanel {
-  const words = (row: Tally) => [kError, kWarning, kPass, kSkip].filter((v) => row.counts[v] > 0)
-                                    .map((v) => `${count(row.counts[v])} ${verdictNames[v]}`).join(', ');
-  const failing = rows.filter((row) => row.counts[kError] > 0).length;
+export function modulePanel(calls: Calls, choose: (id: number) => void): GroupPanel {
+  const {group, info, standing} = calls.run;
+  const rows = tally(group.values, group.ids, standing);
+  const failing = rows.filter((row) => bad(row) > 0).length;
+  const title = `By ${info.groupTitle}`;
   const buttons = new Map(rows.slice(0, kMostGroups).map((row) => [row.id,
-    h('button', {type: 'button', class: 'group', 'aria-pressed': 'false', title: `${row.name}: ${words(row)}`, onclick: () => choose(row.id)},
+    h('button', {type: 'button', class: 'group', 'aria-pressed': 'false', title: `${row.name}: ${wordsOf(info, row)}`, onclick: () => choose(row.id)},
       h('span', {class: 'name'}, row.name === '' ? '(none)' : row.name),
-      h('span', {class: row.counts[kError] > 0 ? 'bad' : 'quiet'}, `${count(row.counts[kError])} / ${count(row.total)}`),
-      verdictBar(row), h('span', {class: 'hidden'}, words(row)))]));
+      h('span', {class: bad(row) > 0 ? 'bad' : 'quiet'}, `${count(bad(row))} / ${count(row.total)}`),
+      bar(row), h('span', {class: 'hidden'}, wordsOf(info, row)))]));
   const element = h('section', {class: 'panel groups'},
-                    h('h2', {}, title, h('span', {class: 'note'}, `  ${count(failing)} of ${count(rows.length)} fail`)),
+                    h('h2', {}, title, h('span', {class: 'note'}, `  ${count(failing)} of ${count(rows.length)} with wrong calls`)),
                     h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': title}, ...buttons.values(),
                       rows.length > kMostGroups && h('p', {class: 'note'}, `and ${count(rows.length - kMostGroups)} more: use the search field`)));
   let marked: HTMLElement | undefined;
-  const mark = (chosen: number | null) => {
+  return {element, mark: ({group: chosen}) => {
     marked?.setAttribute('aria-pressed', 'false');
     marked = chosen === null ? undefined : buttons.get(chosen);
     marked?.setAttribute('aria-pressed', 'true');
+  }};
+}
+
+const kMatrixRows = 14;
+
+interface Cell { right: number; judged: number; flagged: number }
+
+/** Pass rates: a row per API, a column per dtype. */
+export function matrixPanel(calls: Calls, choose: (api: number, dtype: number | null) => void): GroupPanel {
+  const {run} = calls;
+  const cells = new Map<number, Cell>();
+  const width = run.dtype.values.length;
+  const dtypes = new Map<number, number>();  // id -> calls
+  for (let call = 0; call < calls.count; call++) {
+    const standing = run.standing[call];
+    if (standing === kSkipped || standing === kLost) continue;
+    const key = calls.api[call] * width + calls.dtype[call];
+    let cell = cells.get(key);
+    if (!cell) cells.set(key, cell = {right: 0, judged: 0, flagged: 0});
+    cell.judged++;
+    if (standing === kRight || standing === kFlagged) cell.right++;
+    if (standing === kFlagged || standing === kSlight) cell.flagged++;
+    dtypes.set(calls.dtype[call], (dtypes.get(calls.dtype[call]) ?? 0) + 1);
+  }
+  const columns = [...dtypes.keys()].filter((id) => run.dtype.values[id] !== '').sort((a, b) => dtypes.get(b)! - dtypes.get(a)!).slice(0, 10);
+  const rows = tally(calls.apis, calls.api, run.standing).filter((row) => columns.some((id) => cells.has(row.id * width + id)));
+  const buttons = new Map<string, HTMLElement>();
+  const cellOf = (api: number, dtype: number) => {
+    const cell = cells.get(api * width + dtype);
+    if (!cell) return h('td', {});
+    const rate = cell.right / cell.judged;
+    const kind = cell.right < cell.judged ? (rate < 0.5 ? 'low' : 'mid') : cell.flagged > 0 ? 'near' : 'full';
+    const text = `${calls.apis[api]} in ${dtypeText(calls, dtype)}: ${count(cell.right)} of ${count(cell.judged)} pass`;
+    const seen = rate === 1 ? count(cell.judged) : `${count(cell.right)}/${count(cell.judged)}`;
+    const button = h('button', {type: 'button', class: `cell ${kind}`, 'aria-pressed': 'false', 'aria-label': `${seen}: ${text}`, title: text,
+                                onclick: () => choose(api, dtype)}, seen);
+    buttons.set(`${api} ${dtype}`, button);
+    return h('td', {}, button);
   };
-  return {element, mark};
+  const rowOf = (row: Tally) => {
+    const name = h('button', {type: 'button', class: 'link', onclick: () => choose(row.id, null)}, row.name);
+    return h('tr', {}, h('th', {scope: 'row'}, name), ...columns.map((id) => cellOf(row.id, id)));
+  };
+  const body = h('tbody', {}, ...rows.slice(0, kMatrixRows).map(rowOf));
+  const more = rows.length > kMatrixRows && h('button', {type: 'button', class: 'small more', onclick: () => {
+    body.append(...rows.slice(kMatrixRows).map(rowOf));
+    (more as HTMLElement).remove();
+  }}, `show all ${count(rows.length)} APIs`);
+  const element = h('section', {class: 'panel matrix'}, h('h2', {}, 'API by dtype', h('span', {class: 'note'}, '  calls that pass, of those judged')),
+                    h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'API by dtype'},
+                      h('table', {}, h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'API'),
+                        ...columns.map((id) => h('th', {scope: 'col'}, dtypeText(calls, id))))), body)), more);
+  let marked: HTMLElement | undefined;
+  return {element, mark: ({api, dtype}) => {
+    marked?.setAttribute('aria-pressed', 'false');
+    marked = api === null || dtype === null ? undefined : buttons.get(`${api} ${dtype}`);
+    marked?.setAttribute('aria-pressed', 'true');
+  }};
 }
 
-export function apiPanel(calls: Calls, choose: (id: number) => void): GroupPanel {
-  return groupPanel('By API', tally(calls.apis, calls.api, calls.verdict), choose);
-}
-
-export function modulePanel(calls: Calls, choose: (id: number) => void): GroupPanel {
-  const {group, info} = calls.run;
-  return groupPanel(`By ${info.groupTitle}`, tally(group.values, group.ids, calls.verdict), choose);
-}
+export const dtypeText = (calls: Calls, id: number): string => calls.run.dtype.values[id].replace('torch.', '');
+export const dtypeOf = (calls: Calls, row: number): string => textAt(calls.run.dtype, row).replace('torch.', '');

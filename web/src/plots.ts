@@ -2,7 +2,7 @@
 // what is not finite in places of their own.
 import {scaleLog, scaleSymlog} from 'd3-scale';
 import {Range} from './calls';
-import {kError, kNoNumber, kPass, kWarning, Metric, Run} from './data';
+import {kError, kNoNumber, kOverBound, kPass, kSkip, kWarning, Metric, Run} from './data';
 import {count, figure, h, s} from './dom';
 import {verdictBadge} from './table';
 
@@ -15,9 +15,13 @@ interface Bin { low: number; high: number; label: string; total: number; bad: nu
 
 const powerText = (power: number): string => (power === 0 ? '1' : `1e${power}`);
 
+/** What decides: the strict status where there is one. */
+const decisive = (run: Run): Uint8Array => (run.info.answer.hasStrict && run.rowStrict.some((v) => v <= kSkip) ? run.rowStrict : run.rowStatus);
+
 /** Bins of the metric: zero, then half decades, then what is not finite. */
 function binsOf(run: Run, metric: Metric): Bin[] {
-  let least = Infinity, most = 0;
+  const verdicts = decisive(run);
+  let least = Infinity, most = metric.title === kOverBound ? 10 : 0;  // the bound itself is always in view
   for (const x of metric.numbers) {
     if (x > 0 && x < Infinity) {
       if (x < least) least = x;
@@ -27,6 +31,7 @@ function binsOf(run: Run, metric: Metric): Bin[] {
   const bins: Bin[] = [{low: -Number.MAX_VALUE / 2, high: Number.MIN_VALUE, label: '0', total: 0, bad: 0, error: 0}];
   let first = 0, last = 0;
   if (most > 0) {
+    if (least === Infinity) least = 1e-3;
     last = Math.floor(Math.log10(most)) + 1;
     first = Math.max(Math.floor(Math.log10(least)), last - kMostDecades);
     first = Math.min(first, last - kFewestDecades);
@@ -44,7 +49,7 @@ function binsOf(run: Run, metric: Metric): Bin[] {
     else if (Number.isFinite(x)) {
       at = 1 + Math.min(bins.length - 3, Math.max(0, Math.floor(Math.log10(x) * kPerDecade) - first * kPerDecade));
     }
-    const verdict = run.rowStatus[row];
+    const verdict = verdicts[row];
     bins[at].total++;
     if (verdict === kError || verdict === kWarning) bins[at].bad++;
     if (verdict === kError) bins[at].error++;
@@ -89,10 +94,16 @@ export function histogram(run: Run, metric: Metric, onRange: (range: Range) => v
              s('title', {}, text), s('rect', {class: 'hit', x: x(i), width: step, y: kTop, height: kHeight - kBottom - kTop}),
              bar(bin.total, 'all'), bar(bin.bad, 'bad'), bar(bin.error, 'error'));
   });
+  const bound = metric.title === kOverBound && bins.findIndex((bin) => bin.low === 1);
+  const line = typeof bound === 'number' && bound > 0 &&
+      s('g', {'aria-hidden': 'true'}, s('line', {class: 'bound', x1: x(bound), x2: x(bound), y1: kTop, y2: y(0)}),
+        s('text', {class: 'tick', x: x(bound) + 4, y: kTop + 8}, 'bound'));
+  const blanks = metric.numbers.length - rows;
   return s('svg', {class: 'plot', viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'group',
                    'aria-label': `${title}, ${count(rows)} rows, logarithmic`},
-           ...axis, s('line', {class: 'axis', x1: kLeft, x2: kWidth - kRight, y1: y(0), y2: y(0)}), ...labels, ...bars,
-           s('text', {class: 'tick', x: (kLeft + kWidth) / 2, y: kHeight - 3, 'text-anchor': 'middle'}, title));
+           ...axis, s('line', {class: 'axis', x1: kLeft, x2: kWidth - kRight, y1: y(0), y2: y(0)}), ...labels, ...bars, line,
+           s('text', {class: 'tick', x: (kLeft + kWidth) / 2, y: kHeight - 3, 'text-anchor': 'middle'},
+             `${title}; ${count(rows)} rows${blanks > 0 ? `, ${count(blanks)} more without a number` : ''}`));
 }
 
 const kPlotWidth = 560, kPlotHeight = 330, kEdge = 60;
@@ -175,6 +186,8 @@ export function farthest(run: Run, device: Metric, reference: Metric, label: (ro
              h('td', {class: 'number'}, figure(ratio)), h('td', {}, verdictBadge(run.rowStatus[row]))))));
 }
 
+const marks = ['--green-mark', '--amber-mark', '--red-mark', '--grey-mark'];  // by verdict
+
 function draw(canvas: HTMLCanvasElement, run: Run, place: {row: number; px: number; py: number}[]): void {
   const scale = Math.min(3, devicePixelRatio || 1);
   canvas.width = kPlotWidth * scale;
@@ -185,7 +198,7 @@ function draw(canvas: HTMLCanvasElement, run: Run, place: {row: number; px: numb
   const faint = place.length > 5000;
   // The worst last, so that they lie on top.
   for (const verdict of [3, kPass, kWarning, kError]) {
-    context.fillStyle = style.getPropertyValue(`--v${verdict}-mark`);
+    context.fillStyle = style.getPropertyValue(marks[verdict]);
     context.globalAlpha = faint && verdict === kPass ? 0.25 : 0.75;
     for (const point of place) {
       if (run.rowStatus[point.row] !== verdict) continue;

@@ -1,16 +1,26 @@
 // The call table: only the rows in view exist, so 100,000 calls scroll as 20 do.
-import {Calls, Sort, SortKey} from './calls';
-import {kNoNumber, textAt, verdictNames} from './data';
+import {Calls, Sort, SortKey, Worst} from './calls';
+import {kNoNumber, kOverBound, kRight, kSkip, kSkipped, kSlight, kWrong, RunInfo, textAt, verdictNames} from './data';
 import {figure, h} from './dom';
+import {standingHelp, standingWord, times} from './words';
 
 const kRowHeight = 26;  // px, as in report.css
 const kMargin = 8;      // rows made beyond the view
 const kPrintedRows = 200;
 
-interface Column { key: SortKey; label: string; width: string; cell: (call: number) => Node | string; number?: boolean }
+interface Column { key: SortKey; label: string; width: string; cell: (call: number) => Node | string; number?: boolean; help?: string }
 
 export function verdictBadge(verdict: number): HTMLElement {
   return h('span', {class: `badge v${verdict}`}, verdict === 4 ? '\u2013' : verdictNames[verdict]);
+}
+
+/** The strict status of a row, in the words of standings. */
+export function rowBadge(info: RunInfo, strict: number): HTMLElement {
+  return standingBadge(info, [kRight, kSlight, kWrong, kSkipped][strict]);
+}
+
+export function standingBadge(info: RunInfo, standing: number): HTMLElement {
+  return h('span', {class: `badge s${standing}`, title: standingHelp(info, standing)}, standingWord(info, standing));
 }
 
 const title = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -18,22 +28,27 @@ const title = (text: string): string => text.charAt(0).toUpperCase() + text.slic
 function columnsOf(calls: Calls): Column[] {
   const {run} = calls;
   const columns: Column[] = [
-    {key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call', width: 'minmax(14rem, 2fr)', cell: (call) => calls.name(call)},
-    {key: 'group', label: title(run.info.groupTitle), width: 'minmax(7rem, 1.4fr)', cell: (call) => calls.group(call)},
-    {key: 'forward', label: title(run.info.directions[0]), width: '5rem', cell: (call) => verdictBadge(run.forward[call])},
-    {key: 'backward', label: title(run.info.directions[1]), width: '5.4rem', cell: (call) => verdictBadge(run.backward[call])},
+    {key: 'order', label: '#', width: '3.4rem', number: true, cell: (call) => String(call + 1)},
+    {key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call', width: 'minmax(12rem, 1.6fr)', cell: (call) => calls.name(call)},
+    {key: 'standing', label: 'Result', width: '5.6rem', cell: (call) => standingBadge(run.info, run.standing[call])},
   ];
-  if (calls.hasStrict) {
-    columns.push({key: 'strict', label: 'Strict', width: '5rem', cell: (call) => verdictBadge(run.strict[call])});
-  }
-  calls.metrics.forEach((metric, i) => {
-    columns.push({key: i, label: metric.label, width: '6.4rem', number: true,
-                  cell: (call) => (metric.numbers[call] === kNoNumber ? '' : figure(metric.numbers[call]))});
-  });
+  const shownMetric = (metric: Worst, i: number) => {
+    const ofBound = metric.title === kOverBound;
+    columns.push({key: i, label: metric.label, width: ofBound ? '6.6rem' : '6rem', number: true, help: metric.title,
+                  cell: (call) => (metric.numbers[call] === kNoNumber ? '' : ofBound ? times(metric.numbers[call]) : figure(metric.numbers[call]))});
+  };
+  if (calls.overBound) shownMetric(calls.overBound, calls.metrics.indexOf(calls.overBound));
   if (run.why.values.some((why) => why !== '')) {
-    columns.push({key: 'why', label: 'Why', width: 'minmax(12rem, 2fr)',
-                  cell: (call) => textAt(run.why, call)});
+    columns.push({key: 'why', label: 'Cause', width: 'minmax(10rem, 2fr)', cell: (call) => textAt(run.why, call)});
   }
+  columns.push({key: 'group', label: title(run.info.groupTitle), width: 'minmax(8rem, 1.6fr)', cell: (call) => calls.group(call)});
+  calls.metrics.forEach((metric, i) => { if (metric !== calls.overBound) shownMetric(metric, i); });
+  const directions = ['forward', 'backward'] as const;
+  directions.forEach((key, i) => {
+    if (run[key].every((v) => v > kSkip)) return;
+    columns.push({key, label: calls.hasStrict ? `Doc. ${run.info.directions[i].slice(0, 3)}.` : title(run.info.directions[i]), width: '5rem',
+                  help: `documented verdict, ${run.info.directions[i]}`, cell: (call) => verdictBadge(run[key][call])});
+  });
   return columns;
 }
 
@@ -68,6 +83,7 @@ export class CallTable {
       this.draw();
     }).observe(this.body);
     this.body.addEventListener('keydown', (event) => this.onKey(event));
+    this.makeHead();
     this.drawHead();
     addEventListener('beforeprint', () => this.print(true));
     addEventListener('afterprint', () => this.print(false));
@@ -84,20 +100,33 @@ export class CallTable {
     this.draw();
   }
 
+  /** Selects a call where the table shows it. */
+  select(call: number): void {
+    this.selected = this.order.indexOf(call);
+    if (this.selected >= 0) this.scrollTo(this.selected);
+    this.draw();
+  }
+
   focus(): void { this.body.focus({preventScroll: true}); }
 
+  /** The buttons stay, so that the focus does. */
+  private makeHead(): void {
+    this.head.replaceChildren(...this.columns.map((column) =>
+      h('div', {role: 'columnheader', class: column.number ? 'th number' : 'th'},
+        h('button', {type: 'button', title: column.help, onclick: () => this.sortBy(column)}, column.label,
+          h('span', {class: 'arrow', 'aria-hidden': 'true'})))));
+  }
+
   private drawHead(): void {
-    this.head.replaceChildren(...this.columns.map((column) => {
-      const active = this.sort.key === column.key;
-      const direction = this.sort.descending ? 'descending' : 'ascending';
-      return h('div', {role: 'columnheader', class: column.number ? 'th number' : 'th', 'aria-sort': active ? direction : 'none'},
-               h('button', {type: 'button', onclick: () => this.sortBy(column)}, column.label,
-                 h('span', {class: 'arrow', 'aria-hidden': 'true'}, active ? (this.sort.descending ? ' \u2193' : ' \u2191') : '')));
-    }));
+    this.columns.forEach((column, i) => {
+      const cell = this.head.children[i], active = this.sort.key === column.key;
+      cell.setAttribute('aria-sort', active ? (this.sort.descending ? 'descending' : 'ascending') : 'none');
+      cell.querySelector('.arrow')!.textContent = active ? (this.sort.descending ? ' \u2193' : ' \u2191') : '';
+    });
   }
 
   private sortBy(column: Column): void {
-    const verdict = ['forward', 'backward', 'strict'].includes(String(column.key));
+    const verdict = ['forward', 'backward', 'standing'].includes(String(column.key));
     const worstFirst = verdict || (typeof column.key === 'number' && this.calls.metrics[column.key].largest);
     const same = this.sort.key === column.key;
     this.onSort({key: column.key, descending: same ? !this.sort.descending : worstFirst});
@@ -134,13 +163,17 @@ export class CallTable {
   private choose(place: number, open: boolean): void {
     if (this.order.length === 0) return;
     this.selected = Math.max(0, Math.min(place, this.order.length - 1));
-    const top = this.selected * kRowHeight;
-    const height = this.height - 2 * kRowHeight;
-    if (top < this.top) this.body.scrollTop = this.top = top;
-    else if (top > this.top + height) this.body.scrollTop = this.top = top - height;
+    this.scrollTo(this.selected);
     this.draw();
     if (open) this.onOpen(this.order[this.selected]);
     else this.onSelect(this.order[this.selected]);
+  }
+
+  private scrollTo(place: number): void {
+    const top = place * kRowHeight;
+    const height = this.height - 2 * kRowHeight;
+    if (top < this.top) this.body.scrollTop = this.top = top;
+    else if (top > this.top + height) this.body.scrollTop = this.top = top - height;
   }
 
   private onKey(event: KeyboardEvent): void {

@@ -1,15 +1,14 @@
-// Clicks through reports in Chromium: a made one of 100,000 calls, a comparison of two devices, one whose cells attack the page.
+// Clicks through reports in Chromium: a made one of thousands of calls, a comparison of two devices, one whose cells attack the page.
 //   node browser_test.mjs MSPROBE SOURCE_DIR OUT_DIR
-// Ends with 77 where Chromium or the npm packages are missing. MSPROBE_IDLE_MACHINE=1 also holds it against times, which mean nothing on a
-// busy machine.
+// Ends with 77 where Chromium or the npm packages are missing. It measures nothing: that is web/test/benchmark.mjs.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {existsSync, mkdirSync, statSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import {makeLargeResult} from './large_result.mjs';
 
-const kCalls = 100000;
+const kCalls = 9000;
 const kSkipped = 77;
 const [program, source, out] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
@@ -28,8 +27,7 @@ if (!executablePath) {
 }
 mkdirSync(out, {recursive: true});
 
-const kIdle = process.env.MSPROBE_IDLE_MACHINE === '1';
-const kPatience = 600000;  // ms, on a busy machine
+const kPatience = 180000;  // ms, on a busy machine
 
 const browser = await chromium.launch({executablePath, args: ['--no-sandbox'], timeout: kPatience});
 
@@ -43,43 +41,41 @@ async function open(file, options = {}) {
   return page;
 }
 
-/** No serious or critical finding. */
+/** No finding at all. */
 async function accessible(page, what) {
   await page.evaluate(() => document.querySelector('meta[http-equiv]')?.remove());
   await page.addScriptTag({path: axe});
   const {violations} = await page.evaluate(() => globalThis.axe.run(document, {resultTypes: ['violations']}));
-  const bad = violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
-                  .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
+  const bad = violations.map((v) => `${v.impact}: ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
   assert.deepEqual(bad, [], `${what}: axe-core`);
-  console.log(`${what}: axe-core finds nothing serious (${violations.length} lesser findings${violations.map((v) => ' ' + v.id)})`);
+  console.log(`${what}: axe-core finds nothing`);
 }
 
-const filterTime = (page) => page.evaluate(() => globalThis.msprobeTiming.filter);
 const shownCalls = (page) => page.locator('.toolbar [role=status]').textContent();
-const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+
+/** No blank below the page, whatever it lists, and nothing to scroll sideways. */
+async function tall(page, most) {
+  const [height, width, view] = await page.evaluate(() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(height < most, `the page is ${height} px high`);
+  assert.ok(width <= view, `the page is ${width} px wide, the view ${view}`);
+}
 
 async function largeReport() {
   const made = await makeLargeResult(join(out, 'large'), kCalls);
   const file = join(out, 'large.html');
   execFileSync(program, ['report', made.result, '--dump', made.dump, '-o', file], {stdio: ['ignore', 'ignore', 'pipe']});
-  const size = statSync(file).size;
-  assert.ok(size < 30e6, `${size} bytes`);
   const page = await open(file);
-  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
-  assert.ok(!kIdle || paint < 2000, `first paint after ${paint} ms`);
-  const times = [];
-  for (const text of ['conv2d', 'block12', 'matmul.12', 'bad tile', 'nothing has this', 'a', '']) {
-    await page.fill('input[type=search]', text);
-    times.push(await filterTime(page));
-  }
-  assert.ok(!kIdle || median(times) < 100, `filtering takes ${times} ms`);
-  console.log(`${kCalls} calls, ${made.rows} rows: ${(size / 1e6).toFixed(1)} MB, first paint ${paint.toFixed(0)} ms, ` +
-              `all unpacked ${(await page.evaluate(() => globalThis.msprobeTiming.ready)).toFixed(0)} ms, ` +
-              `filter ${median(times).toFixed(0)} ms (${times.map((t) => t.toFixed(0))})`);
+  // The answer in words before anything else, then the causes; plots come last.
+  assert.match(await page.locator('.answer').textContent(), /^npu:0|NOT OK/);
+  assert.match(await page.locator('.answer .said').textContent(), /APIs wrong: .* of .* calls, (wrong scale|bad tile|low-precision accumulation)\).* checked/);
+  assert.equal(await page.locator('.card').count(), 8);
+  const tops = await page.evaluate(() => ['.cards', '.strip', '.table', '.plots'].map((what) => document.querySelector(what).getBoundingClientRect().top));
+  assert.deepEqual(tops, [...tops].sort((a, b) => a - b), 'answer, causes, order, calls, plots');
+  await tall(page, 4000);
 
   // The worst first; the last row is there when one scrolls to it.
   const badge = page.locator('.space .tr').first().locator('.badge').first();
-  assert.equal(await badge.textContent(), 'error');
+  assert.equal(await badge.textContent(), 'wrong');
   await page.locator('.tbody').focus();
   await page.keyboard.press('End');
   await page.waitForSelector(`[aria-rowindex="${kCalls + 1}"].selected`);
@@ -88,7 +84,7 @@ async function largeReport() {
   // Search by key, choose by key, open, read, close.
   await page.keyboard.press('/');
   await page.keyboard.type('linear wrong');
-  assert.match(await shownCalls(page), /^\d+ of 100,000 calls$/);
+  assert.match(await shownCalls(page), /^\d+ of 9,000 calls/);
   await page.locator('.tbody').focus();
   await page.keyboard.press('Home');
   await page.keyboard.press('Enter');
@@ -96,7 +92,8 @@ async function largeReport() {
   await side.waitFor({state: 'visible'});
   const text = await side.textContent();
   for (const wanted of ['msprobe acc_check -api_info dump.json -d npu:0 --only Functional.linear', 'Likely cause', '> 0.99, else error', 'document',
-                        'Arguments', 'bfloat16 (', 'Called from', 'self.layer', 'Strict']) {
+                        'msprobe shrink -api_info dump.json -d npu:0 --only Functional.linear', '\u00d7 bound',
+                        'Arguments', 'bfloat16 (', 'Called from', 'self.layer']) {
     assert.ok(text.includes(wanted), `the view of a call lacks '${wanted}'`);
   }
   const first = await side.locator('h2').textContent();
@@ -109,25 +106,70 @@ async function largeReport() {
   await page.close();
 }
 
+const chipTexts = (page) => page.locator('.chip').allTextContents();
+
 async function filters() {
   const page = await open(join(out, 'large.html'), {colorScheme: 'dark'});
-  await page.locator('.tile', {hasText: 'fail'}).first().click();
+  await page.locator('.tile', {hasText: 'wrong'}).click();
   const failing = Number((await shownCalls(page)).split(' ')[0].replace(',', ''));
-  assert.ok(failing > 500 && failing < 2000);
-  await page.locator('.group', {hasText: 'Torch.matmul'}).click();
+  assert.ok(failing > 40 && failing < 200);
+  const api = await page.locator('.matrix .link').first().textContent();
+  await page.locator('.matrix .link').first().click();
   assert.ok(Number((await shownCalls(page)).split(' ')[0]) < failing);
-  await page.locator('.chip').click();
-  await page.locator('.tile', {hasText: 'calls'}).click();
-  await page.locator('.plot .bar').nth(2).focus();
+  const chips = ['result wrong \u00d7', `API ${api} \u00d7`];
+  assert.deepEqual(await chipTexts(page), chips);
+  const shared = page.url();
+  await page.locator('.chip', {hasText: 'API'}).click();
+  assert.equal((await chipTexts(page)).length, 1);
+  await page.locator('text=clear filters').click();
+  assert.match(await shownCalls(page), /^9,000 of/);
+  // The default plot is the error over bound, with its line at 1.
+  assert.equal(await page.locator('.plots .bound').count(), 1);
+  await page.locator('.plots .bar').nth(2).focus();
   await page.keyboard.press('Enter');
-  assert.match(await page.locator('.chip').textContent(), /Maximum relative error: /);
+  assert.match((await chipTexts(page))[0], /range Error over bound: /);
+  // Sorting keeps the focus; a call that is wrong and has no number is not sorted below those that pass.
   await page.locator('.th button', {hasText: 'Cosine'}).click();
   assert.equal(await page.locator('.th[aria-sort=ascending]').count(), 1);
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /^Cosine/);
   await accessible(page, 'dark');
   await page.screenshot({path: join(out, 'dark.png')});
   const pdf = await page.pdf({preferCSSPageSize: true, path: join(out, 'print.pdf')});
   assert.ok(pdf.length > 20000);
   await page.close();
+  await address(shared, chips);
+}
+
+/** The address alone brings back filters, theme and the open call; Back closes the call. */
+async function address(shared, chips) {
+  const page = await open(`${shared.replace('file://', '')}&theme=dark&call=Torch.matmul.7`);
+  assert.deepEqual(await chipTexts(page), chips);
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+  await page.waitForFunction(() => document.querySelector('aside.side h2')?.textContent === 'Torch.matmul.7');
+  await page.keyboard.press('Tab');
+  await page.locator('.side header button').click();
+  assert.ok(await page.locator('aside.side').isHidden());
+  await page.locator('.space .tr').nth(1).click();
+  await page.locator('aside.side').waitFor({state: 'visible'});
+  assert.match(page.url(), /call=/);
+  await page.goBack();
+  await page.locator('aside.side').waitFor({state: 'hidden'});
+  assert.deepEqual(await chipTexts(page), chips);
+  // The first Tab of a fresh page is the way past the head.
+  await page.reload();
+  await page.waitForFunction(() => globalThis.msprobeTiming?.ready > 0);
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('role')), 'grid');
+  await page.close();
+  for (const width of [390, 1280]) {
+    const narrow = await open(join(out, 'large.html'), {viewport: {width, height: 844}});
+    await tall(narrow, 6000);
+    await narrow.screenshot({path: join(out, `width${width}.png`)});
+    if (width === 390) await accessible(narrow, 'phone');
+    await narrow.close();
+  }
 }
 
 async function comparison() {
@@ -140,7 +182,7 @@ async function comparison() {
     assert.equal(error.status, 1, 'the example has failing calls');
   }
   const page = await open(file);
-  assert.equal(await page.locator('nav .tab').count(), 3);
+  assert.equal(await page.locator('.answers .tab').count(), 3);
   assert.ok(await page.locator('.scatter canvas').isVisible());
   await page.locator('.farthest .link').first().click();
   const text = await page.locator('aside.side').textContent();
@@ -148,7 +190,7 @@ async function comparison() {
   await page.keyboard.press('Escape');
   await accessible(page, 'comparison');
   await page.screenshot({path: join(out, 'comparison.png')});
-  await page.locator('nav .tab').nth(1).click();
+  await page.locator('.answers .tab').nth(1).click();
   await page.waitForSelector('.run .space .tr');
   await page.close();
 }

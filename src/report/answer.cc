@@ -1,0 +1,199 @@
+#include "report/answer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/error_over_bound.h"
+#include "report/number_text.h"
+
+namespace msprobe::report {
+namespace {
+
+using judge::Verdict;
+
+bool flagged(Verdict verdict) { return verdict == Verdict::kError || verdict == Verdict::kWarning; }
+
+// The start of a message, or a part of a documented one, and why that is so in plain words.
+constexpr auto kSkipWords = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"not_supported", "not supported"},
+    {" not support for acc_check", "not supported"},
+    {"filtered", "left out by a list"},
+    {" in black list or not in white list", "left out by a list"},
+    {"unknown_api", "API not in this PyTorch"},
+    {"no_bench", "no CPU benchmark"},
+    {"There is not bench function", "no CPU benchmark"},
+    {"unknown_dtype", "unknown dtype"},
+    {"argument", "an argument cannot be rebuilt"},
+    {"no_statistics", "no recorded minimum and maximum"},
+    {"Data info Min:", "no recorded minimum and maximum"},
+    {"bind", "arguments fit no signature"},
+    {"bench_failed", "the benchmark raised an error"},
+    {"device_failed", "the device raised an error"},
+    {"nothing_recorded", "no recorded output"},
+    {"broken_record", "broken entry in the dump"},
+    {"broken_data", "broken tensor file"},
+    {"missing_data", "missing tensor file"},
+    {"hostile", "file outside the dump"},
+    {"out_of_memory", "out of memory"},
+    {"crashed", "the engine crashed"},
+    {"timed_out", "timed out"},
+    {"Bench output is None", "nothing to compare"},
+});
+
+std::string skip_words(const ReportRun& run, const ReportCall& call) {
+  const std::string message = call.message.empty() ? why(run, call) : call.message;
+  for (const auto& [start, words] : kSkipWords) {
+    const bool is_reason = start.find(' ') == std::string_view::npos;
+    if (is_reason ? message.starts_with(start) : message.find(start) != std::string::npos) {
+      return std::string(words);
+    }
+  }
+  return "other reasons";
+}
+
+// NaN and infinities first, then by size; no number sorts below every number.
+double rank(double over_bound) {
+  return std::isnan(over_bound) ? std::numeric_limits<double>::infinity() : over_bound;
+}
+
+void add_line(CauseCard& card, std::string line) {
+  if (line.empty() || std::ranges::find(card.lines, line) != card.lines.end()) return;
+  if (card.lines.size() < CauseCard::kMostLines) {
+    card.lines.push_back(std::move(line));
+  } else {
+    ++card.more_lines;
+  }
+}
+
+using Key = std::pair<std::string, std::string>;  // API and name of the cause
+
+void add_to_card(std::map<Key, CauseCard>& cards, const ReportRun& run, std::size_t index,
+                 Standing now) {
+  const ReportCall& call = run.calls[index];
+  const std::string cause = cause_name(run, call);
+  CauseCard& card = cards[{call.api, cause}];
+  const double size = worst_over_bound(run, call);
+  if (card.calls == 0 || rank(size) > rank(card.worst)) {
+    card.worst = size;
+    card.worst_call = index;
+    card.evidence = why(run, call);
+  }
+  card.api = call.api;
+  card.cause = cause;
+  ++card.calls;
+  card.slight += now == Standing::kSlight ? 1 : 0;
+  add_line(card, source_line(run, call));
+}
+
+}  // namespace
+
+Standing standing(const ReportCall& call) {
+  const Verdict documented = call.worst();
+  if (call.strict && *call.strict != Verdict::kSkip) {
+    if (*call.strict == Verdict::kError) return Standing::kWrong;
+    if (*call.strict == Verdict::kWarning) return Standing::kSlight;
+    return flagged(documented) ? Standing::kDocumentedOnly : Standing::kPass;
+  }
+  if (documented == Verdict::kSkip) {
+    return lost(call.message) ? Standing::kLost : Standing::kSkipped;
+  }
+  if (call.strict) return flagged(documented) ? Standing::kDocumentedOnly : Standing::kPass;
+  if (documented == Verdict::kError) return Standing::kWrong;
+  return documented == Verdict::kWarning ? Standing::kSlight : Standing::kPass;
+}
+
+double worst_over_bound(const ReportRun& run, const ReportCall& call) {
+  double worst = kNoNumber;
+  for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+    const double size = error_over_bound(run.rows[i].strict, run.rows[i].strict_reason);
+    if (rank(size) > rank(worst)) worst = size;
+  }
+  return worst;
+}
+
+std::string cause_name(const ReportRun& run, const ReportCall& call) {
+  const ReportRow* row = telling_row(run, call);
+  if (row == nullptr) return {};
+  const std::string_view cause = row->likely_cause;
+  return std::string(trim(cause.substr(0, cause.find_first_of(":;"))));
+}
+
+std::string source_line(const ReportRun& run, const ReportCall& call) {
+  const Frame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
+  if (frame == nullptr) return {};
+  return fmt::format("{}:{}", std::filesystem::path(frame->file).filename().string(), frame->line);
+}
+
+Answer answer_of(const ReportRun& run) {
+  Answer answer;
+  std::map<Key, CauseCard> cards;
+  std::map<std::string_view, std::size_t> judged;
+  std::map<std::string, std::size_t> skipped;
+  for (std::size_t i = 0; i < run.calls.size(); ++i) {
+    const Standing now = standing(run.calls[i]);
+    if (now == Standing::kSkipped || now == Standing::kLost) {
+      ++skipped[skip_words(run, run.calls[i])];
+      continue;
+    }
+    ++answer.checked;
+    ++judged[run.calls[i].api];
+    if (now == Standing::kWrong || now == Standing::kSlight) add_to_card(cards, run, i, now);
+  }
+  std::map<std::string, WrongApi> apis;
+  std::map<std::string, std::size_t> most;  // wrong calls of the cause that is named
+  for (auto& [key, card] : cards) {
+    const std::size_t wrong = card.calls - card.slight;
+    if (wrong > 0) {
+      WrongApi& api = apis[card.api];
+      api.api = card.api;
+      api.wrong += wrong;
+      api.total = judged[card.api];
+      if (wrong > std::exchange(most[card.api], std::max(most[card.api], wrong))) {
+        api.cause = card.cause;
+      }
+    }
+    answer.cards.push_back(std::move(card));
+  }
+  for (auto& [name, api] : apis) answer.apis.push_back(std::move(api));
+  answer.skipped.assign(skipped.begin(), skipped.end());
+  std::ranges::stable_sort(answer.apis, std::greater(), &WrongApi::wrong);
+  std::ranges::stable_sort(answer.skipped, std::greater(),
+                           [](const auto& item) { return item.second; });
+  std::ranges::stable_sort(answer.cards, [](const CauseCard& one, const CauseCard& other) {
+    const bool one_wrong = one.slight < one.calls;
+    const bool other_wrong = other.slight < other.calls;
+    if (one_wrong != other_wrong) return one_wrong;
+    return rank(one.worst) > rank(other.worst);
+  });
+  return answer;
+}
+
+std::string shrink_command(std::string_view rerun) {
+  constexpr std::string_view kCheck = "msprobe acc_check";
+  constexpr std::string_view kOnly = " --only";
+  // What shrink takes too; each has one value.
+  constexpr auto kTaken = std::to_array<std::string_view>(
+      {"-api_info", "-d", "--device-lib", "--sim-profile", "--sim-config", "--seed", "--threads"});
+  if (!rerun.starts_with(kCheck) || !rerun.ends_with(kOnly)) return {};
+  rerun.remove_prefix(kCheck.size());
+  rerun.remove_suffix(kOnly.size());
+  std::string out = "msprobe shrink";
+  bool taking = false;
+  while (!rerun.empty()) {
+    const std::size_t space = std::min(rerun.find(' '), rerun.size());
+    const std::string_view word = rerun.substr(0, space);
+    rerun.remove_prefix(std::min(space + 1, rerun.size()));
+    if (word.empty()) continue;
+    if (word.starts_with('-')) taking = std::ranges::find(kTaken, word) != kTaken.end();
+    if (taking) out += fmt::format(" {}", word);
+  }
+  return out + std::string(kOnly);
+}
+
+}  // namespace msprobe::report

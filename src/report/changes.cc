@@ -1,0 +1,45 @@
+#include "report/changes.h"
+
+#include <string>
+#include <unordered_map>
+
+#include "report/answer.h"
+
+namespace msprobe::report {
+
+using judge::Verdict;
+
+bool fails(const ReportCall& call, std::string_view fail_on) {
+  if (standing(call) == Standing::kLost) return true;
+  if (fail_on == "strict")
+    return call.strict == Verdict::kError || call.strict == Verdict::kWarning;
+  const Verdict worst = call.worst();
+  return worst == Verdict::kError || (fail_on == "warning" && worst == Verdict::kWarning);
+}
+
+Changes changes_between(const ReportRun& older, const ReportRun& newer, std::string_view fail_on) {
+  Changes changes;
+  std::unordered_map<std::string_view, const ReportCall*> before;
+  for (const ReportCall& call : older.calls) before.emplace(call.name, &call);
+  for (std::size_t i = 0; i < newer.calls.size(); ++i) {
+    const ReportCall& call = newer.calls[i];
+    const auto found = before.find(call.name);
+    const bool failed = found != before.end() && fails(*found->second, fail_on);
+    if (found == before.end()) {
+      ++changes.only_new;
+    } else {
+      ++changes.in_both;
+      before.erase(found);
+    }
+    if (fails(call, fail_on)) {
+      (failed ? changes.still : changes.appeared).push_back(i);
+    } else if (failed && call.worst() != Verdict::kSkip) {
+      changes.fixed.push_back(i);
+    }
+  }
+  changes.only_old = before.size();
+  for (const auto& [name, call] : before) changes.gone += fails(*call, fail_on) ? 1 : 0;
+  return changes;
+}
+
+}  // namespace msprobe::report

@@ -1,0 +1,31 @@
+// Two checks of the same calls, an older and a newer one: what fails now that did not, what was
+// fixed, what still fails.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "report/report_data.h"
+
+namespace msprobe::report {
+
+// What `fail_on` ("error", "warning" or "strict", as the option of that name) counts as failed; a
+// call that was lost fails by any of them.
+bool fails(const ReportCall& call, std::string_view fail_on);
+
+struct Changes {
+  std::vector<std::size_t> appeared;  // calls of the newer run that fail and did not, or are new
+  std::vector<std::size_t> still;     // calls of the newer run that failed before too
+  std::vector<std::size_t> fixed;     // calls of the newer run that failed and are right now
+  std::size_t in_both = 0;
+  std::size_t only_old = 0;
+  std::size_t only_new = 0;
+  std::size_t gone = 0;  // of only_old: calls that failed
+};
+
+// Calls are matched by name. A failing call that was skipped before has appeared; one that is
+// skipped now is not fixed: it is left out.
+Changes changes_between(const ReportRun& older, const ReportRun& newer, std::string_view fail_on);
+
+}  // namespace msprobe::report

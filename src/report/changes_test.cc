@@ -1,0 +1,58 @@
+#include "report/changes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace msprobe::report {
+namespace {
+
+using judge::Verdict;
+using testing::ElementsAre;
+
+ReportRun run_of(std::vector<std::pair<std::string, Verdict>> calls) {
+  ReportRun run;
+  for (auto& [name, verdict] : calls) {
+    ReportCall& call = run.calls.emplace_back();
+    call.name = std::move(name);
+    call.forward = verdict;
+    call.strict = verdict == Verdict::kWarning ? Verdict::kError : Verdict::kPass;
+    if (verdict == Verdict::kSkip) call.strict.reset();
+  }
+  return run;
+}
+
+TEST(Changes, NewFixedAndStill) {
+  const ReportRun older = run_of({{"a", Verdict::kError},
+                                  {"b", Verdict::kError},
+                                  {"c", Verdict::kPass},
+                                  {"d", Verdict::kError},
+                                  {"e", Verdict::kSkip},
+                                  {"g", Verdict::kError}});
+  ReportRun newer = run_of({{"c", Verdict::kError},
+                            {"a", Verdict::kPass},
+                            {"b", Verdict::kError},
+                            {"d", Verdict::kSkip},
+                            {"e", Verdict::kError},
+                            {"f", Verdict::kError},
+                            {"w", Verdict::kWarning}});
+  const Changes changes = changes_between(older, newer, "error");
+  EXPECT_THAT(changes.appeared, ElementsAre(0, 4, 5));
+  EXPECT_THAT(changes.fixed, ElementsAre(1));
+  EXPECT_THAT(changes.still, ElementsAre(2));
+  EXPECT_EQ(changes.in_both, 5U);
+  EXPECT_EQ(changes.only_old, 1U);
+  EXPECT_EQ(changes.gone, 1U);
+  EXPECT_EQ(changes.only_new, 2U);
+  EXPECT_THAT(changes_between(older, newer, "warning").appeared, ElementsAre(0, 4, 5, 6));
+  EXPECT_THAT(changes_between(older, newer, "strict").appeared, ElementsAre(6));
+}
+
+TEST(Changes, ALostCallFails) {
+  ReportRun newer = run_of({{"a", Verdict::kSkip}});
+  newer.calls[0].message = "crashed: signal 11";
+  EXPECT_THAT(changes_between(run_of({{"a", Verdict::kPass}}), newer, "strict").appeared,
+              ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace msprobe::report

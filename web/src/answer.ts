@@ -1,0 +1,78 @@
+// The first screen: one sentence per device, and a card per cause.
+import {Card, kNoNumber, RunInfo} from './data';
+import {copyButton, count, h} from './dom';
+import {bareApi, coverage, isOk, nounOf, sentence, times} from './words';
+
+/** One line per run; the chosen one is what the page below shows. */
+export function answers(runs: RunInfo[], choose: (run: number) => void): {element: HTMLElement; mark: (run: number) => void} {
+  const lines = runs.map((info, i) => {
+    const ok = isOk(info.answer);
+    const word = info.answer.checked === 0 ? 'NOTHING CHECKED' : ok ? 'OK' : 'NOT OK';
+    const name = runs.length > 1
+        ? h('button', {type: 'button', class: 'tab', 'aria-pressed': 'false', onclick: () => choose(i)}, info.title)
+        : h('span', {class: 'device'}, info.title);
+    return {name, element: h('li', {class: ok ? 'answer good' : 'answer bad'}, name, h('strong', {class: 'verdict'}, word),
+                             h('span', {class: 'said'}, sentence(info), ' ', h('span', {class: 'note'}, coverage(info))))};
+  });
+  return {
+    element: h('ul', {class: 'answers', 'aria-label': 'Result per device'}, ...lines.map((line) => line.element)),
+    mark: (run) => lines.forEach((line, i) => { if (runs.length > 1) line.name.setAttribute('aria-pressed', i === run ? 'true' : 'false'); }),
+  };
+}
+
+const kShownCards = 8;
+
+const worstOf = (card: Card): number => (card.worst === null ? kNoNumber : card.worst === 'inf' ? Infinity : Number(card.worst));
+
+export interface CardActions { show: (card: Card) => void; open: (call: number) => void; name: (call: number) => string }
+
+/** Cards are made from the summary; their buttons work once the calls are unpacked. */
+export function cards(info: RunInfo, actions: CardActions): HTMLElement | null {
+  const {answer} = info;
+  if (answer.cards.length === 0) return null;
+  const made = (card: Card) => {
+    const worst = worstOf(card);
+    const slight = card.slight === card.calls;
+    const lines = card.lines.join(', ') + (card.moreLines > 0 ? ` and ${count(card.moreLines)} more` : '');
+    const title = card.cause === '' ? (answer.hasStrict ? 'no known pattern' : slight ? 'warning' : 'error') : card.cause;
+    return h('li', {class: slight ? 'card slight' : 'card'},
+             h('div', {class: 'title'}, h('button', {type: 'button', class: 'link api', onclick: () => actions.show(card)}, bareApi(card.api)),
+               h('span', {class: 'cause'}, title)),
+             h('div', {class: 'size'}, worst === kNoNumber ? '' : h('b', {}, `${times(worst)}`), worst === kNoNumber ? '' : ' \u00d7 bound'),
+             h('p', {class: 'evidence'}, card.evidence.startsWith(`${card.cause}: `) && card.cause !== '' ? card.evidence.slice(card.cause.length + 2) : card.evidence),
+             h('p', {class: 'note'}, `${count(card.calls)} ${nounOf(info, card.calls)}`, lines === '' ? '' : ` at ${lines}`),
+             h('div', {class: 'actions'},
+               h('button', {type: 'button', class: 'small', onclick: () => actions.open(card.worstCall)}, 'worst call'),
+               info.rerun !== '' && copyButton('copy rerun', () => `${info.rerun} ${actions.name(card.worstCall)}`),
+               info.shrink !== '' && copyButton('copy shrink', () => `${info.shrink} ${actions.name(card.worstCall)}`)));
+  };
+  const grid = h('ul', {class: 'cards'}, ...answer.cards.slice(0, kShownCards).map(made));
+  const rest = answer.cards.slice(kShownCards);
+  const more = rest.length > 0 && h('button', {type: 'button', class: 'small more', onclick: () => {
+    grid.append(...rest.map(made));
+    (more as HTMLElement).remove();
+  }}, `show ${count(answer.cardCount - kShownCards)} more causes`);
+  return h('section', {class: 'causes', 'aria-label': 'Causes'}, h('h2', {}, 'Causes'), grid, more);
+}
+
+const kListedCalls = 12;
+
+/** What became of the calls of an earlier check of this device. */
+export function changes(info: RunInfo, actions: CardActions): {element: HTMLElement; name: () => void} | null {
+  const {since} = info;
+  if (!since) return null;
+  const links: [HTMLElement, number][] = [];
+  const column = (title: string, kind: string, calls: number[]) => {
+    const made = calls.slice(0, kListedCalls).map((call) => {
+      const link = h('button', {type: 'button', class: 'link', onclick: () => actions.open(call)}, `call ${count(call + 1)}`);
+      links.push([link, call]);
+      return h('li', {}, link);
+    });
+    const more = calls.length > kListedCalls && h('li', {class: 'note'}, `and ${count(calls.length - kListedCalls)} more`);
+    return h('section', {class: kind}, h('h3', {}, `${title}: ${count(calls.length)}`), h('ul', {}, ...made, more));
+  };
+  const element = h('section', {class: 'panel changes', 'aria-label': 'Changes'}, h('h2', {}, `Since ${since.title}`),
+                    h('div', {class: 'columns'}, column('new failures', 'appeared', since.appeared), column('fixed', 'fixed', since.fixed),
+                      column('still failing', 'still', since.still)));
+  return {element, name: () => links.forEach(([link, call]) => (link.textContent = actions.name(call)))};
+}

@@ -1,0 +1,104 @@
+// All calls in the order they ran, coloured by error over bound.
+import {Calls} from './calls';
+import {kLost, kNoNumber, kSlight, kWrong} from './data';
+import {count, h} from './dom';
+import {heatColours, heatOf, heatWords, kNoHeat} from './heat';
+import {nounOf, times} from './words';
+
+const kHeight = 34;  // px
+
+/** Of two calls in one pixel the worse one is seen. */
+const weight = [1, 2, 3, 4, 5, 6, 7, 0];
+
+export class Strip {
+  readonly element: HTMLElement;
+  private readonly canvas = h('canvas', {class: 'strip', height: kHeight, 'aria-hidden': 'true'});
+  private readonly tip = h('p', {class: 'note tip', 'aria-hidden': 'true'}, '\u00a0');
+  private readonly heat: Uint8Array;
+  private worst: Int32Array = new Int32Array();  // per pixel, the call that is seen there
+  private shown: Uint8Array | null = null;       // the calls that pass the filter
+  private chosen = -1;
+
+  constructor(private readonly calls: Calls, private readonly onOpen: (call: number) => void) {
+    const {run} = calls;
+    this.heat = new Uint8Array(calls.count);
+    for (let call = 0; call < calls.count; call++) {
+      const x = calls.overBound?.numbers[call] ?? kNoNumber;
+      const standing = run.standing[call];
+      const bare = standing === kWrong || standing === kLost ? 6 : standing === kSlight ? 3 : calls.overBound ? kNoHeat : 0;
+      this.heat[call] = x === kNoNumber ? bare : heatOf(x);
+    }
+    const beyond = this.heat.reduce((n, heat) => n + Number(heat >= 3 && heat < kNoHeat), 0);
+    const scale = calls.overBound ? heatWords : ['pass', '', '', 'warning', '', '', 'error', 'skipped'];
+    this.element = h('section', {class: 'order', 'aria-label': 'Calls in execution order'},
+                     h('h2', {}, 'Execution order', h('span', {class: 'note'}, calls.overBound ? '  error over bound:' : ''),
+                       h('span', {class: 'legend'}, ...scale.map((word, i) => word !== '' && h('span', {class: `key heat${i}`}, word)))),
+                     h('div', {class: 'layers', role: 'img', 'aria-label': `${count(calls.count)} ${nounOf(run.info)} in execution order, ${count(beyond)} beyond their bound`}, this.canvas),
+                     this.tip);
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    this.canvas.addEventListener('mousemove', (event) => this.point(this.at(event)));
+    this.canvas.addEventListener('mouseleave', () => this.point(this.chosen));
+    this.canvas.addEventListener('click', (event) => {
+      const call = this.at(event);
+      if (call >= 0) this.onOpen(call);
+    });
+  }
+
+  /** Calls outside the filter are drawn faint. */
+  filter(order: Uint32Array): void {
+    this.shown = order.length === this.calls.count ? null : new Uint8Array(this.calls.count);
+    if (this.shown) for (const call of order) this.shown[call] = 1;
+    this.draw();
+  }
+
+  choose(call: number): void {
+    this.chosen = call;
+    this.draw();
+    this.point(call);
+  }
+
+  private at(event: MouseEvent): number {
+    const box = this.canvas.getBoundingClientRect();
+    const pixel = Math.floor(((event.clientX - box.left) / box.width) * this.worst.length);
+    return this.worst[Math.max(0, Math.min(pixel, this.worst.length - 1))] ?? -1;
+  }
+
+  private point(call: number): void {
+    if (call < 0) {
+      this.tip.textContent = '\u00a0';
+      return;
+    }
+    const x = this.calls.overBound?.numbers[call] ?? kNoNumber;
+    this.tip.textContent = `${count(call + 1)}: ${this.calls.name(call)}${x === kNoNumber ? '' : `, ${times(x)} \u00d7 bound`}`;
+  }
+
+  draw(): void {
+    const width = Math.round(this.canvas.clientWidth * Math.min(2, devicePixelRatio || 1));
+    if (width === 0) return;
+    this.canvas.width = width;
+    const context = this.canvas.getContext('2d')!;
+    const colours = heatColours();
+    const n = this.calls.count;
+    const columns = Math.min(n, width);
+    this.worst = new Int32Array(columns).fill(-1);
+    for (let call = 0; call < n; call++) {
+      const column = Math.floor((call * columns) / n), seen = this.worst[column];
+      const score = (c: number) => weight[this.heat[c]] + (this.shown?.[c] ? 10 : 0);
+      if (seen < 0 || score(call) > score(seen)) this.worst[column] = call;
+    }
+    const step = width / columns, gap = step > 5 ? 1 : 0;
+    for (let column = 0; column < columns; column++) {
+      const call = this.worst[column], heat = this.heat[call];
+      const beyond = heat >= 3 && heat < kNoHeat;
+      const height = beyond ? kHeight : kHeight * 0.6;
+      context.globalAlpha = this.shown && !this.shown[call] ? 0.18 : 1;
+      context.fillStyle = colours[heat];
+      context.fillRect(column * step, kHeight - height, Math.max(1, step - gap), height);
+    }
+    context.globalAlpha = 1;
+    if (this.chosen < 0 || n === 0) return;
+    const x = ((this.chosen + 0.5) / n) * width;
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--ink');
+    context.fillRect(x - 1, 0, 2, kHeight);
+  }
+}

@@ -1,0 +1,82 @@
+// How the page says things: standings, numbers of calls, sizes of errors.
+import {Answer, kFlagged, kLost, kNoNumber, kRight, kSkipped, kSlight, kWrong, RunInfo} from './data';
+import {count, figure} from './dom';
+
+/** What a row of the table is. */
+export const nounOf = (info: RunInfo, n = 2): string => {
+  const word = info.kind === 'torchair' ? 'operator' : 'call';
+  return n === 1 ? word : `${word}s`;
+};
+
+const strictWords = ['wrong', 'slightly off', 'flagged only', 'pass', 'skipped', 'lost'];
+const documentedWords = ['error', 'warning', 'flagged only', 'pass', 'skipped', 'lost'];
+const strictHelp = ['beyond its strict bound', 'up to four times its strict bound', 'within its strict bound, but flagged by the documented thresholds',
+                    'within its bound', 'not checked, for the reason given', 'should have been checked, but could not be'];
+
+export const standingWord = (info: RunInfo, standing: number): string =>
+    (info.answer.hasStrict ? strictWords : documentedWords)[standing];
+export const standingHelp = (info: RunInfo, standing: number): string =>
+    info.answer.hasStrict || standing > kRight ? strictHelp[standing] : `documented verdict: ${documentedWords[standing]}`;
+
+/** From the worst to the least. */
+export const standingOrder = [kWrong, kLost, kSlight, kFlagged, kSkipped, kRight];
+
+/** An error in units of its bound. */
+export function times(x: number): string {
+  if (x === kNoNumber) return '';
+  if (Number.isNaN(x)) return 'NaN';
+  if (!Number.isFinite(x)) return '\u221e';
+  if (x >= 1e6) return x.toExponential(1).replace('e+', 'e');
+  if (x >= 1000) return count(Math.round(x));
+  return figure(Number(x.toPrecision(3)));
+}
+
+const list = (words: string[]): string =>
+    words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}`;
+
+const kNamed = 4;  // APIs in a sentence
+
+export const bareApi = (api: string): string => api.slice(api.indexOf('.') + 1);
+
+/** "2 APIs wrong: matmul (4 of 4 calls, lost terms), conv2d (1 of 3, bad tile). 2 more calls ..." */
+export function sentence(info: RunInfo): string {
+  const {answer} = info;
+  const said: string[] = [];
+  const {apis, standings} = answer;
+  if (apis.length > 0) {
+    const named = apis.slice(0, kNamed).map(
+        ({api, wrong, total, cause}, i) => `${bareApi(api)} (${count(wrong)} of ${count(total)}${i === 0 ? ` ${nounOf(info, total)}` : ''}${cause === '' ? '' : `, ${cause}`})`);
+    const rest = apis.length > kNamed ? ` and ${count(apis.length - kNamed)} more` : '';
+    const thing = info.kind === 'torchair' ? 'operator type' : 'API';
+    said.push(`${count(apis.length)} ${thing}${apis.length === 1 ? '' : 's'} wrong: ${named.join(', ')}${rest}.`);
+  }
+  if (standings[kSlight] > 0) {
+    said.push(answer.hasStrict ? `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} slightly off (up to four times the bound).`
+                               : `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} with a warning.`);
+  }
+  if (standings[kFlagged] > 0) said.push(`${count(standings[kFlagged])} more flagged by the documented thresholds only.`);
+  const {since} = info;
+  if (since) said.push(`Since ${since.title}: ${count(since.appeared.length)} new, ${count(since.fixed.length)} fixed, ${count(since.still.length)} still failing.`);
+  if (answer.checked === 0) said.push('Nothing was checked.');
+  else if (isOk(answer) && standings[kSlight] + standings[kFlagged] === 0) said.unshift(`All ${count(answer.checked)} checked ${nounOf(info)} agree with the benchmark.`);
+  return said.join(' ');
+}
+
+/** "72 of 72 calls checked." or with what was skipped, and why. */
+export function coverage(info: RunInfo): string {
+  const {answer} = info;
+  const total = info.calls.count;
+  const recorded = Number(info.origin.find(([what]) => what === 'recorded')?.[1] ?? NaN);
+  const said = [`${count(answer.checked)} of ${count(total)} ${nounOf(info, total)} checked`];
+  const skipped = answer.standings[kSkipped], lost = answer.standings[kLost];
+  const why = list(answer.skipped.slice(0, 4).map(([words, n]) => `${count(n)} ${words}`));
+  const more = answer.skipped.length > 4 ? ', and others' : '';
+  if (skipped + lost > 0) {
+    const parts = [skipped > 0 ? `${count(skipped)} skipped` : '', lost > 0 ? `${count(lost)} lost` : ''].filter((part) => part !== '');
+    said.push(`${parts.join(', ')} (${why}${more})`);
+  }
+  if (recorded > total) said.push(`${count(recorded - total)} recorded ${nounOf(info)} left out by options`);
+  return `${said.join('; ')}.`;
+}
+
+export const isOk = (answer: Answer): boolean => answer.standings[kWrong] + answer.standings[kLost] === 0 && answer.checked > 0;
