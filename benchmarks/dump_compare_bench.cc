@@ -17,8 +17,10 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "bench_tools.h"
+#include "collect/pt_file.h"
 #include "core/float_formats.h"
 #include "core/npy_header.h"
 #include "dump_compare/compare.h"
@@ -73,8 +75,18 @@ void write_tensor(const fs::path& path, DType dtype, std::int64_t count, bool is
       put(value);
     }
   }
-  std::ofstream file(path, std::ios::binary);
   const std::array<std::int64_t, 1> shape{count};
+  if (dtype == DType::kBFloat16) {  // which numpy does not have
+    std::string all;
+    const std::size_t size = static_cast<std::size_t>(count) * size_bytes(dtype);
+    while (all.size() < size) all.append(piece, 0, size - all.size());
+    const auto crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(all.data()), all.size());
+    const auto written = collect::write_pt(path, dtype, shape, std::as_bytes(std::span(all)),
+                                           static_cast<std::uint32_t>(crc));
+    if (!written) std::exit(EXIT_FAILURE);
+    return;
+  }
+  std::ofstream file(path, std::ios::binary);
   file << npy_header(dtype, shape);
   auto left = static_cast<std::uint64_t>(count) * size_bytes(dtype);
   while (left > 0) {
@@ -96,7 +108,8 @@ void write_side(const fs::path& root, const Case& which, bool is_target) {
   const auto count = static_cast<std::int64_t>(kSideBytes / which.files / size_bytes(which.dtype));
   std::string json = R"({"task": "tensor", "framework": "pytorch", "data": {)";
   for (std::size_t i = 0; i < which.files; ++i) {
-    const std::string file = fmt::format("Torch.relu.{}.forward.output.0.npy", i);
+    const std::string file = fmt::format("Torch.relu.{}.forward.output.0.{}", i,
+                                         which.dtype == DType::kBFloat16 ? "pt" : "npy");
     write_tensor(root / "dump_tensor_data" / file, which.dtype, count, is_target);
     json += fmt::format(R"({}"Torch.relu.{}.forward": {{"input_args": [], "output": [{}]}})",
                         i > 0 ? "," : "", i, tensor_json(name(which.dtype), count, file));
