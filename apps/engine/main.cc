@@ -9,7 +9,6 @@
 
 #include "check/wire.h"
 #include "cli/parser.h"
-#include "core/log.h"
 #include "foreign_devices.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
@@ -145,7 +144,6 @@ int main(int argc, char** argv) {
     fmt::print("{}", parser.help("msprobe-engine"));
     return 0;
   }
-  log::start();
   at::set_num_threads(options.threads);
   libtorch::make_errors_short();
   libtorch::mend_kernels();

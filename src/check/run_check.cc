@@ -1,6 +1,8 @@
 #include "check/run_check.h"
 
 #include <algorithm>
+#include <fstream>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -130,6 +132,19 @@ Result<Recorded> read_dump(const CheckOptions& options) {
   return Recorded{std::move(devices), std::move(*dump), *dialect, std::move(*plan)};
 }
 
+// Whether a bare id may mean another device than in most dumps, as in those of MindSpore: these say
+// so at their beginning. Only a guess: the dump that is read decides.
+bool may_mean_another_device(const CheckOptions& options) {
+  if (options.older || !is_bare_id(options.devices.front())) return false;
+  constexpr std::size_t kBeginning = 4096;
+  std::string text(kBeginning, '\0');
+  std::ifstream file(options.dump, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  constexpr std::string_view kFrameworks[] = {"\"mindspore", "\"mindtorch\"", "\"ms\""};
+  return std::ranges::any_of(
+      kFrameworks, [&](std::string_view name) { return text.find(name) != std::string::npos; });
+}
+
 // An engine may be killed while it loads; a second one tells whether it is ill.
 Result<std::optional<ReadyEngine>> first_engine(const CheckOptions& options,
                                                 const std::string& device, EngineProcess started) {
@@ -247,13 +262,22 @@ Failure resumable(const Error& error, const CsvPaths& paths) {
 Result<CheckOutcome> run_check(const CheckOptions& options) {
   options.say(Level::kInfo, "start acc_check test");
   // The engine loads while the dump is read, on the device that most dumps mean.
-  Result<EngineProcess> started = start_engine(options, 0, options.devices.front());
-  if (!started) return propagate(started);
+  std::optional<EngineProcess> started;
+  const auto start_on = [&](const std::string& device) -> Result<void> {
+    Result<EngineProcess> process = start_engine(options, 0, device);
+    if (!process) return propagate(process);
+    started = std::move(*process);
+    return {};
+  };
+  const bool early = !may_mean_another_device(options);
+  if (early) {
+    if (Result<void> done = start_on(options.devices.front()); !done) return propagate(done);
+  }
   const Result<Recorded> recorded = read_dump(options);
   if (!recorded) return propagate(recorded);
-  if (recorded->engine_devices.front() != options.devices.front()) {
-    started = start_engine(options, 0, recorded->engine_devices.front());
-    if (!started) return propagate(started);
+  const std::string& device = recorded->engine_devices.front();
+  if (!early || device != options.devices.front()) {
+    if (Result<void> done = start_on(device); !done) return propagate(done);
   }
   const Plan& plan = recorded->plan;
   CheckOutcome outcome;
@@ -263,8 +287,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.coverage.not_selected = plan.not_selected;
   outcome.coverage.other_shards = plan.other_shards;
 
-  Result<std::optional<ReadyEngine>> engine =
-      first_engine(options, recorded->engine_devices.front(), std::move(*started));
+  Result<std::optional<ReadyEngine>> engine = first_engine(options, device, *std::move(started));
   if (!engine) return propagate(engine);
   outcome.interrupted = !*engine;
   if (outcome.interrupted) return outcome;
