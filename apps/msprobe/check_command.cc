@@ -274,7 +274,7 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
   command.value("-o,--out_path", arguments.out, "directory for the two CSVs").shows_default();
   command.value("-d,--device", arguments.devices,
                 "ids (of npu, else cuda, else cpu; default 0) or names: cpu, cuda:1, npu:0, sim:0, "
-                "recorded");
+                "recorded, mindspore");
   command.value("--result_csv_path", arguments.resume_csv,
                 "-csv_path: the result CSV of an interrupted run, to continue it");
   command.flag("--save_error_data", arguments.save_error_data,
