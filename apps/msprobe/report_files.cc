@@ -153,6 +153,16 @@ Result<ReportRun> read_comparison(const report::ResultFiles& files, const Report
   return run;
 }
 
+// By the checks' own records; titles alone may be names of files.
+bool same_device(const ReportRun& one, const ReportRun& other) {
+  const auto device = [](const ReportRun& run) {
+    const auto found =
+        std::ranges::find(run.origin, "device", &std::pair<std::string, std::string>::first);
+    return found == run.origin.end() ? std::string() : found->second;
+  };
+  return !device(one).empty() && device(one) == device(other);
+}
+
 void compare_in_time(ReportRun& older, ReportRun& newer) {
   const bool strict = std::ranges::any_of(
       newer.calls, [](const report::ReportCall& call) { return call.strict.has_value(); });
@@ -214,7 +224,7 @@ Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
   // Two checks and no comparison of them: of one device an older and a newer one, else the second
   // is what the first is seen beside.
   if (comparisons.empty() && checks.size() == 2) {
-    if (checks[0].title == checks[1].title) {
+    if (same_device(checks[0], checks[1])) {
       compare_in_time(checks[0], checks[1]);
     } else {
       report::add_side(checks[0], checks[1], "reference");
