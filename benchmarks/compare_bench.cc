@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #include "compare/api_precision_compare.h"
+#include "core/verdict.h"
 #include "judge/detail_row.h"
-#include "report/detail_columns.h"
-#include "report/output_file.h"
+#include "judge/profile.h"
+#include "tables/detail_columns.h"
+#include "tables/output_file.h"
 
 namespace {
 
@@ -32,10 +34,10 @@ constexpr std::string_view kLine =
 
 // Rows as a check writes them: five metrics, a message of the ladder, four rows a call.
 Result<void> write_details(const fs::path& path, std::uint64_t rows, unsigned seed) {
-  Result<report::OutputFile> file = report::OutputFile::create(path);
+  Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
-  const auto columns = report::detail_columns(judge::Profile::kReference);
-  file->buffer() += report::csv_header(columns, report::Titles::kEnglish);
+  const auto columns = tables::detail_columns(judge::Profile::kReference);
+  file->buffer() += tables::csv_header(columns, tables::Titles::kEnglish);
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> metric(1e-6, 1e-3);
   const auto cell = [&] { return judge::Cell{judge::Cell::Kind::kDouble, metric(random)}; };
@@ -43,7 +45,7 @@ Result<void> write_details(const fs::path& path, std::uint64_t rows, unsigned se
   row.bench_dtype = "torch.float64";
   row.device_dtype = "torch.float32";
   row.shape = "(8, 1024, 4096)";
-  row.status = judge::Verdict::kPass;
+  row.status = Verdict::kPass;
   row.message =
       "\nMax abs error is less than 0.001, consider as pass, skip other check and set to SPACE.\n";
   constexpr std::string_view kOutputs[] = {"forward.output.0", "backward.output.0",
@@ -53,7 +55,7 @@ Result<void> write_details(const fs::path& path, std::uint64_t rows, unsigned se
     row.cosine = row.max_abs_error = row.error_balance = cell();
     row.rmse = cell();
     row.small_value_error_ratio = row.max_relative_error = row.mean_relative_error = cell();
-    report::append_record(file->buffer(), columns, row, report::kDefaultPrecision);
+    tables::append_record(file->buffer(), columns, row, tables::kDefaultPrecision);
     const Result<void> flushed = file->flush_if_full();
     if (!flushed) return flushed;
   }

@@ -102,3 +102,9 @@ function(msprobe_library name)
     msprobe_test(${name}_test SOURCES ${arg_TESTS} DEPENDS msprobe_${name} ${arg_TEST_DEPENDS} PRECOMPILED ${precompiled_tests})
   endif()
 endfunction()
+
+# `test` starts engines that are told to misbehave (src/engines/fake_engine.cc).
+function(msprobe_uses_fake_engine test)
+  add_dependencies(${test} fake_engine)
+  target_compile_definitions(${test} PRIVATE MSPROBE_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")
+endfunction()

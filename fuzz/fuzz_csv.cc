@@ -7,10 +7,11 @@
 #include <string_view>
 
 #include "judge/detail_row.h"
-#include "report/csv_reader.h"
-#include "report/csv_text.h"
-#include "report/detail_columns.h"
-#include "report/table_reader.h"
+#include "judge/profile.h"
+#include "tables/csv_reader.h"
+#include "tables/csv_text.h"
+#include "tables/detail_columns.h"
+#include "tables/table_reader.h"
 
 namespace {
 
@@ -21,25 +22,25 @@ void require(bool holds) {
 }
 
 // What append_text writes reads back as one record of the same cells.
-void check_record(const report::CsvReader& reader) {
-  std::string line(report::kByteOrderMark);  // as at the start of a file
+void check_record(const tables::CsvReader& reader) {
+  std::string line(tables::kByteOrderMark);  // as at the start of a file
   for (std::size_t i = 0; i < reader.cells().size(); ++i) {
     if (i > 0) line += ',';
-    report::append_text(line, report::without_guard(reader.cells()[i]));
+    tables::append_text(line, tables::without_guard(reader.cells()[i]));
   }
-  line += report::kRecordEnd;
-  report::CsvReader again(line, "again");
+  line += tables::kRecordEnd;
+  tables::CsvReader again(line, "again");
   const Result<bool> more = again.next();
   require(more.has_value());
   if (!*more) return;  // one empty cell is an empty line
   require(reader.cells().size() == again.cells().size());
   for (std::size_t i = 0; i < again.cells().size(); ++i) {
-    require(report::without_guard(again.cells()[i]) == report::without_guard(reader.cells()[i]));
+    require(tables::without_guard(again.cells()[i]) == tables::without_guard(reader.cells()[i]));
   }
 }
 
 void read_records(std::string_view text) {
-  report::CsvReader reader(text, "fuzz.csv");
+  tables::CsvReader reader(text, "fuzz.csv");
   std::size_t offset = reader.offset();
   while (true) {
     const Result<bool> more = reader.next();
@@ -55,8 +56,8 @@ void read_records(std::string_view text) {
 }
 
 void read_rows(std::string_view text) {
-  const auto columns = report::detail_columns(judge::Profile::kDocumented);
-  auto table = report::TableReader<judge::DetailRow>::start(text, "fuzz.csv", columns);
+  const auto columns = tables::detail_columns(judge::Profile::kDocumented);
+  auto table = tables::TableReader<judge::DetailRow>::start(text, "fuzz.csv", columns);
   if (!table) return;
   judge::DetailRow row;
   std::string line;
@@ -64,7 +65,7 @@ void read_rows(std::string_view text) {
     const Result<bool> more = table->next(row);
     if (!more || !*more) return;
     line.clear();
-    report::append_record(line, columns, row, report::kDefaultPrecision);
+    tables::append_record(line, columns, row, tables::kDefaultPrecision);
   }
 }
 

@@ -7,13 +7,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "check/wire.h"
 #include "cli/parser.h"
 #include "foreign_devices.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
 #include "libtorch/jit_compile.h"
 #include "libtorch/mend.h"
+#include "protocol/frames.h"
 #include "replay.h"
 #include "serve.h"
 #include "sim_device.h"
@@ -83,12 +83,12 @@ int serve(const Options& options) {
   const int frames = take_standard_output();
   const Result<engine::ServeOptions> device = open_device(options);
   if (!device) {
-    (void)check::write_all(frames, check::encode(check::Fatal{device.error().message}));
+    (void)protocol::write_all(frames, protocol::encode(protocol::Fatal{device.error().message}));
     return kCannotWork;
   }
   const Result<void> served = engine::serve(STDIN_FILENO, frames, *device);
   if (!served) {
-    (void)check::write_all(frames, check::encode(check::Fatal{served.error().message}));
+    (void)protocol::write_all(frames, protocol::encode(protocol::Fatal{served.error().message}));
     return kCannotWork;
   }
   return 0;

@@ -15,10 +15,10 @@ namespace {
 
 using arguments::PyCall;
 using arguments::PyValue;
-using check::RunOptions;
 using execute::LeafPair;
-using measure::LeafKind;
-using measure::MeasuredLeaf;
+using protocol::LeafKind;
+using protocol::MeasuredLeaf;
+using protocol::RunOptions;
 
 std::string_view class_name(const PyValue& value) {
   constexpr std::array kNames = std::to_array<std::string_view>(
@@ -147,10 +147,10 @@ std::optional<double> dropout_probability(const PyCall& call) {
 
 }  // namespace
 
-measure::MeasuredCall measure_outcome(const std::string& full_name,
-                                      const execute::CallOutcome& outcome,
-                                      const check::RunOptions& options, bool like_mindspore) {
-  measure::MeasuredCall call;
+protocol::MeasuredCall measure_outcome(const std::string& full_name,
+                                       const execute::CallOutcome& outcome,
+                                       const RunOptions& options, bool like_mindspore) {
+  protocol::MeasuredCall call;
   call.full_name = full_name;
   call.float8_input = outcome.arguments.float8_input;
   call.backward_skip = outcome.backward_skip;
@@ -175,7 +175,7 @@ measure::MeasuredCall measure_outcome(const std::string& full_name,
   return call;
 }
 
-void add_findings(strict::Findings findings, measure::MeasuredCall& call) {
+void add_findings(strict::Findings findings, protocol::MeasuredCall& call) {
   const auto add = [](std::vector<StrictFinding>& found, std::vector<MeasuredLeaf>& leaves) {
     for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].strict = std::move(found[i]);
   };
@@ -183,8 +183,8 @@ void add_findings(strict::Findings findings, measure::MeasuredCall& call) {
   add(findings.backward, call.backward);
 }
 
-measure::MeasuredCall skipped_call(const std::string& full_name, Skip why) {
-  measure::MeasuredCall call;
+protocol::MeasuredCall skipped_call(const std::string& full_name, Skip why) {
+  protocol::MeasuredCall call;
   call.full_name = full_name;
   call.skip = std::move(why);
   return call;

@@ -1,22 +1,22 @@
 // From the outcome of a call to the numbers that are judged.
 #pragma once
 
-#include "check/wire.h"
 #include "execute/execute_call.h"
-#include "measure/measured_call.h"
+#include "protocol/frames.h"
+#include "protocol/measured_call.h"
 #include "strict/judge_call.h"
 
 namespace msprobe::engine {
 
 // `like_mindspore`: see execute::Dialect.
-measure::MeasuredCall measure_outcome(const std::string& full_name,
-                                      const execute::CallOutcome& outcome,
-                                      const check::RunOptions& options,
-                                      bool like_mindspore = false);
+protocol::MeasuredCall measure_outcome(const std::string& full_name,
+                                       const execute::CallOutcome& outcome,
+                                       const protocol::RunOptions& options,
+                                       bool like_mindspore = false);
 
 // Puts the strict status of every output and gradient beside its numbers.
-void add_findings(strict::Findings findings, measure::MeasuredCall& call);
+void add_findings(strict::Findings findings, protocol::MeasuredCall& call);
 
-measure::MeasuredCall skipped_call(const std::string& full_name, Skip why);
+protocol::MeasuredCall skipped_call(const std::string& full_name, Skip why);
 
 }  // namespace msprobe::engine

@@ -4,24 +4,24 @@
 
 #include <fmt/format.h>
 
-#include "check/wire.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
 #include "execute/dialect.h"
 #include "libtorch/device.h"
 #include "libtorch/version.h"
 #include "measure_outcome.h"
+#include "protocol/frames.h"
 #include "save_data.h"
 
 namespace msprobe::engine {
 namespace {
 
-using check::CallRequest;
-using check::CallResponse;
-using check::Frame;
-using check::FrameKind;
-using check::RunOptions;
-using measure::MeasuredCall;
+using protocol::CallRequest;
+using protocol::CallResponse;
+using protocol::Frame;
+using protocol::FrameKind;
+using protocol::MeasuredCall;
+using protocol::RunOptions;
 
 // What is the same for every call of a run.
 struct Run {
@@ -95,28 +95,28 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
 
 Result<void> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {
   if (frame.kind == FrameKind::kRunOptions) {
-    const Result<RunOptions> options = check::decode_run_options(frame);
+    const Result<RunOptions> options = protocol::decode_run_options(frame);
     if (!options) return propagate(options);
     return start(*options, serve, run);
   }
-  const Result<CallRequest> request = check::decode_call_request(frame);
+  const Result<CallRequest> request = protocol::decode_call_request(frame);
   if (!request) return propagate(request);
-  return check::write_all(output,
-                          check::encode(CallResponse{request->id, check_call(*request, run)}));
+  return protocol::write_all(
+      output, protocol::encode(CallResponse{request->id, check_call(*request, run)}));
 }
 
 }  // namespace
 
 Result<void> serve(int input, int output, const ServeOptions& options) {
-  check::Hello hello;
+  protocol::Hello hello;
   hello.torch_version = libtorch::version();
   hello.device = options.device_name;
   hello.devices = libtorch::available_devices();
   hello.devices.emplace_back("recorded");
   hello.jit_compile_has_effect = options.jit_compile_has_effect;
-  if (Result<void> sent = check::write_all(output, check::encode(hello)); !sent) return sent;
+  if (Result<void> sent = protocol::write_all(output, protocol::encode(hello)); !sent) return sent;
   Run run;
-  check::FrameReader reader;
+  protocol::FrameReader reader;
   while (true) {
     const Result<bool> more = reader.fill(input);
     if (!more) return propagate(more);

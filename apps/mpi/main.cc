@@ -17,7 +17,7 @@
 namespace msprobe::app {
 namespace {
 
-ExitStatus check_with(check::Hosts* hosts, std::vector<std::string> arguments) {
+ExitStatus check_with(engines::Hosts* hosts, std::vector<std::string> arguments) {
   const std::vector<Command> commands = {
       {"multi_acc_check", "Check a dump with many engines, on the devices of several machines.",
        "  mpirun -n 4 msprobe-mpi multi_acc_check -api_info dump.json -n 8 -d 0 1 2 3\n"

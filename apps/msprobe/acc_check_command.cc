@@ -1,11 +1,11 @@
 // msprobe acc_check: replay every recorded call, forward and backward, on one device.
 #include <memory>
 
-#include "check/device_name.h"
 #include "check_command.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "core/log.h"
+#include "engines/device_name.h"
 
 namespace msprobe::app {
 
@@ -16,7 +16,7 @@ Run declare_acc_check(cli::Parser& command) {
       .between(1, 64)
       .shows_default();
   return [arguments] {
-    if (const auto good = check::check_device_names(arguments->devices); !good) {
+    if (const auto good = engines::check_device_names(arguments->devices); !good) {
       return refuse(good.error());
     }
     if (arguments->devices.size() > 1) {

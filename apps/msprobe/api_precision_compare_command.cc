@@ -44,8 +44,8 @@ struct Told {
   std::string first_skip;
 };
 
-std::string verdict_text(std::optional<judge::Verdict> verdict) {
-  return verdict ? std::string(judge::name(*verdict)) : "-";
+std::string verdict_text(std::optional<Verdict> verdict) {
+  return verdict ? std::string(name(*verdict)) : "-";
 }
 
 bool is_wrong(const judge::ResultRow& row) {
@@ -54,8 +54,8 @@ bool is_wrong(const judge::ResultRow& row) {
 }
 
 bool documented_fails(const judge::ResultRow& row, bool on_warning) {
-  const auto bad = [&](std::optional<judge::Verdict> verdict) {
-    return verdict == judge::Verdict::kError || (on_warning && verdict == judge::Verdict::kWarning);
+  const auto bad = [&](std::optional<Verdict> verdict) {
+    return verdict == Verdict::kError || (on_warning && verdict == Verdict::kWarning);
   };
   return bad(row.forward) || bad(row.backward);
 }
@@ -101,7 +101,7 @@ std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const To
       {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
   text += render(counts, false) + "\n";
   text += fmt::format("{} calls compared, {} fail: {}\n", outcome.calls, told.failing,
-                      judge::name(outcome.worst()));
+                      name(outcome.worst()));
   if (outcome.npu_only + outcome.gpu_only + outcome.repeated + outcome.not_same +
           outcome.invalid_names >
       0) {
@@ -131,7 +131,7 @@ void write_counts(JsonWriter& json, std::string_view key, const compare::Verdict
 std::string json_summary(const compare::PrecisionOutcome& outcome, std::uint64_t failing) {
   JsonWriter json;
   json.begin_object();
-  json.key("verdict").value(judge::name(outcome.worst()));
+  json.key("verdict").value(name(outcome.worst()));
   json.key("calls").value(outcome.calls).key("failing").value(failing);
   write_counts(json, "forward", outcome.forward);
   write_counts(json, "backward", outcome.backward);
@@ -162,20 +162,20 @@ std::function<void(std::string_view)> sparing_warner() {
 
 ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Told& told,
                        const CompareOptions& options) {
-  if (options.verdict.fail_on_strict() && outcome.worst() != judge::Verdict::kSkip) {
+  if (options.verdict.fail_on_strict() && outcome.worst() != Verdict::kSkip) {
     if (outcome.strict.judged() > 0) return outcome.strict.wrong() > 0 ? kFailed : kPassed;
     log::error("--fail-on strict: {} has no strict status; check with --profile documented",
                options.npu);
     return kCannot;
   }
   switch (outcome.worst()) {
-    case judge::Verdict::kError:
+    case Verdict::kError:
       return kFailed;
-    case judge::Verdict::kWarning:
+    case Verdict::kWarning:
       return options.verdict.fail_on_warning() ? kFailed : kPassed;
-    case judge::Verdict::kPass:
+    case Verdict::kPass:
       return kPassed;
-    case judge::Verdict::kSkip:
+    case Verdict::kSkip:
       break;
   }
   log::error("{}: nothing was compared: no row has a verdict{}", options.npu,
@@ -204,11 +204,11 @@ ExitStatus run(const CompareOptions& options) {
       .profile = options.verdict.profile,
       .titles = options.output.titles,
       .standards = *standards,
-      .precision = options.output.precision.value_or(report::kDefaultPrecision),
+      .precision = options.output.precision.value_or(tables::kDefaultPrecision),
       .warn = sparing_warner(),
       .on_result = {}};
   job.on_result = [&](const judge::ResultRow& row) {
-    if (told.first_skip.empty() && row.forward == judge::Verdict::kSkip) {
+    if (told.first_skip.empty() && row.forward == Verdict::kSkip) {
       told.first_skip = row.api_name + ": " + row.message;
     }
     const bool wrong = is_wrong(row);

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "check/config.h"
-#include "check/device_name.h"
 #include "check/run_check.h"
 #include "cli/parser.h"
 #include "core/file.h"
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "engines/device_name.h"
 #include "interrupt.h"
 #include "older_tables.h"
 #include "own_files.h"
@@ -149,7 +149,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   if (!standards_text) return propagate(standards_text);
   options.standards_text = std::move(*standards_text);
   options.devices = arguments.devices.empty() ? std::vector<std::string>{"0"} : arguments.devices;
-  if (const Result<void> good = check::check_device_names(options.devices); !good) {
+  if (const Result<void> good = engines::check_device_names(options.devices); !good) {
     return propagate(good);
   }
   const Result<fs::path> found = find_own_engine(arguments.engine);
@@ -164,7 +164,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   }
   options.only = arguments.only;
   options.drop_repeats = arguments.filter_api;
-  const Result<check::Shard> shard = check::parse_shard(arguments.shard);
+  const Result<journal::Shard> shard = journal::parse_shard(arguments.shard);
   if (!shard) return propagate(shard);
   options.shard = *shard;
   options.save_error_data = arguments.save_error_data;
@@ -178,7 +178,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.hosts = arguments.hosts;
   // A bare id is one of the simulated device then.
   const bool on_sim = std::ranges::any_of(options.devices, [](const std::string& name) {
-    return check::device_kind(name) == "sim" || check::is_bare_id(name);
+    return engines::device_kind(name) == "sim" || engines::is_bare_id(name);
   });
   if (!on_sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
     return fail(ErrorKind::kUsage,

@@ -48,7 +48,7 @@ struct CheckArguments {
   // Set by the command, not by an option of both.
   std::size_t workers = 1;
   bool pair_per_device = false;
-  check::Hosts* hosts = nullptr;
+  engines::Hosts* hosts = nullptr;
   std::string progress_label = "Processing";
 
   bool is_older() const { return !older.forward.empty(); }

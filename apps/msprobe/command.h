@@ -12,7 +12,7 @@ namespace msprobe::cli {
 class Parser;
 }
 
-namespace msprobe::check {
+namespace msprobe::engines {
 class Hosts;
 }
 
@@ -45,6 +45,6 @@ Run declare_run_ut(cli::Parser& command);
 Run declare_self_check(cli::Parser& command);
 Run declare_shrink(cli::Parser& command);
 // The same on the devices of several machines.
-Run declare_multi_acc_check_on(cli::Parser& command, check::Hosts* hosts);
+Run declare_multi_acc_check_on(cli::Parser& command, engines::Hosts* hosts);
 
 }  // namespace msprobe::app

@@ -42,8 +42,8 @@ Result<void> check_fail_on(const VerdictOptions& options) {
 }
 
 void declare_output_options(cli::Parser& command, OutputOptions& options) {
-  static const std::map<std::string, report::Titles> kTitles{{"en", report::Titles::kEnglish},
-                                                             {"zh", report::Titles::kChinese}};
+  static const std::map<std::string, tables::Titles> kTitles{{"en", tables::Titles::kEnglish},
+                                                             {"zh", tables::Titles::kChinese}};
   command
       .value(
           "--titles", [&options](const std::string& name) { options.titles = kTitles.at(name); },
@@ -52,7 +52,7 @@ void declare_output_options(cli::Parser& command, OutputOptions& options) {
   command
       .value("--precision", options.precision,
              fmt::format("decimals of the numbers in the CSVs (default {})",
-                         report::kDefaultPrecision))
+                         tables::kDefaultPrecision))
       .between(0, 20);
 }
 

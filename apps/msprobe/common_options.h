@@ -7,10 +7,10 @@
 
 #include "core/result.h"
 #include "exit_status.h"
-#include "judge/detail_row.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
-#include "report/column.h"
-#include "report/number_text.h"
+#include "tables/column.h"
+#include "tables/number_text.h"
 
 namespace msprobe::cli {
 class Parser;
@@ -40,7 +40,7 @@ void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_str
 
 // How the CSVs are written.
 struct OutputOptions {
-  report::Titles titles = report::Titles::kEnglish;
+  tables::Titles titles = tables::Titles::kEnglish;
   std::optional<int> precision;  // decimals of the numbers
 };
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
-#include "report/csv_text.h"
+#include "tables/csv_text.h"
 #include "torchair/columns.h"
 #include "torchair/row_json.h"
 #include "torchair/verdict.h"
@@ -14,13 +14,13 @@ namespace msprobe::app {
 namespace {
 
 std::string titles(torchair::Mode mode) {
-  std::string line(report::kByteOrderMark);
+  std::string line(tables::kByteOrderMark);
   bool first = true;
   for (const torchair::Column& column : torchair::columns_of(mode)) {
     if (!std::exchange(first, false)) line += ',';
-    report::append_text(line, column.title);
+    tables::append_text(line, column.title);
   }
-  line += report::kRecordEnd;
+  line += tables::kRecordEnd;
   return line;
 }
 
@@ -28,9 +28,9 @@ void append_row(std::string& out, const torchair::Row& row, torchair::Mode mode)
   bool first = true;
   for (const torchair::Column& column : torchair::columns_of(mode)) {
     if (!std::exchange(first, false)) out += ',';
-    report::append_text(out, column.text(row));
+    tables::append_text(out, column.text(row));
   }
-  out += report::kRecordEnd;
+  out += tables::kRecordEnd;
 }
 
 void write_tokens(JsonWriter& json, std::string_view key, const std::vector<std::int64_t>& tokens) {
@@ -87,7 +87,7 @@ Result<CompareOutput> CompareOutput::start(const CompareFiles& files, const torc
     if (std::filesystem::is_directory(files.json, ignored)) {
       return fail(ErrorKind::kUsage, fmt::format("{}: --json wants a file", files.json));
     }
-    Result<report::OutputFile> json = report::OutputFile::create(files.json);
+    Result<tables::OutputFile> json = tables::OutputFile::create(files.json);
     if (!json) return propagate(json);
     output.json_.emplace(std::move(*json));
     output.json_->buffer() += "{\n\"rows\": [";
@@ -103,7 +103,7 @@ Result<CompareOutput::Table*> CompareOutput::table_of(std::int64_t rank) {
       files_.directory, named ? fmt::format("msprobe_cmp_report_rank{}_{}", rank, files_.timestamp)
                               : fmt::format("msprobe_cmp_report_{}", files_.timestamp));
   const std::filesystem::path csv = files_.directory / (stem + ".csv");
-  Result<report::OutputFile> file = report::OutputFile::create(csv);
+  Result<tables::OutputFile> file = tables::OutputFile::create(csv);
   if (!file) return propagate(file);
   file->buffer() += titles(mode_);
   Table table{csv, std::move(*file), {}, {}};
@@ -113,7 +113,7 @@ Result<CompareOutput::Table*> CompareOutput::table_of(std::int64_t rank) {
     for (const torchair::Column& column : torchair::columns_of(mode_)) {
       names.emplace_back(column.title);
     }
-    Result<report::XlsxTable> sheet = report::XlsxTable::create(table.xlsx, std::move(names));
+    Result<tables::XlsxTable> sheet = tables::XlsxTable::create(table.xlsx, std::move(names));
     if (!sheet) return propagate(sheet);
     table.sheet.emplace(std::move(*sheet));
   }
@@ -126,7 +126,7 @@ Result<bool> CompareOutput::add(const torchair::Row& row) {
   append_row((*table)->file.buffer(), row, mode_);
   if (const auto flushed = (*table)->file.flush_if_full(); !flushed) return propagate(flushed);
   if ((*table)->sheet) {
-    std::vector<report::XlsxCell> cells;
+    std::vector<tables::XlsxCell> cells;
     for (const torchair::Column& column : torchair::columns_of(mode_)) {
       cells.push_back({column.text(row), column.is_text});
     }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "report/output_file.h"
-#include "report/xlsx_table.h"
+#include "tables/output_file.h"
+#include "tables/xlsx_table.h"
 #include "torchair/compare.h"
 #include "torchair/plan.h"
 #include "torchair/row.h"
@@ -43,9 +43,9 @@ class CompareOutput {
  private:
   struct Table {
     std::filesystem::path csv;
-    report::OutputFile file;
+    tables::OutputFile file;
     std::filesystem::path xlsx;
-    std::optional<report::XlsxTable> sheet;
+    std::optional<tables::XlsxTable> sheet;
   };
   CompareOutput(CompareFiles files, const torchair::Plan& plan, torchair::Mode mode)
       : files_(std::move(files)), plan_(&plan), mode_(mode) {}
@@ -55,7 +55,7 @@ class CompareOutput {
   const torchair::Plan* plan_;
   torchair::Mode mode_;
   std::map<std::int64_t, Table> tables_;  // by rank
-  std::optional<report::OutputFile> json_;
+  std::optional<tables::OutputFile> json_;
   bool has_json_rows_ = false;
   std::string bench_only_;  // JSON objects, joined
 };

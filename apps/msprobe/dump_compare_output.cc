@@ -9,9 +9,9 @@
 
 #include "core/file.h"
 #include "core/json_writer.h"
-#include "report/csv_reader.h"
-#include "report/csv_text.h"
-#include "report/xlsx_table.h"
+#include "tables/csv_reader.h"
+#include "tables/csv_text.h"
+#include "tables/xlsx_table.h"
 
 namespace msprobe::app {
 namespace {
@@ -30,10 +30,10 @@ fs::path held_path(const fs::path& directory, const std::string& stem) {
 }
 
 // Of a row, by what stands under `Result`.
-report::Mark mark_of(std::string_view outcome) {
-  if (outcome == dump_compare::name(DumpOutcome::kPass)) return report::Mark::kNone;
-  if (outcome == dump_compare::name(DumpOutcome::kError)) return report::Mark::kAbnormal;
-  return report::Mark::kSuspicious;
+tables::Mark mark_of(std::string_view outcome) {
+  if (outcome == dump_compare::name(DumpOutcome::kPass)) return tables::Mark::kNone;
+  if (outcome == dump_compare::name(DumpOutcome::kError)) return tables::Mark::kAbnormal;
+  return tables::Mark::kSuspicious;
 }
 
 void write_name(JsonWriter& json, std::string_view key, const dump::Entry* entry,
@@ -97,7 +97,7 @@ void write_row(JsonWriter& json, const dump_compare::DumpPair& pair, dump_compar
 
 Result<DumpTable> DumpTable::start(const fs::path& directory, const std::string& stem, bool xlsx,
                                    const dump_compare::CompareStart& start) {
-  Result<report::OutputFile> held = report::OutputFile::create(held_path(directory, stem));
+  Result<tables::OutputFile> held = tables::OutputFile::create(held_path(directory, stem));
   if (!held) return propagate(held);
   DumpTable table(directory, stem, *std::move(held));
   table.columns_ = start.columns;
@@ -138,13 +138,13 @@ Result<std::vector<fs::path>> DumpTable::write_csv(std::string_view text, const 
   std::string titles = dump_compare::csv_titles(columns_);
   titles.insert(titles.size() - 1, fmt::format(",{}", kRoleTitle));
   std::vector<fs::path> written;
-  std::optional<report::OutputFile> csv;
+  std::optional<tables::OutputFile> csv;
   const auto next_file = [&](const std::string& name) -> Result<void> {
     if (csv) {
       if (const auto done = csv->commit(); !done) return propagate(done);
     }
     written.push_back(directory_ / name);
-    Result<report::OutputFile> file = report::OutputFile::create(written.back());
+    Result<tables::OutputFile> file = tables::OutputFile::create(written.back());
     if (!file) return propagate(file);
     csv.emplace(*std::move(file));
     csv->buffer() += titles;
@@ -182,10 +182,10 @@ Result<fs::path> DumpTable::write_sheet(std::string_view text, const RoleOf& rol
   titles.emplace_back(kRoleTitle);
   const auto result = static_cast<std::size_t>(
       std::ranges::find(columns_, "Result", &DumpColumn::title) - columns_.begin());
-  Result<report::XlsxTable> sheet = report::XlsxTable::create(path, std::move(titles));
+  Result<tables::XlsxTable> sheet = tables::XlsxTable::create(path, std::move(titles));
   if (!sheet) return propagate(sheet);
-  report::CsvReader reader(text, path.string());
-  std::vector<report::XlsxCell> cells(columns_.size() + 1);
+  tables::CsvReader reader(text, path.string());
+  std::vector<tables::XlsxCell> cells(columns_.size() + 1);
   for (std::size_t i = 0; i < columns_.size(); ++i) cells[i].is_text = columns_[i].is_text;
   cells.back().is_text = true;
   for (const HeldEntry& entry : entries_) {
@@ -195,7 +195,7 @@ Result<fs::path> DumpTable::write_sheet(std::string_view text, const RoleOf& rol
       if (!more) return propagate(more);
       const auto& held = reader.cells();
       for (std::size_t i = 0; i < std::min(held.size(), columns_.size()); ++i) {
-        cells[i].text = report::without_guard(held[i]);
+        cells[i].text = tables::without_guard(held[i]);
       }
       sheet->add(cells, mark_of(cells[result].text));
     }
@@ -209,7 +209,7 @@ Result<DumpRowsJson> DumpRowsJson::start(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     return fail(ErrorKind::kUsage, fmt::format("{}: --json wants a file", path));
   }
-  Result<report::OutputFile> file = report::OutputFile::create(path);
+  Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
   DumpRowsJson json(*std::move(file));
   json.file_.buffer() += "{\n\"rows\": [";

@@ -13,7 +13,7 @@
 #include "core/result.h"
 #include "dump_compare/compare.h"
 #include "dump_compare/inputs.h"
-#include "report/output_file.h"
+#include "tables/output_file.h"
 
 namespace msprobe::app {
 
@@ -42,7 +42,7 @@ class DumpTable {
   };
 
   DumpTable(const std::filesystem::path& directory, const std::string& stem,
-            report::OutputFile held)
+            tables::OutputFile held)
       : directory_(directory), stem_(stem), held_(std::move(held)) {}
   Result<std::vector<std::filesystem::path>> write_csv(std::string_view text, const RoleOf& role_of,
                                                        std::size_t most_rows) const;
@@ -51,7 +51,7 @@ class DumpTable {
 
   std::filesystem::path directory_;
   std::string stem_;
-  report::OutputFile held_;  // the rows, without a header and the last column
+  tables::OutputFile held_;  // the rows, without a header and the last column
   std::vector<dump_compare::Column> columns_;
   bool xlsx_ = false;
   std::vector<HeldEntry> entries_;
@@ -69,8 +69,8 @@ class DumpRowsJson {
   Result<void> finish(const std::string& tail);
 
  private:
-  explicit DumpRowsJson(report::OutputFile file) : file_(std::move(file)) {}
-  report::OutputFile file_;
+  explicit DumpRowsJson(tables::OutputFile file) : file_(std::move(file)) {}
+  tables::OutputFile file_;
   bool has_rows_ = false;
 };
 

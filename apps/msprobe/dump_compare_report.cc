@@ -16,7 +16,6 @@ using DumpOutcome = dump_compare::Outcome;
 using dump_compare::RealNumbers;
 using DumpRow = dump_compare::Row;
 using dump_compare::Statistic;
-using judge::Verdict;
 
 constexpr report::Metric kDumpMetrics[] = {
     {"Cosine similarity", ""},
@@ -116,7 +115,7 @@ void DumpCompareReport::add(const EntryRows& rows) {
   for (const DumpRow& row : rows.rows) {
     std::optional<Verdict>& folded = row.is_output() ? call.backward : call.forward;
     const Verdict verdict = verdict_of_row(row);
-    folded = folded ? judge::worse(*folded, verdict) : verdict;
+    folded = folded ? worse(*folded, verdict) : verdict;
     run_.rows.push_back(row_of(row, mode_));
   }
 }

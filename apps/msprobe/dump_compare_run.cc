@@ -263,7 +263,7 @@ class DumpComparison {
     write_divergence(json);
     json.end_object();
     const fs::path path = out_ / fmt::format("diff_analyze_{}.json", timestamp_);
-    Result<report::OutputFile> file = report::OutputFile::create(path);
+    Result<tables::OutputFile> file = tables::OutputFile::create(path);
     if (!file) return propagate(file);
     file->buffer() += json.text() + "\n";
     if (const auto done = file->commit(); !done) return propagate(done);

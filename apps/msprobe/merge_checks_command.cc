@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "check/merge.h"
+#include "check/merge_checks.h"
 #include "check_command.h"
 #include "cli/parser.h"
 #include "command.h"
@@ -27,7 +27,7 @@ struct MergeArguments {
 ExitStatus run(const MergeArguments& arguments) {
   const Result<std::filesystem::path> out = prepare_output_directory(arguments.out);
   if (!out) return refuse(out.error());
-  const Result<check::MergeOutcome> merged = check::merge_shards(
+  const Result<check::MergeOutcome> merged = check::merge_checks(
       {{arguments.directories.begin(), arguments.directories.end()}, *out, &local_timestamp});
   if (!merged) return refuse(merged.error());
   log::info("merged {} shards", merged->shards);

@@ -159,7 +159,7 @@ void write_row(JsonWriter& json, const Answer& answer) {
     json.key(column.key);
     write_cell(json, answer.row.*column.cell);
   }
-  json.key("status").value(judge::name(answer.row.status));
+  json.key("status").value(name(answer.row.status));
   json.key("message").value(answer.row.message);
   json.end_object();
 }
@@ -222,7 +222,7 @@ std::string text_for_a_person(const Answer& answer, const MetricsOptions& option
     const std::string value = cell_text(all.*column.cell);
     if (!value.empty()) table.rows.push_back({std::string(column.title), value});
   }
-  table.rows.push_back({"Status", std::string(judge::name(answer.row.status))});
+  table.rows.push_back({"Status", std::string(name(answer.row.status))});
   out += fmt::format("{}", render(table, log::colour(STDOUT_FILENO)));
   if (!answer.row.message.empty()) out += fmt::format("{}\n", log::clean(answer.row.message));
   return out;
@@ -250,13 +250,13 @@ ExitStatus run(const MetricsOptions& options) {
                    text_for_a_person(answer, options));
   if (!shown) return refuse(shown.error());
   switch (answer.row.status) {
-    case judge::Verdict::kError:
+    case Verdict::kError:
       return kFailed;
-    case judge::Verdict::kSkip:
+    case Verdict::kSkip:
       return kCannot;
-    case judge::Verdict::kWarning:
+    case Verdict::kWarning:
       return options.verdict.fail_on_warning() ? kFailed : kPassed;
-    case judge::Verdict::kPass:
+    case Verdict::kPass:
       break;
   }
   return kPassed;

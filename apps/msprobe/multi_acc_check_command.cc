@@ -51,7 +51,7 @@ Run declare_multi_acc_check(cli::Parser& command) {
   return declare_multi_acc_check_on(command, nullptr);
 }
 
-Run declare_multi_acc_check_on(cli::Parser& command, check::Hosts* hosts) {
+Run declare_multi_acc_check_on(cli::Parser& command, engines::Hosts* hosts) {
   auto arguments = std::make_shared<CheckArguments>();
   arguments->hosts = hosts;
   arguments->workers = kDefaultWorkers;

@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include "core/file.h"
-#include "report/older_columns.h"
-#include "report/table_reader.h"
+#include "tables/older_columns.h"
+#include "tables/table_reader.h"
 #include "text_table.h"
 
 namespace msprobe::app {
 namespace {
 
 using judge::ResultRow;
-using judge::Verdict;
 
 struct Counts {
   std::size_t passed = 0, forward = 0, backward = 0, both = 0, skipped = 0;
@@ -39,8 +38,8 @@ struct Counts {
 std::string older_tables(const std::filesystem::path& result_csv) {
   const Result<FileBytes> file = load_file(result_csv);
   if (!file) return {};
-  auto table = report::TableReader<ResultRow>::start(
-      file->text(), result_csv.string(), report::older_result_columns(), {}, report::kOlderStyle);
+  auto table = tables::TableReader<ResultRow>::start(
+      file->text(), result_csv.string(), tables::older_result_columns(), {}, tables::kOlderStyle);
   if (!table) return {};
   Counts counts;
   ResultRow row;

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "check/engine_process.h"
+#include "engines/engine_process.h"
 
 namespace msprobe::app {
 
@@ -23,7 +23,7 @@ std::optional<fs::path> from_environment(const char* name) {
 Result<fs::path> find_own_engine(const std::string& option) {
   const std::optional<fs::path> named =
       option.empty() ? from_environment("MSPROBE_ENGINE") : fs::path(option);
-  return check::find_engine(named, this_program());
+  return engines::find_engine(named, this_program());
 }
 
 }  // namespace msprobe::app

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "check/run_file.h"
 #include "cli/parser.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "journal/run_file.h"
 #include "report/changes.h"
 #include "report/describe_calls.h"
 #include "report/error_maps.h"
@@ -24,26 +24,26 @@ namespace fs = std::filesystem;
 using report::ReportRun;
 
 // The run file beside a check's pair; empty where there is none.
-check::RunFacts recorded_facts(const fs::path& details) {
+journal::RunFacts recorded_facts(const fs::path& details) {
   std::string name = details.filename().string();
   const std::string_view start = "accuracy_checking_details_";
   if (name == "accuracy_checking_details.csv") {  // of run_ut
-    const Result<check::RunFile> file =
-        check::RunFile::inspect(details.parent_path() / "accuracy_checking_run.txt");
-    return file ? file->facts() : check::RunFacts{};
+    const Result<journal::RunFile> file =
+        journal::RunFile::inspect(details.parent_path() / "accuracy_checking_run.txt");
+    return file ? file->facts() : journal::RunFacts{};
   }
   if (!name.starts_with(start)) return {};
   const fs::path stem(name.substr(start.size()));
   const fs::path path =
       details.parent_path() /
-      fmt::format("{}{}{}", check::kRunFileStart, stem.stem().string(), check::kRunFileSuffix);
+      fmt::format("{}{}{}", journal::kRunFileStart, stem.stem().string(), journal::kRunFileSuffix);
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return {};
-  const Result<check::RunFile> file = check::RunFile::inspect(path);
-  return file ? file->facts() : check::RunFacts{};
+  const Result<journal::RunFile> file = journal::RunFile::inspect(path);
+  return file ? file->facts() : journal::RunFacts{};
 }
 
-std::string fact(const check::RunFacts& facts, std::string_view key) {
+std::string fact(const journal::RunFacts& facts, std::string_view key) {
   const auto found = std::ranges::find(facts, key, &std::pair<std::string, std::string>::first);
   return found == facts.end() ? std::string() : found->second;
 }
@@ -110,7 +110,7 @@ void add_error_maps(ReportRun& run, const fs::path& details) {
 
 Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& job,
                              const judge::Standards& standards) {
-  const check::RunFacts facts = recorded_facts(files.details);
+  const journal::RunFacts facts = recorded_facts(files.details);
   report::JudgedBy judged_by{.profile = job.verdict.profile, .standards = standards, .device = {}};
   if (!job.profile_given && fact(facts, "profile") == "reference") {
     judged_by.profile = judge::Profile::kReference;

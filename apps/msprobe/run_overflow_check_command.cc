@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "check/device_name.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "engines/device_name.h"
 #include "interrupt.h"
 #include "nonfinite_output.h"
 #include "older_files.h"
@@ -76,17 +76,17 @@ Result<overflow::Options> make_options(const OverflowArguments& arguments) {
     return propagate(chosen);
   }
   if (!arguments.device.empty()) {
-    const Result<void> good = check::check_device_names({arguments.device});
+    const Result<void> good = engines::check_device_names({arguments.device});
     if (!good) return propagate(good);
   }
-  const bool sim = check::device_kind(arguments.device) == "sim";
+  const bool sim = engines::device_kind(arguments.device) == "sim";
   if (!sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
     return fail(ErrorKind::kUsage, "--sim-profile and --sim-config are for -d sim");
   }
   const Result<fs::path> engine = find_own_engine(arguments.engine);
   if (!engine) return propagate(engine);
   options.engine = [arguments, program = *engine](const std::string& device) {
-    check::EngineCommand command{program, {"--device", device}};
+    engines::EngineCommand command{program, {"--device", device}};
     const auto add = [&](const char* option, const std::string& value) {
       if (!value.empty()) command.arguments.insert(command.arguments.end(), {option, value});
     };

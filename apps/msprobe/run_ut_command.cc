@@ -1,13 +1,13 @@
 // msprobe run_ut: the check of the older recorder's files, by the older rule.
 #include <memory>
 
-#include "check/device_name.h"
 #include "check_command.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
 #include "dump/legacy_json.h"
+#include "engines/device_name.h"
 
 namespace msprobe::app {
 namespace {
@@ -33,7 +33,7 @@ Run declare_run_ut(cli::Parser& command) {
                      "run_ut needs both files: -forward forward_info_0.json -backward "
                      "backward_info_0.json"});
     }
-    if (const auto good = check::check_device_names(arguments->devices); !good) {
+    if (const auto good = engines::check_device_names(arguments->devices); !good) {
       return refuse(good.error());
     }
     if (arguments->devices.size() > 1) {

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "check/engine_process.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "engines/engine_process.h"
 #include "interrupt.h"
 #include "own_files.h"
 #include "progress_bar.h"

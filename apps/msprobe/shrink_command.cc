@@ -5,9 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "check/device_name.h"
 #include "check/dialect.h"
-#include "check/engine_process.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
@@ -15,6 +13,8 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "dump/dump_json.h"
+#include "engines/device_name.h"
+#include "engines/engine_process.h"
 #include "own_files.h"
 #include "shrink/call_json.h"
 #include "shrink/mindspore_script.h"
@@ -41,8 +41,8 @@ struct ShrinkArguments {
   double timeout_seconds = 60;
 };
 
-check::EngineCommand command_of(const ShrinkArguments& arguments, const fs::path& engine) {
-  check::EngineCommand command{
+engines::EngineCommand command_of(const ShrinkArguments& arguments, const fs::path& engine) {
+  engines::EngineCommand command{
       engine, {"--device", arguments.device, "--threads", std::to_string(arguments.threads)}};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) command.arguments.insert(command.arguments.end(), {option, value});
@@ -132,7 +132,7 @@ Result<void> copy_data(const Recorded& recorded, const fs::path& out) {
 
 shrink::ScriptDevice script_device(const ShrinkArguments& arguments, const fs::path& engine) {
   shrink::ScriptDevice device{arguments.device, arguments.device_library, "", false};
-  if (check::device_kind(arguments.device) != "sim") return device;
+  if (engines::device_kind(arguments.device) != "sim") return device;
   if (device.name == "sim") device.name = "sim:0";
   std::error_code error;
   device.library = fs::weakly_canonical(engine.parent_path() / "libmsprobe-sim.so", error).string();
@@ -152,8 +152,8 @@ std::string replay_command(const ShrinkArguments& arguments, const fs::path& dum
   return text;
 }
 
-check::RunOptions run_options(const ShrinkArguments& arguments, const Recorded& recorded) {
-  check::RunOptions how;
+protocol::RunOptions run_options(const ShrinkArguments& arguments, const Recorded& recorded) {
+  protocol::RunOptions how;
   how.dialect = recorded.dialect->engine_name;
   how.save_npy = recorded.dialect->saves_npy;
   how.dump_name = fs::path(arguments.api_info).filename().string();

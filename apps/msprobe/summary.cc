@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/parser.h"
-#include "report/output_file.h"
+#include "tables/output_file.h"
 
 namespace msprobe::app {
 
@@ -20,7 +20,7 @@ Result<void> show_summary(const std::string& json, const std::string& json_text,
   }
   fmt::print("{}", text);
   if (json.empty()) return {};
-  Result<report::OutputFile> file = report::OutputFile::create(json);
+  Result<tables::OutputFile> file = tables::OutputFile::create(json);
   if (!file) return propagate(file);
   file->buffer() = json_text + "\n";
   return file->commit();

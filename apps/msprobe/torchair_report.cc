@@ -8,7 +8,6 @@
 namespace msprobe::app {
 namespace {
 
-using judge::Verdict;
 using report::kNoNumber;
 using report::ReportCall;
 using report::ReportRow;
@@ -132,7 +131,7 @@ void TorchairReport::add(const Row& row) {
   const Verdict verdict = verdict_of(row);
   std::optional<Verdict>& folded =
       row.side == torchair::Side::kInput ? call.forward : call.backward;
-  folded = folded ? judge::worse(*folded, verdict) : verdict;
+  folded = folded ? worse(*folded, verdict) : verdict;
   if (row.differs && !run_.first_difference) {
     run_.first_difference = report::FirstDifference{
         .call = run_.calls.size() - 1,

@@ -28,8 +28,8 @@ TEST(TorchairReport, AnOperatorIsACallAndTheFirstDifferenceIsNamed) {
   const report::ReportRun& run = report.run();
   ASSERT_EQ(run.calls.size(), 2U);
   EXPECT_EQ(run.calls[0].row_count, 2U);
-  EXPECT_EQ(run.calls[0].forward, judge::Verdict::kPass);
-  EXPECT_EQ(run.calls[0].backward, judge::Verdict::kError);
+  EXPECT_EQ(run.calls[0].forward, Verdict::kPass);
+  EXPECT_EQ(run.calls[0].backward, Verdict::kError);
   EXPECT_FALSE(run.calls[1].backward);
   EXPECT_EQ(run.calls[0].api, "Mul");
   ASSERT_TRUE(run.first_difference);

@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kShownSkips = 20;
 
 bool did_not_pass(const judge::ResultRow& row) {
-  using judge::Verdict;
   return row.forward != Verdict::kPass || (row.backward && row.backward != Verdict::kPass);
 }
 
@@ -31,7 +30,7 @@ void rename_rows(JudgedCall& judged, const dump::CallSlice& slice) {
 }  // namespace
 
 CheckWork::CheckWork(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
-                     const Rules& rules, Journal& journal, Coverage& coverage)
+                     const Rules& rules, journal::Journal& journal, Coverage& coverage)
     : options_(options),
       dump_(dump),
       plan_(plan),
@@ -52,9 +51,9 @@ std::optional<double> CheckWork::cost(std::size_t position) {
   return estimate_cost(slice(position));
 }
 
-CallRequest CheckWork::request(std::size_t position, bool save) {
+protocol::CallRequest CheckWork::request(std::size_t position, bool save) {
   const dump::CallSlice& call = slice(position);
-  CallRequest request;
+  protocol::CallRequest request;
   request.id = position;
   request.full_name = call.full_name;
   request.forward_json = call.forward_json;
@@ -63,7 +62,7 @@ CallRequest CheckWork::request(std::size_t position, bool save) {
   return request;
 }
 
-bool CheckWork::answered(std::size_t position, const measure::MeasuredCall& call,
+bool CheckWork::answered(std::size_t position, const protocol::MeasuredCall& call,
                          std::size_t device) {
   const std::string_view name = slice(position).full_name;
   if (call.skip) say_why_skipped(slice(position).shown_name(), *call.skip);
@@ -75,7 +74,7 @@ bool CheckWork::answered(std::size_t position, const measure::MeasuredCall& call
   return save;
 }
 
-void CheckWork::say_why_skipped(std::string_view full_name, const measure::Skip& skip) {
+void CheckWork::say_why_skipped(std::string_view full_name, const Skip& skip) {
   if (++shown_skips_ > kShownSkips) return;
   options_.say(log::Level::kError, fmt::format("Run {} acc_check Error: {}", full_name,
                                                with_advice(skip_message(skip))));
@@ -101,10 +100,10 @@ void CheckWork::write(const JudgedCall& judged, std::size_t device) {
   details_text_.clear();
   result_text_.clear();
   for (const judge::DetailRow& row : judged.details) {
-    report::append_record(details_text_, rules_.dialect->detail_columns(rules_.profile), row,
+    tables::append_record(details_text_, rules_.dialect->detail_columns(rules_.profile), row,
                           style_);
   }
-  report::append_record(result_text_, rules_.dialect->result_columns(), judged.result, style_);
+  tables::append_record(result_text_, rules_.dialect->result_columns(), judged.result, style_);
   journal_.add(details_text_, result_text_, device);
   coverage_.add(judged.result);
 }

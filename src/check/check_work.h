@@ -6,24 +6,24 @@
 #include <unordered_map>
 
 #include "check/coverage.h"
-#include "check/dispatch.h"
-#include "check/journal.h"
 #include "check/judged_call.h"
 #include "check/plan.h"
 #include "check/run_check.h"
 #include "dump/dump_json.h"
-#include "report/column.h"
+#include "engines/dispatch.h"
+#include "journal/journal.h"
+#include "tables/column.h"
 
 namespace msprobe::check {
 
-class CheckWork : public Work {
+class CheckWork : public engines::Work {
  public:
   CheckWork(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
-            const Rules& rules, Journal& journal, Coverage& coverage);
+            const Rules& rules, journal::Journal& journal, Coverage& coverage);
 
   std::optional<double> cost(std::size_t position) override;
-  CallRequest request(std::size_t position, bool save) override;
-  bool answered(std::size_t position, const measure::MeasuredCall& call,
+  protocol::CallRequest request(std::size_t position, bool save) override;
+  bool answered(std::size_t position, const protocol::MeasuredCall& call,
                 std::size_t device) override;
   void commit(std::size_t position) override;
   Result<void> flush() override { return journal_.flush(); }
@@ -36,16 +36,16 @@ class CheckWork : public Work {
     std::size_t device = 0;
   };
   const dump::CallSlice& slice(std::size_t position) const;
-  void say_why_skipped(std::string_view full_name, const measure::Skip& skip);
+  void say_why_skipped(std::string_view full_name, const Skip& skip);
   void write(const JudgedCall& judged, std::size_t device);
 
   const CheckOptions& options_;
   const dump::DumpIndex& dump_;
   const Plan& plan_;
   const Rules& rules_;
-  Journal& journal_;
+  journal::Journal& journal_;
   Coverage& coverage_;
-  report::CellStyle style_;
+  tables::CellStyle style_;
   std::string save_directory_;                       // empty: nowhere
   std::unordered_map<std::size_t, Answer> answers_;  // not committed yet: at most the window
   std::size_t shown_skips_ = 0;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "check/scratch_directory.h"
+#include "core/scratch_directory.h"
 
 namespace msprobe::check {
 namespace {

@@ -9,8 +9,6 @@
 namespace msprobe::check {
 namespace {
 
-using judge::Verdict;
-
 bool has(const judge::ResultRow& row, Verdict verdict) {
   return row.forward == verdict || row.backward == verdict;
 }

@@ -60,9 +60,10 @@ Result<const Dialect*> dialect_of(const dump::DumpIndex& dump, const std::filesy
               fmt::format("Unsupported framework in api_info: {}", *dump.framework));
 }
 
-CsvHeaders headers_of(const Dialect& dialect, judge::Profile profile, report::Titles titles) {
-  return {report::csv_header(dialect.result_columns(), titles),
-          report::csv_header(dialect.detail_columns(profile), titles)};
+journal::CsvHeaders headers_of(const Dialect& dialect, judge::Profile profile,
+                               tables::Titles titles) {
+  return {tables::csv_header(dialect.result_columns(), titles),
+          tables::csv_header(dialect.detail_columns(profile), titles)};
 }
 
 std::vector<std::string> warnings_about(const dump::DumpIndex& dump) {

@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "check/config.h"
-#include "check/csv_pair.h"
 #include "check/skip.h"
 #include "core/result.h"
 #include "dump/dump_json.h"
+#include "journal/csv_pair.h"
 #include "judge/detail_row.h"
 #include "judge/judge.h"
+#include "judge/profile.h"
 #include "judge/result_row.h"
-#include "measure/measured_call.h"
-#include "report/column.h"
+#include "protocol/measured_call.h"
+#include "tables/column.h"
 
 namespace msprobe::check {
 
@@ -41,7 +42,7 @@ struct Dialect {
   std::string (*engine_device)(std::string_view named, const dump::DumpIndex& dump);
 
   // --- Verdicts. ---
-  judge::DetailRow (*judge_leaf)(const measure::MeasuredLeaf& leaf, const judge::Context& context);
+  judge::DetailRow (*judge_leaf)(const protocol::MeasuredLeaf& leaf, const judge::Context& context);
   judge::ResultRow (*conclude)(std::string_view full_name,
                                std::span<const judge::DetailRow> forward,
                                std::span<const judge::DetailRow> backward, judge::Profile profile,
@@ -50,13 +51,13 @@ struct Dialect {
   bool (*has_no_details)(std::string_view full_name, judge::Profile profile);
 
   // --- Files. ---
-  std::span<const report::Column<judge::DetailRow>> (*detail_columns)(judge::Profile profile);
-  std::span<const report::Column<judge::ResultRow>> (*result_columns)();
-  report::CellStyle style;  // its decimals are those of the configuration
-  CsvNames names;
+  std::span<const tables::Column<judge::DetailRow>> (*detail_columns)(judge::Profile profile);
+  std::span<const tables::Column<judge::ResultRow>> (*result_columns)();
+  tables::CellStyle style;  // its decimals are those of the configuration
+  journal::CsvNames names;
   bool saves_npy = false;  // error data are .npy files; .pt files otherwise
   // Where -save_error_data puts tensors; empty: nowhere, the dump holds them already.
-  std::filesystem::path (*error_data)(const Config& config, const CsvPaths& paths,
+  std::filesystem::path (*error_data)(const Config& config, const journal::CsvPaths& paths,
                                       const dump::DumpIndex& dump);
 };
 
@@ -73,7 +74,8 @@ Result<const Dialect*> dialect_of(const dump::DumpIndex& dump, const std::filesy
 const Dialect* find_dialect(std::string_view name);
 
 // The first bytes of both files.
-CsvHeaders headers_of(const Dialect& dialect, judge::Profile profile, report::Titles titles);
+journal::CsvHeaders headers_of(const Dialect& dialect, judge::Profile profile,
+                               tables::Titles titles);
 
 // What a user should know of any dump before it is checked: its level, odd and repeated keys.
 std::vector<std::string> warnings_about(const dump::DumpIndex& dump);

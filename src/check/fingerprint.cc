@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "check/device_name.h"
 #include "core/stable_hash.h"
+#include "engines/device_name.h"
 
 namespace msprobe::check {
 namespace {
@@ -21,16 +21,17 @@ std::string yes_or_no(bool flag) { return flag ? "yes" : "no"; }
 
 }  // namespace
 
-RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Dialect& dialect,
-                  const Plan& plan, const Hello& engine) {
+journal::RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump,
+                           const Dialect& dialect, const Plan& plan,
+                           const protocol::Hello& engine) {
   const bool documented = options.profile == judge::Profile::kDocumented;
-  RunFacts facts{
+  journal::RunFacts facts{
       {"dump", hash_of(dump.file.text())},
       {std::string(kProfileFact), documented ? "documented" : "reference"},
-      {std::string(kTitlesFact), options.titles == report::Titles::kEnglish ? "en" : "zh"},
+      {std::string(kTitlesFact), options.titles == tables::Titles::kEnglish ? "en" : "zh"},
       {"precision", std::to_string(options.config.precision)},
       {"seed", std::to_string(options.seed)},
-      {"device", std::string(device_kind(engine.device))},
+      {"device", std::string(engines::device_kind(engine.device))},
       {"torch", engine.torch_version},
       {"threads", std::to_string(options.threads)},
       {"sim_profile", options.sim.profile},
@@ -47,7 +48,7 @@ RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, cons
       {std::string(kRecordedFact), std::to_string(plan.recorded)},
       {std::string(kRepeatsFact), std::to_string(plan.repeats)},
       {std::string(kNotSelectedFact), std::to_string(plan.not_selected)},
-      {std::string(kShardFact), text(options.shard)},
+      {std::string(journal::kShardFact), text(options.shard)},
       {std::string(kRerunFact), options.rerun_command},
   };
   if (options.older) facts.emplace_back("backward", hash_of(dump.backward_text));

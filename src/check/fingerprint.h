@@ -3,17 +3,16 @@
 
 #include "check/plan.h"
 #include "check/run_check.h"
-#include "check/run_file.h"
-#include "check/wire.h"
 #include "dump/dump_json.h"
+#include "journal/run_file.h"
+#include "protocol/frames.h"
 
 namespace msprobe::check {
 
-RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump, const Dialect& dialect,
-                  const Plan& plan, const Hello& engine);
+journal::RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& dump,
+                           const Dialect& dialect, const Plan& plan, const protocol::Hello& engine);
 
-// Facts that a merge of shards reads.
-inline constexpr std::string_view kShardFact = "shard";
+// Facts that a merge of shards reads, beside journal::kShardFact.
 inline constexpr std::string_view kRecordedFact = "recorded";
 inline constexpr std::string_view kRepeatsFact = "repeats";
 inline constexpr std::string_view kNotSelectedFact = "not_selected";

@@ -15,11 +15,9 @@ namespace {
 
 using judge::DetailRow;
 using judge::Profile;
-using judge::Verdict;
-using judge::worse;
-using measure::LeafKind;
-using measure::MeasuredCall;
-using measure::MeasuredLeaf;
+using protocol::LeafKind;
+using protocol::MeasuredCall;
+using protocol::MeasuredLeaf;
 
 constexpr std::string_view kUnexpectedList =
     "Unexpected output type in compare_core: <class 'list'>";
@@ -43,23 +41,9 @@ std::vector<MeasuredLeaf> as_public_tool_sees(const std::vector<MeasuredLeaf>& l
   return seen;
 }
 
-Verdict verdict_of(StrictStatus status) {
-  switch (status) {
-    case StrictStatus::kPass:
-      return Verdict::kPass;
-    case StrictStatus::kWarning:
-      return Verdict::kWarning;
-    case StrictStatus::kError:
-      return Verdict::kError;
-    case StrictStatus::kSkip:
-      break;
-  }
-  return Verdict::kSkip;
-}
-
 void add_strict(const MeasuredLeaf& leaf, DetailRow& row) {
   if (!leaf.strict) return;
-  row.strict_status = verdict_of(leaf.strict->status);
+  row.strict_status = leaf.strict->status;
   row.strict_reason = leaf.strict->reason;
   row.likely_cause = leaf.strict->cause;
 }

@@ -7,8 +7,9 @@
 
 #include "check/dialect.h"
 #include "judge/detail_row.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
-#include "measure/measured_call.h"
+#include "protocol/measured_call.h"
 
 namespace msprobe::check {
 
@@ -26,7 +27,7 @@ struct JudgedCall {
   judge::ResultRow result;
 };
 
-JudgedCall judge_call(const measure::MeasuredCall& call, std::string_view full_name,
+JudgedCall judge_call(const protocol::MeasuredCall& call, std::string_view full_name,
                       const Rules& rules);
 
 // A call without any verdict.

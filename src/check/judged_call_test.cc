@@ -10,11 +10,9 @@ namespace msprobe::check {
 namespace {
 
 using judge::Profile;
-using judge::Verdict;
-using measure::LeafKind;
-using measure::MeasuredCall;
-using measure::MeasuredLeaf;
-using measure::SkipReason;
+using protocol::LeafKind;
+using protocol::MeasuredCall;
+using protocol::MeasuredLeaf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -110,11 +108,11 @@ TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.backward.output.0 SKIP"));
 }
 
-TEST(JudgedCall, StrictStatusStandsBesideTheDocumentedOne) {
+TEST(JudgedCall, VerdictStandsBesideTheDocumentedOne) {
   MeasuredCall call;
   call.forward = {value("0", "1", "1"), value("1", "1", "1")};
-  call.forward[0].strict = {StrictStatus::kPass, "equal", ""};
-  call.forward[1].strict = {StrictStatus::kError, "1 of 8 elements", "lost tail"};
+  call.forward[0].strict = {Verdict::kPass, "equal", ""};
+  call.forward[1].strict = {Verdict::kError, "1 of 8 elements", "lost tail"};
   call.backward_skip = {SkipReason::kOutArgument, "out"};
   const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
   EXPECT_EQ(judged.details[0].strict_status, Verdict::kPass);
@@ -265,7 +263,7 @@ TEST(Coverage, StrictCountsByTheWorstRowOfACall) {
   EXPECT_EQ(status_of(coverage, FailOn::kWarning), CheckStatus::kPassed);
 }
 
-TEST(Coverage, FailOnStrictCountsTheStrictStatusAlone) {
+TEST(Coverage, FailOnStrictCountsTheVerdictAlone) {
   Coverage coverage{.recorded = 1};
   coverage.add({"x", Verdict::kError, std::nullopt, "", Verdict::kPass});
   EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kFailed);

@@ -12,9 +12,8 @@ namespace msprobe::check {
 namespace {
 
 using judge::DetailRow;
-using judge::Verdict;
-using measure::LeafKind;
-using measure::MeasuredLeaf;
+using protocol::LeafKind;
+using protocol::MeasuredLeaf;
 
 constexpr std::string_view kTypesDiffer = "bench and npu output type is different.";
 constexpr std::string_view kStructureDiffers = "bench and npu output structure is different.";
@@ -25,7 +24,7 @@ DetailRow error_row(const judge::Context& context, std::string_view message) {
 }
 
 // Both sides drop by chance from the same input, so the bench tells how many zeros came with it.
-judge::DropoutCall dropout_call(const measure::DropoutFacts& facts, double elements) {
+judge::DropoutCall dropout_call(const protocol::DropoutFacts& facts, double elements) {
   judge::DropoutCall call{.p = facts.probability};
   if (!call.p || *call.p >= 1 || elements == 0) return call;
   const double bench_share = static_cast<double>(facts.bench_zeros) / elements;

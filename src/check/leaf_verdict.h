@@ -2,10 +2,10 @@
 #pragma once
 
 #include "judge/judge.h"
-#include "measure/measured_call.h"
+#include "protocol/measured_call.h"
 
 namespace msprobe::check {
 
-judge::DetailRow judge_leaf(const measure::MeasuredLeaf& leaf, const judge::Context& context);
+judge::DetailRow judge_leaf(const protocol::MeasuredLeaf& leaf, const judge::Context& context);
 
 }  // namespace msprobe::check

@@ -9,14 +9,14 @@
 #include "core/call_name.h"
 #include "judge/mindspore.h"
 #include "ops/op.h"
-#include "report/detail_columns.h"
+#include "tables/detail_columns.h"
 
 namespace msprobe::check {
 namespace {
 
 using judge::DetailRow;
-using measure::LeafKind;
-using measure::MeasuredLeaf;
+using protocol::LeafKind;
+using protocol::MeasuredLeaf;
 
 constexpr std::string_view kMintGroups[] = {"Mint", "MintFunctional", "Tensor"};
 constexpr std::string_view kAdapterGroups[] = {"Functional", "Tensor", "Torch"};
@@ -127,7 +127,7 @@ DetailRow judge_mindspore_leaf(const MeasuredLeaf& leaf, const judge::Context& c
 }
 
 // Real data are in the dump already.
-std::filesystem::path mindspore_error_data(const Config& /*config*/, const CsvPaths& paths,
+std::filesystem::path mindspore_error_data(const Config& /*config*/, const journal::CsvPaths& paths,
                                            const dump::DumpIndex& dump) {
   return has_real_data(dump) ? std::filesystem::path() : paths.result.parent_path() / "error_data";
 }
@@ -143,8 +143,8 @@ Dialect made(std::string_view name, std::string_view (*left_out)(std::string_vie
       .judge_leaf = &judge_mindspore_leaf,
       .conclude = &judge::conclude_mindspore,
       .has_no_details = [](std::string_view, judge::Profile) { return false; },
-      .detail_columns = &report::mindspore_detail_columns,
-      .result_columns = &report::mindspore_result_columns,
+      .detail_columns = &tables::mindspore_detail_columns,
+      .result_columns = &tables::mindspore_result_columns,
       .style = {.shortest = true, .blank = "", .no_verdict = ""},
       .names = {},
       .saves_npy = true,

@@ -7,17 +7,16 @@
 #include "check/dialect.h"
 #include "check/leaf_verdict.h"
 #include "judge/older_rule.h"
-#include "report/older_columns.h"
+#include "tables/older_columns.h"
 
 namespace msprobe::check {
 namespace {
 
 using judge::Cell;
 using judge::DetailRow;
-using judge::Verdict;
-using measure::LeafKind;
-using measure::MeasuredLeaf;
 using measure::Metrics;
+using protocol::LeafKind;
+using protocol::MeasuredLeaf;
 
 constexpr judge::OlderLimits kLimits;
 // For the messages alone.
@@ -108,7 +107,7 @@ DetailRow judge_older_leaf(const MeasuredLeaf& leaf, const judge::Context& conte
   return row;
 }
 
-std::filesystem::path older_error_data(const Config& config, const CsvPaths& /*paths*/,
+std::filesystem::path older_error_data(const Config& config, const journal::CsvPaths& /*paths*/,
                                        const dump::DumpIndex& /*dump*/) {
   return config.error_data_path / "ut_error_data";
 }
@@ -120,9 +119,9 @@ const Dialect& older_dialect() {
     Dialect older = pytorch_dialect();
     older.name = "older";
     older.judge_leaf = &judge_older_leaf;
-    older.detail_columns = &report::older_detail_columns;
-    older.result_columns = &report::older_result_columns;
-    older.style = report::kOlderStyle;
+    older.detail_columns = &tables::older_detail_columns;
+    older.result_columns = &tables::older_result_columns;
+    older.style = tables::kOlderStyle;
     older.names.stamped = false;
     older.error_data = &older_error_data;
     return older;

@@ -4,15 +4,14 @@
 
 #include "check/dialect.h"
 #include "check/judged_call.h"
-#include "report/older_columns.h"
+#include "tables/older_columns.h"
 
 namespace msprobe::check {
 namespace {
 
-using judge::Verdict;
-using measure::LeafKind;
-using measure::MeasuredCall;
-using measure::MeasuredLeaf;
+using protocol::LeafKind;
+using protocol::MeasuredCall;
+using protocol::MeasuredLeaf;
 
 // 10000 elements, of which `bad` miss the limit of the dtype.
 MeasuredLeaf leaf_of(DType dtype, double cosine, std::uint64_t bad_1000, std::uint64_t bad_10000) {
@@ -83,7 +82,7 @@ TEST(OlderFiles, CellsAreSpelledAsTheOlderToolDoes) {
   std::string text;
   judge::DetailRow row = row_of(leaf_of(DType::kFloat16, 1, 0, 0));
   row.strict_status = Verdict::kPass;
-  report::append_record(text, older_dialect().detail_columns(judge::Profile::kDocumented), row,
+  tables::append_record(text, older_dialect().detail_columns(judge::Profile::kDocumented), row,
                         older_dialect().style);
   EXPECT_NE(text.find("torch.float32,torch.float16,\"(100, 100)\",1.00000000000000,"),
             std::string::npos)
@@ -91,12 +90,13 @@ TEST(OlderFiles, CellsAreSpelledAsTheOlderToolDoes) {
   EXPECT_NE(text.find(",N/A,,True,,pass,"), std::string::npos) << text;
   text.clear();
   judge::ResultRow result{"Torch*mul*0", Verdict::kError, std::nullopt, ""};
-  report::append_record(text, older_dialect().result_columns(), result, older_dialect().style);
+  tables::append_record(text, older_dialect().result_columns(), result, older_dialect().style);
   EXPECT_EQ(text, "Torch*mul*0,False,N/A,\r\n");
 }
 
 TEST(OlderFiles, NamesHaveNoTimeStamp) {
-  const CsvPaths paths = csv_paths("out", "20260101000000", older_dialect().names);
+  const journal::CsvPaths paths =
+      journal::csv_paths("out", "20260101000000", older_dialect().names);
   EXPECT_EQ(paths.result, "out/accuracy_checking_result.csv");
   EXPECT_EQ(paths.details, "out/accuracy_checking_details.csv");
   EXPECT_EQ(older_dialect().error_data(Config{}, paths, {}), "./ut_error_data");

@@ -10,7 +10,7 @@
 #include "check/cost.h"
 #include "check/structure.h"
 #include "core/call_name.h"
-#include "report/csv_text.h"
+#include "core/formula.h"
 
 namespace msprobe::check {
 namespace {
@@ -29,7 +29,7 @@ struct Lists {
 };
 
 SkipReason reason_to_skip(std::string_view full_name, const Lists& lists, const Dialect& dialect) {
-  if (report::unsafe_name(full_name)) return SkipReason::kHostile;
+  if (unsafe_name(full_name)) return SkipReason::kHostile;
   const SkipReason skip = dialect.reason_to_skip(full_name);
   if (skip != SkipReason::kNone) return skip;
   const auto name = parse_call_name(full_name);
@@ -65,14 +65,14 @@ class RepeatFinder {
 };
 
 // Calls that no engine runs cost nothing.
-void keep_shard(const dump::DumpIndex& dump, const Shard& shard, Plan& plan) {
+void keep_shard(const dump::DumpIndex& dump, const journal::Shard& shard, Plan& plan) {
   std::vector<double> costs;
   costs.reserve(plan.calls.size());
   for (const PlannedCall& call : plan.calls) {
     const bool runs = call.skip == SkipReason::kNone;
     costs.push_back(runs ? estimate_cost(dump.calls[call.index]) : 0);
   }
-  const Positions kept = positions_of(shard, costs);
+  const journal::Positions kept = journal::positions_of(shard, costs);
   plan.other_shards = plan.calls.size() - (kept.end - kept.first);
   plan.calls.erase(plan.calls.begin() + static_cast<std::ptrdiff_t>(kept.end), plan.calls.end());
   plan.calls.erase(plan.calls.begin(),

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "check/dialect.h"
-#include "check/shard.h"
 #include "check/skip.h"
 #include "core/result.h"
 #include "dump/dump_json.h"
+#include "journal/shard.h"
 
 namespace msprobe::check {
 
@@ -19,7 +19,7 @@ struct PlanOptions {
   std::vector<std::string> black_list = {};
   std::vector<std::string> only = {};  // full names; empty: every call
   bool drop_repeats = false;           // -f
-  Shard shard = {};
+  journal::Shard shard = {};
   const Dialect* dialect = &pytorch_dialect();
 };
 

@@ -7,7 +7,7 @@
 #include "check/leaf_verdict.h"
 #include "core/call_name.h"
 #include "ops/op.h"
-#include "report/detail_columns.h"
+#include "tables/detail_columns.h"
 
 namespace msprobe::check {
 namespace {
@@ -25,7 +25,7 @@ SkipReason pytorch_reason_to_skip(std::string_view full_name) {
   return never == ops::NeverChecked::kNowhere ? SkipReason::kNone : SkipReason::kFiltered;
 }
 
-std::filesystem::path pytorch_error_data(const Config& config, const CsvPaths& paths,
+std::filesystem::path pytorch_error_data(const Config& config, const journal::CsvPaths& paths,
                                          const dump::DumpIndex& /*dump*/) {
   return config.error_data_path / ("ut_error_data" + paths.stamp);
 }
@@ -52,8 +52,8 @@ const Dialect& pytorch_dialect() {
       .judge_leaf = &judge_leaf,
       .conclude = &judge::conclude,
       .has_no_details = &pytorch_has_no_details,
-      .detail_columns = &report::detail_columns,
-      .result_columns = &report::result_columns,
+      .detail_columns = &tables::detail_columns,
+      .result_columns = &tables::result_columns,
       .style = {},
       .names = {},
       .error_data = &pytorch_error_data,

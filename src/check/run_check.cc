@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "check/check_work.h"
-#include "check/device_name.h"
 #include "check/dialect.h"
 #include "check/fingerprint.h"
-#include "check/journal.h"
 #include "check/plan.h"
 #include "dump/legacy_json.h"
+#include "engines/device_name.h"
+#include "journal/journal.h"
 
 namespace msprobe::check {
 namespace {
@@ -22,9 +22,9 @@ using log::Level;
 
 constexpr int kGreetingTries = 2;
 
-EngineCommand engine_command(const CheckOptions& options, const std::string& device) {
-  EngineCommand command{options.engine,
-                        {"--device", device, "--threads", std::to_string(options.threads)}};
+engines::EngineCommand engine_command(const CheckOptions& options, const std::string& device) {
+  engines::EngineCommand command{
+      options.engine, {"--device", device, "--threads", std::to_string(options.threads)}};
   if (!options.device_library.empty()) {
     command.arguments.insert(command.arguments.end(), {"--device-lib", options.device_library});
   }
@@ -42,16 +42,17 @@ std::size_t host_count(const CheckOptions& options) {
   return options.hosts == nullptr ? 1 : options.hosts->count();
 }
 
-Result<EngineProcess> start_engine(const CheckOptions& options, std::size_t host,
-                                   const std::string& device) {
-  const EngineCommand command = engine_command(options, device);
-  return host == 0 ? EngineProcess::start(command) : options.hosts->start(host, command);
+Result<engines::EngineProcess> start_engine(const CheckOptions& options, std::size_t host,
+                                            const std::string& device) {
+  const engines::EngineCommand command = engine_command(options, device);
+  return host == 0 ? engines::EngineProcess::start(command) : options.hosts->start(host, command);
 }
 
 // Devices of all hosts, those of host 0 first. Worker i serves device i modulo their number.
-std::vector<Worker> make_workers(const CheckOptions& options,
-                                 const std::vector<std::string>& devices, std::size_t calls) {
-  std::vector<Worker> workers;
+std::vector<engines::Worker> make_workers(const CheckOptions& options,
+                                          const std::vector<std::string>& devices,
+                                          std::size_t calls) {
+  std::vector<engines::Worker> workers;
   const std::size_t hosts = host_count(options);
   const std::size_t count = std::clamp<std::size_t>(calls, 1, options.workers * hosts);
   for (std::size_t i = 0; i < count; ++i) {
@@ -135,7 +136,7 @@ Result<Recorded> read_dump(const CheckOptions& options) {
 // Whether a bare id may mean another device than in most dumps, as in those of MindSpore: these say
 // so at their beginning. Only a guess: the dump that is read decides.
 bool may_mean_another_device(const CheckOptions& options) {
-  if (options.older || !is_bare_id(options.devices.front())) return false;
+  if (options.older || !engines::is_bare_id(options.devices.front())) return false;
   constexpr std::size_t kBeginning = 4096;
   std::string text(kBeginning, '\0');
   std::ifstream file(options.dump, std::ios::binary);
@@ -146,12 +147,14 @@ bool may_mean_another_device(const CheckOptions& options) {
 }
 
 // An engine may be killed while it loads; a second one tells whether it is ill.
-Result<std::optional<ReadyEngine>> first_engine(const CheckOptions& options,
-                                                const std::string& device, EngineProcess started) {
-  Result<std::optional<ReadyEngine>> ready = greet(std::move(started), options.dispatch.interrupt);
+Result<std::optional<engines::ReadyEngine>> first_engine(const CheckOptions& options,
+                                                         const std::string& device,
+                                                         engines::EngineProcess started) {
+  Result<std::optional<engines::ReadyEngine>> ready =
+      greet(std::move(started), options.dispatch.interrupt);
   for (int tries = 1; !ready && ready.error().kind == ErrorKind::kExecution;) {
     if (++tries > kGreetingTries) break;
-    Result<EngineProcess> again = start_engine(options, 0, device);
+    Result<engines::EngineProcess> again = start_engine(options, 0, device);
     if (!again) return propagate(again);
     ready = greet(std::move(*again), options.dispatch.interrupt);
   }
@@ -161,12 +164,12 @@ Result<std::optional<ReadyEngine>> first_engine(const CheckOptions& options,
 // An NPU's convolutions read float32 as HF32; the public tool expects it of every device.
 bool benches_in_hf32(const CheckOptions& options, std::string_view device) {
   return options.hf32 || options.profile == judge::Profile::kReference ||
-         device_kind(device) == "npu";
+         engines::device_kind(device) == "npu";
 }
 
-RunOptions run_options(const CheckOptions& options, const Recorded& recorded,
-                       std::string_view device) {
-  RunOptions run;
+protocol::RunOptions run_options(const CheckOptions& options, const Recorded& recorded,
+                                 std::string_view device) {
+  protocol::RunOptions run;
   run.dump_name = options.dump.filename().string();
   // The stored value only says that there are data; they are always beside the JSON.
   if (!recorded.dump.dump_data_dir.empty()) {
@@ -190,15 +193,16 @@ RunOptions run_options(const CheckOptions& options, const Recorded& recorded,
   return run;
 }
 
-Result<Journal> open_journal(const CheckOptions& options, const Recorded& recorded,
-                             const Hello& engine, Coverage& coverage) {
-  const JournalOptions journal{
-      headers_of(*recorded.dialect, options.profile, options.titles), recorded.dialect->names,
-      recorded.dialect->style,
+Result<journal::Journal> open_journal(const CheckOptions& options, const Recorded& recorded,
+                                      const protocol::Hello& engine, Coverage& coverage) {
+  const journal::JournalOptions journal{
+      {headers_of(*recorded.dialect, options.profile, options.titles), recorded.dialect->names,
+       recorded.dialect->style},
       facts_of(options, recorded.dump, *recorded.dialect, recorded.plan, engine),
       device_labels(options)};
-  if (!options.resume) return Journal::create(options.out_directory, options.timestamp, journal);
-  const ExpectedRows expected{
+  if (!options.resume)
+    return journal::Journal::create(options.out_directory, options.timestamp, journal);
+  const journal::ExpectedRows expected{
       recorded.plan.calls.size(),
       [&](std::size_t i) {
         return std::string(recorded.dump.calls[recorded.plan.calls[i].index].shown_name());
@@ -207,14 +211,15 @@ Result<Journal> open_journal(const CheckOptions& options, const Recorded& record
         return recorded.dialect->has_no_details(name, options.profile);
       },
       false};
-  return Journal::resume(*options.resume, expected, journal,
-                         [&](const judge::ResultRow& row) { coverage.add(row); });
+  return journal::Journal::resume(*options.resume, expected, journal,
+                                  [&](const judge::ResultRow& row) { coverage.add(row); });
 }
 
 // What became of -d N and -j.
-void say_settings(const CheckOptions& options, const dump::DumpIndex& dump, const Hello& engine) {
+void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
+                  const protocol::Hello& engine) {
   const std::string& asked = options.devices.front();
-  if (is_bare_id(asked) && asked != engine.device) {
+  if (engines::is_bare_id(asked) && asked != engine.device) {
     options.say(Level::kInfo, fmt::format("device {} is {}", asked, engine.device));
   }
   if (options.jit_compile && !engine.jit_compile_has_effect) {
@@ -230,7 +235,8 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump, cons
   }
 }
 
-void say_where(const CheckOptions& options, const Journal& journal, const Recorded& recorded) {
+void say_where(const CheckOptions& options, const journal::Journal& journal,
+               const Recorded& recorded) {
   const std::size_t total = recorded.plan.calls.size();
   const auto say = [&](const std::string& text) { options.say(Level::kInfo, text); };
   for (const std::string& note : journal.notes()) options.say(Level::kWarning, note);
@@ -250,7 +256,7 @@ void say_where(const CheckOptions& options, const Journal& journal, const Record
                     : fmt::format("acc_check task error_data will be saved in {}", place.string()));
 }
 
-Failure resumable(const Error& error, const CsvPaths& paths) {
+Failure resumable(const Error& error, const journal::CsvPaths& paths) {
   if (error.kind == ErrorKind::kUsage) return Failure(error);
   return fail(error.kind, fmt::format("{}; the rows so far are kept: fix this, then add -csv_path "
                                       "{} to the same command",
@@ -262,9 +268,9 @@ Failure resumable(const Error& error, const CsvPaths& paths) {
 Result<CheckOutcome> run_check(const CheckOptions& options) {
   options.say(Level::kInfo, "start acc_check test");
   // The engine loads while the dump is read, on the device that most dumps mean.
-  std::optional<EngineProcess> started;
+  std::optional<engines::EngineProcess> started;
   const auto start_on = [&](const std::string& device) -> Result<void> {
-    Result<EngineProcess> process = start_engine(options, 0, device);
+    Result<engines::EngineProcess> process = start_engine(options, 0, device);
     if (!process) return propagate(process);
     started = std::move(*process);
     return {};
@@ -287,26 +293,29 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   outcome.coverage.not_selected = plan.not_selected;
   outcome.coverage.other_shards = plan.other_shards;
 
-  Result<std::optional<ReadyEngine>> engine = first_engine(options, device, *std::move(started));
+  Result<std::optional<engines::ReadyEngine>> engine =
+      first_engine(options, device, *std::move(started));
   if (!engine) return propagate(engine);
   outcome.interrupted = !*engine;
   if (outcome.interrupted) return outcome;
   outcome.device = (*engine)->hello.device;
   say_settings(options, recorded->dump, (*engine)->hello);
 
-  Result<Journal> journal = open_journal(options, *recorded, (*engine)->hello, outcome.coverage);
+  Result<journal::Journal> journal =
+      open_journal(options, *recorded, (*engine)->hello, outcome.coverage);
   if (!journal) return propagate(journal);
   outcome.paths = journal->paths();
   say_where(options, *journal, *recorded);
-  const Rules rules{options.profile, options.standards, std::string(device_kind(outcome.device)),
+  const Rules rules{options.profile, options.standards,
+                    std::string(engines::device_kind(outcome.device)),
                     std::string(journal->fact(kRerunFact)), recorded->dialect};
   CheckWork work(options, recorded->dump, plan, rules, *journal, outcome.coverage);
-  const Result<DispatchEnd> end = dispatch(
+  const Result<engines::DispatchEnd> end = dispatch(
       work, journal->done(), outcome.total,
       make_workers(options, recorded->engine_devices, outcome.total - journal->done()),
       std::move(**engine), run_options(options, *recorded, outcome.device), options.dispatch);
   if (!end) return resumable(end.error(), outcome.paths);
-  outcome.interrupted = *end == DispatchEnd::kInterrupted;
+  outcome.interrupted = *end == engines::DispatchEnd::kInterrupted;
   if (outcome.interrupted) return outcome;
   if (const Result<void> finished = journal->finish(); !finished) {
     return resumable(finished.error(), outcome.paths);

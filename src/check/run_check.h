@@ -11,15 +11,15 @@
 
 #include "check/config.h"
 #include "check/coverage.h"
-#include "check/csv_pair.h"
-#include "check/dispatch.h"
-#include "check/hosts.h"
-#include "check/shard.h"
 #include "core/log.h"
 #include "core/result.h"
-#include "judge/detail_row.h"
+#include "engines/dispatch.h"
+#include "engines/hosts.h"
+#include "journal/csv_pair.h"
+#include "journal/shard.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
-#include "report/column.h"
+#include "tables/column.h"
 
 namespace msprobe::check {
 
@@ -43,21 +43,21 @@ struct CheckOptions {
   Config config;
   std::vector<std::string> only;
   bool drop_repeats = false;
-  Shard shard;
+  journal::Shard shard;
   bool save_error_data = false;
   bool jit_compile = false;
 
   judge::Profile profile = judge::Profile::kDocumented;
   judge::Standards standards;
   std::string standards_text;  // the user's file, for the run's identity
-  report::Titles titles = report::Titles::kEnglish;
+  tables::Titles titles = tables::Titles::kEnglish;
   std::string rerun_command;  // of a failing row, up to the name of its call
 
   std::filesystem::path engine;
   std::vector<std::string> devices;  // as the user named them
   std::size_t workers = 1;           // dealt round-robin over the devices
   bool pair_per_device = false;
-  Hosts* hosts = nullptr;  // each has these devices and workers; null: this machine alone
+  engines::Hosts* hosts = nullptr;  // each has these devices and workers; null: this machine alone
   std::string device_library;
   SimOptions sim;
   std::string sim_config_text;  // what that file says, for the run's identity
@@ -65,7 +65,7 @@ struct CheckOptions {
   bool hf32 = false;            // convolutions are benched in HF32; an npu's always are
   std::uint64_t seed = 1234;
   int threads = 1;
-  DispatchOptions dispatch;
+  engines::DispatchOptions dispatch;
 
   std::function<std::string()> timestamp;
   std::function<void(log::Level, const std::string&)> say;
@@ -74,7 +74,7 @@ struct CheckOptions {
 
 struct CheckOutcome {
   Coverage coverage;
-  CsvPaths paths;
+  journal::CsvPaths paths;
   std::string device;    // of the first engine
   std::size_t done = 0;  // rows there are now
   std::size_t total = 0;

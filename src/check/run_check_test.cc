@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check/scratch_directory.h"
+#include "core/scratch_directory.h"
 
 namespace msprobe::check {
 namespace {
@@ -58,7 +58,7 @@ class RunCheckTest : public ::testing::Test {
     std::string details;
     bool operator==(const Bytes&) const = default;
   };
-  static Bytes bytes(const CsvPaths& paths) {
+  static Bytes bytes(const journal::CsvPaths& paths) {
     return {read_text(paths.result), read_text(paths.details)};
   }
   Result<CheckOutcome> check(const CheckOptions& options) { return run_check(options); }
@@ -308,7 +308,7 @@ TEST_F(RunCheckTest, KilledAtAnyMomentItResumesToTheSameBytes) {
       }
     }
     ASSERT_TRUE(done);
-    EXPECT_EQ(bytes(csv_paths(run.out_directory, "20260101000000")), wanted);
+    EXPECT_EQ(bytes(journal::csv_paths(run.out_directory, "20260101000000")), wanted);
   }
   EXPECT_GT(killed, 0);  // how many depends on the machine's speed
 }

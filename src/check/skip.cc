@@ -47,20 +47,20 @@ std::string planned_skip_message(SkipReason reason, std::string_view full_name) 
   return fmt::format("API {}{}", name ? name->bare_name : full_name, kFilteredEnd);
 }
 
-std::string skip_message(const measure::Skip& skip) {
+std::string skip_message(const Skip& skip) {
   const FixedText* fixed = fixed_text(skip.text);
   if (fixed != nullptr && fixed->reason == skip.reason) return skip.text;
-  return fmt::format("{}: {}", measure::name(skip.reason), skip.text);
+  return fmt::format("{}: {}", name(skip.reason), skip.text);
 }
 
 SkipClass classify_skip(std::string_view message) {
   const std::string_view word = message.substr(0, message.find(':'));
   for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
     const auto reason = static_cast<SkipReason>(i);
-    if (word == measure::name(reason)) return {measure::name(reason), measure::is_lost(reason)};
+    if (word == name(reason)) return {name(reason), is_lost(reason)};
   }
   if (const FixedText* fixed = fixed_text(message)) {
-    return {measure::name(fixed->reason), measure::is_lost(fixed->reason)};
+    return {name(fixed->reason), is_lost(fixed->reason)};
   }
   return {kNothingToCompare, false};
 }

@@ -5,18 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include "measure/measured_call.h"
+#include "protocol/measured_call.h"
 
 namespace msprobe::check {
-
-using measure::SkipReason;
 
 // The documented text of a call that is left out before anything runs.
 std::string planned_skip_message(SkipReason reason, std::string_view full_name);
 
 // The message of a call, or a backward pass, that an engine could not check. Texts that the
 // documents fix stand alone; all others follow the reason's name: "missing_data: no file x.pt".
-std::string skip_message(const measure::Skip& skip);
+std::string skip_message(const Skip& skip);
 
 struct SkipClass {
   std::string_view label;  // in the coverage line

@@ -27,14 +27,14 @@ TEST(Skip, EveryMessageLeadsBackToItsReason) {
   for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
     const auto reason = static_cast<SkipReason>(i);
     const SkipClass found = classify_skip(skip_message({reason, "text: with, marks"}));
-    EXPECT_EQ(found.label, measure::name(reason));
-    EXPECT_EQ(found.lost, measure::is_lost(reason));
+    EXPECT_EQ(found.label, name(reason));
+    EXPECT_EQ(found.lost, is_lost(reason));
   }
   for (const SkipReason reason :
        {SkipReason::kNotSupported, SkipReason::kFiltered, SkipReason::kHostile}) {
     const SkipClass found = classify_skip(planned_skip_message(reason, "Torch.add.0"));
-    EXPECT_EQ(found.label, measure::name(reason));
-    EXPECT_EQ(found.lost, measure::is_lost(reason));
+    EXPECT_EQ(found.label, name(reason));
+    EXPECT_EQ(found.lost, is_lost(reason));
   }
   EXPECT_EQ(classify_skip("Bench output is None, skip this test.").label, "nothing_to_compare");
   EXPECT_FALSE(classify_skip("Bench output is None, skip this test.").lost);

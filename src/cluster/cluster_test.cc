@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "check/run_check.h"
-#include "check/scratch_directory.h"
 #include "cluster/command_text.h"
 #include "cluster/engine_host.h"
 #include "cluster/remote_engines.h"
+#include "core/scratch_directory.h"
 
 namespace msprobe::cluster {
 namespace {
@@ -20,12 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 using check::CheckOptions;
 using check::CheckOutcome;
-using check::read_text;
 using ::testing::HasSubstr;
 
 TEST(CommandText, KeepsEveryWord) {
-  const check::EngineCommand command{"/a b/engine", {"--device", "", "cpu:1", "a\nb"}};
-  const check::EngineCommand read = decode_command(encode_command(command));
+  const engines::EngineCommand command{"/a b/engine", {"--device", "", "cpu:1", "a\nb"}};
+  const engines::EngineCommand read = decode_command(encode_command(command));
   EXPECT_EQ(read.program, command.program);
   EXPECT_EQ(read.arguments, command.arguments);
 }
@@ -110,7 +109,7 @@ class ClusterTest : public ::testing::Test {
     return outcome;
   }
 
-  check::ScratchDirectory scratch_;
+  ScratchDirectory scratch_;
   std::string said_;
 };
 
@@ -166,7 +165,7 @@ TEST_F(ClusterTest, AHostWithoutTheEngineIsToldOf) {
   std::jthread carrier([&] { (*engines)->carry(); });
   auto process = (*engines)->start(1, {"/no/such/engine", {}});
   ASSERT_TRUE(process);
-  const auto ready = check::greet(std::move(*process), -1);
+  const auto ready = engines::greet(std::move(*process), -1);
   ASSERT_FALSE(ready);
   EXPECT_THAT(ready.error().message, HasSubstr("exit status 127"));
   (*engines)->stop();

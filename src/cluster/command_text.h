@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "check/engine_process.h"
+#include "engines/engine_process.h"
 
 namespace msprobe::cluster {
 
 // Words end with a NUL, which no argument of a program can hold.
-std::string encode_command(const check::EngineCommand& command);
-check::EngineCommand decode_command(std::string_view text);
+std::string encode_command(const engines::EngineCommand& command);
+engines::EngineCommand decode_command(std::string_view text);
 
 }  // namespace msprobe::cluster

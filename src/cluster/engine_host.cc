@@ -12,14 +12,14 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "check/engine_process.h"
 #include "cluster/command_text.h"
 #include "cluster/pause.h"
+#include "engines/engine_process.h"
 
 namespace msprobe::cluster {
 namespace {
 
-using check::EngineProcess;
+using engines::EngineProcess;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kMemoryEvery(200);

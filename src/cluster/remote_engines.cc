@@ -21,8 +21,8 @@
 namespace msprobe::cluster {
 namespace {
 
-using check::EngineCommand;
-using check::EngineProcess;
+using engines::EngineCommand;
+using engines::EngineProcess;
 
 // An engine that was killed far away is taken for dead when nothing is heard of it.
 constexpr std::chrono::seconds kEndLimit(10);
@@ -65,7 +65,7 @@ class RemoteState {
 
 namespace {
 
-class RemoteProcess : public check::Process {
+class RemoteProcess : public engines::Process {
  public:
   RemoteProcess(RemoteEngines& engines, std::size_t host, std::uint64_t id,
                 std::shared_ptr<RemoteState> state)
@@ -97,9 +97,9 @@ RemoteEngines::~RemoteEngines() = default;
 
 Result<EngineProcess> RemoteEngines::start(std::size_t host, const EngineCommand& command) {
   if (host == 0) return EngineProcess::start(command);
-  std::array<check::Pipe, 3> pipes;
-  for (check::Pipe& pipe : pipes) {
-    Result<check::Pipe> made = check::make_pipe();
+  std::array<engines::Pipe, 3> pipes;
+  for (engines::Pipe& pipe : pipes) {
+    Result<engines::Pipe> made = engines::make_pipe();
     if (!made) return propagate(made);
     pipe = std::move(*made);
   }

@@ -12,10 +12,10 @@
 
 #include <poll.h>
 
-#include "check/hosts.h"
 #include "cluster/pause.h"
 #include "cluster/transport.h"
 #include "core/descriptor.h"
+#include "engines/hosts.h"
 
 namespace msprobe::cluster {
 
@@ -24,15 +24,15 @@ class RemoteState;
 
 // start() and the engines it gives belong to the thread that checks; carry() runs in the thread
 // that may use the transport.
-class RemoteEngines : public check::Hosts {
+class RemoteEngines : public engines::Hosts {
  public:
   // Host 0 is this machine; 1 to count-1 are behind the transport.
   static Result<std::unique_ptr<RemoteEngines>> create(Transport& transport, std::size_t count);
   ~RemoteEngines() override;
 
   std::size_t count() const override { return count_; }
-  Result<check::EngineProcess> start(std::size_t host,
-                                     const check::EngineCommand& command) override;
+  Result<engines::EngineProcess> start(std::size_t host,
+                                       const engines::EngineCommand& command) override;
 
   // Carries bytes until stop() is called, then tells the other hosts to quit.
   void carry();

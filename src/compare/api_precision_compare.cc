@@ -9,26 +9,25 @@
 #include <fmt/ranges.h>
 
 #include "compare/call_result.h"
+#include "compare/compare_columns.h"
 #include "compare/details_name.h"
 #include "compare/gpu_index.h"
 #include "compare/row_compare.h"
 #include "compare/strict_verdict.h"
 #include "core/file.h"
-#include "report/compare_columns.h"
-#include "report/csv_text.h"
-#include "report/detail_columns.h"
-#include "report/output_file.h"
-#include "report/table_reader.h"
+#include "core/formula.h"
+#include "tables/csv_text.h"
+#include "tables/detail_columns.h"
+#include "tables/output_file.h"
+#include "tables/table_reader.h"
 
 namespace msprobe::compare {
 namespace {
 
-using judge::CompareRow;
 using judge::DetailRow;
 using judge::Profile;
 using judge::ResultRow;
-using judge::Verdict;
-using DetailReader = report::TableReader<DetailRow>;
+using DetailReader = tables::TableReader<DetailRow>;
 
 // Not needed to compare; the public tool's own older files lack some of them.
 bool optional_column(std::string_view english) {
@@ -57,12 +56,12 @@ struct DetailsFile {
 };
 
 Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_view label,
-                                 report::Titles titles) {
+                                 tables::Titles titles) {
   Result<FileBytes> bytes = load_file(path);
   if (!bytes) return propagate(bytes);
   DetailRow blank;
   blank.status = Verdict::kPass;  // a file without Status is judged by its metrics
-  const auto columns = report::detail_columns(Profile::kDocumented);
+  const auto columns = tables::detail_columns(Profile::kDocumented);
   Result<DetailReader> reader =
       DetailReader::start(bytes->text(), path.string(), columns, std::move(blank));
   if (!reader) return propagate(reader);
@@ -107,17 +106,16 @@ void add_strict(const DetailRow& npu, const GpuRow* gpu, CompareRow& row) {
 // The two files being written, and what goes into them.
 class Comparison {
  public:
-  Comparison(const PrecisionOptions& options, GpuIndex index, report::OutputFile details,
-             report::OutputFile result)
+  Comparison(const PrecisionOptions& options, GpuIndex index, tables::OutputFile details,
+             tables::OutputFile result)
       : options_(options),
         rules_{options.profile, options.titles, options.standards},
         index_(std::move(index)),
         details_(std::move(details)),
         result_(std::move(result)) {
     details_.buffer() +=
-        report::csv_header(report::compare_detail_columns(options.profile), options.titles);
-    result_.buffer() +=
-        report::csv_header(report::compare_result_columns(options.profile), options.titles);
+        tables::csv_header(compare_detail_columns(options.profile), options.titles);
+    result_.buffer() += tables::csv_header(compare_result_columns(options.profile), options.titles);
     outcome_.gpu_rows = index_.row_count();
   }
 
@@ -140,15 +138,15 @@ class Comparison {
   const PrecisionOptions& options_;
   Rules rules_;
   GpuIndex index_;
-  report::OutputFile details_;
-  report::OutputFile result_;
+  tables::OutputFile details_;
+  tables::OutputFile result_;
   std::optional<CallResult> call_;
   PrecisionOutcome outcome_;
 };
 
 Result<void> Comparison::write(const CompareRow& row) {
   outcome_.rows.add(row.result);
-  report::append_record(details_.buffer(), report::compare_detail_columns(options_.profile), row,
+  tables::append_record(details_.buffer(), compare_detail_columns(options_.profile), row,
                         options_.precision);
   return details_.flush_if_full();
 }
@@ -159,7 +157,7 @@ Result<void> Comparison::write(const ResultRow& row) {
   outcome_.forward.add(row.forward);
   outcome_.backward.add(row.backward);
   if (options_.on_result) options_.on_result(row);
-  report::append_record(result_.buffer(), report::compare_result_columns(options_.profile), row,
+  tables::append_record(result_.buffer(), compare_result_columns(options_.profile), row,
                         options_.precision);
   return result_.flush_if_full();
 }
@@ -225,7 +223,7 @@ Result<bool> Comparison::add(const DetailRow& npu, const std::string& problem) {
   ++outcome_.npu_rows;
   GpuRow* const gpu = index_.find(npu.api_name);
   if (gpu != nullptr) gpu->matched = true;
-  if (report::unsafe_name(npu.api_name)) {
+  if (unsafe_name(npu.api_name)) {
     ++outcome_.invalid_names;
     return add_unnamed(npu, "api name contains special characters, please check!");
   }
@@ -302,9 +300,9 @@ Result<PrecisionOutcome> api_precision_compare(const PrecisionOptions& options) 
     return options.out_dir /
            fmt::format("api_precision_compare_{}_{}.csv", kind, options.timestamp);
   };
-  Result<report::OutputFile> details = report::OutputFile::create(path_of("details"));
+  Result<tables::OutputFile> details = tables::OutputFile::create(path_of("details"));
   if (!details) return propagate(details);
-  Result<report::OutputFile> result = report::OutputFile::create(path_of("result"));
+  Result<tables::OutputFile> result = tables::OutputFile::create(path_of("result"));
   if (!result) return propagate(result);
 
   Comparison comparison(options, std::move(*index), std::move(*details), std::move(*result));

@@ -11,10 +11,12 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "core/verdict.h"
 #include "judge/detail_row.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
-#include "report/column.h"
-#include "report/number_text.h"
+#include "tables/column.h"
+#include "tables/number_text.h"
 
 namespace msprobe::compare {
 
@@ -24,9 +26,9 @@ struct PrecisionOptions {
   std::filesystem::path out_dir = ".";  // must exist
   std::string timestamp;                // YYYYMMDDhhmmss, part of both file names
   judge::Profile profile = judge::Profile::kDocumented;
-  report::Titles titles = report::Titles::kEnglish;
+  tables::Titles titles = tables::Titles::kEnglish;
   judge::Standards standards;
-  int precision = report::kDefaultPrecision;
+  int precision = tables::kDefaultPrecision;
   // Told of each row that has no partner, and of each finished call; either may be empty.
   std::function<void(std::string_view)> warn;
   std::function<void(const judge::ResultRow&)> on_result;
@@ -34,7 +36,7 @@ struct PrecisionOptions {
 
 struct VerdictCounts {
   std::uint64_t pass = 0, warning = 0, error = 0, skip = 0, blank = 0;
-  void add(std::optional<judge::Verdict> verdict);
+  void add(std::optional<Verdict> verdict);
   std::uint64_t judged() const { return pass + warning + error; }
 };
 
@@ -64,7 +66,7 @@ struct PrecisionOutcome {
   std::string stopped;              // profile reference: why the comparison ended early
 
   // error, warning or pass, whichever is worst; SKIP when nothing was judged.
-  judge::Verdict worst() const;
+  Verdict worst() const;
 };
 
 // Writes api_precision_compare_{details,result}_{timestamp}.csv. Time and memory grow linearly: the

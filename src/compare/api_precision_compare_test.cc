@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using judge::Profile;
-using report::Titles;
+using tables::Titles;
 
 class Golden : public InDirectory {
  protected:
@@ -50,7 +50,7 @@ TEST_F(Golden, ReferenceProfileEqualsThePublicToolCellByCell) {
   expect_same(kData / "out_v26.0.0/result.csv", outcome.result_csv);
   EXPECT_EQ(outcome.npu_only, 1U);
   EXPECT_EQ(outcome.gpu_only, 1U);
-  EXPECT_EQ(outcome.worst(), judge::Verdict::kError);
+  EXPECT_EQ(outcome.worst(), Verdict::kError);
 }
 
 TEST_F(Golden, ReferenceProfileEqualsThePublicToolOnRealDumps) {

@@ -10,7 +10,6 @@ namespace msprobe::compare {
 
 using judge::Profile;
 using judge::ResultRow;
-using judge::Verdict;
 
 std::optional<Verdict> CallResult::Direction::verdict() const {
   if (rows == 0) return std::nullopt;
@@ -31,7 +30,7 @@ std::string one_line(std::string_view message) {
 }
 
 void take_worse(std::optional<Verdict>& worst, std::optional<Verdict> verdict) {
-  if (verdict) worst = worst ? judge::worse(*worst, *verdict) : *verdict;
+  if (verdict) worst = worst ? worse(*worst, *verdict) : *verdict;
 }
 
 }  // namespace

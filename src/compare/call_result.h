@@ -8,6 +8,7 @@
 #include "compare/details_name.h"
 #include "compare/row_compare.h"
 #include "compare/row_verdict.h"
+#include "core/verdict.h"
 #include "judge/detail_row.h"
 
 namespace msprobe::compare {
@@ -31,7 +32,7 @@ class CallResult {
     std::string last_message;
     std::string failures;  // "forward output 0: ..."
 
-    std::optional<judge::Verdict> verdict() const;
+    std::optional<Verdict> verdict() const;
   };
 
   std::string call_;
@@ -39,8 +40,8 @@ class CallResult {
   Direction forward_;
   Direction backward_;
   bool last_unsupported_ = false;  // what the public tool looks at
-  std::optional<judge::Verdict> strict_device_;
-  std::optional<judge::Verdict> strict_reference_;
+  std::optional<Verdict> strict_device_;
+  std::optional<Verdict> strict_reference_;
 };
 
 }  // namespace msprobe::compare

@@ -10,7 +10,7 @@
 
 #include "compare/api_precision_compare.h"
 #include "core/file.h"
-#include "report/csv_reader.h"
+#include "tables/csv_reader.h"
 
 namespace msprobe::compare {
 
@@ -21,7 +21,7 @@ inline Table read_table(const std::filesystem::path& path) {
   EXPECT_TRUE(bytes) << (bytes ? "" : bytes.error().message);
   Table table;
   if (!bytes) return table;
-  report::CsvReader reader(bytes->text(), path.string());
+  tables::CsvReader reader(bytes->text(), path.string());
   while (true) {
     const Result<bool> more = reader.next();
     EXPECT_TRUE(more) << (more ? "" : more.error().message);

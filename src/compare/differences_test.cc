@@ -15,8 +15,8 @@
 #include "compare/compare_fixture.h"
 #include "compare/details_name.h"
 #include "judge/standard.h"
-#include "report/csv_text.h"
-#include "report/number_text.h"
+#include "tables/csv_text.h"
+#include "tables/number_text.h"
 
 namespace msprobe::compare {
 namespace {
@@ -44,7 +44,7 @@ Rows by_name(const Table& table) {
   return rows;
 }
 
-bool blank(const std::string& cell) { return report::trim(cell).empty(); }
+bool blank(const std::string& cell) { return tables::trim(cell).empty(); }
 
 double floor_of(const std::string& dtype) {
   if (dtype == "torch.float16") return 0x1p-11;
@@ -64,7 +64,7 @@ struct Inputs {
 };
 
 bool divisor_below_floor(const Inputs& in, std::size_t ratio_column) {
-  const auto value = report::parse_number((*in.gpu)[source_of(ratio_column)]);
+  const auto value = tables::parse_number((*in.gpu)[source_of(ratio_column)]);
   return value && std::abs(*value) < floor_of(in.npu[kDtype]);
 }
 
@@ -98,7 +98,7 @@ class Differences : public InDirectory {
   PrecisionOutcome compare(Profile profile) const {
     PrecisionOptions options = options_for(kData / "npu_details.csv", kData / "gpu_details.csv");
     options.profile = profile;
-    options.titles = report::Titles::kChinese;
+    options.titles = tables::Titles::kChinese;
     const auto outcome = api_precision_compare(options);
     EXPECT_TRUE(outcome);
     return outcome.value_or(PrecisionOutcome{});
@@ -268,7 +268,7 @@ class DifferenceExamples : public Differences {
       std::string text;
       for (const std::string& cell : row) {
         if (!text.empty()) text += ',';
-        report::append_text(text, cell);
+        tables::append_text(text, cell);
       }
       return text + "\n";
     };

@@ -10,7 +10,7 @@
 #include "compare/api_precision_compare.h"
 #include "compare/compare_fixture.h"
 #include "judge/judge.h"
-#include "report/detail_columns.h"
+#include "tables/detail_columns.h"
 
 namespace msprobe::compare {
 namespace {
@@ -18,7 +18,6 @@ namespace {
 using judge::Cell;
 using judge::DetailRow;
 using judge::Profile;
-using judge::Verdict;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -47,9 +46,9 @@ constexpr std::string_view kName = "Functional.sigmoid.0.forward.output.0";
 class Documented : public InDirectory {
  protected:
   std::filesystem::path file(const std::string& name, const std::vector<DetailRow>& rows) const {
-    const auto columns = report::detail_columns(Profile::kDocumented);
-    std::string text = report::csv_header(columns, report::Titles::kEnglish);
-    for (const DetailRow& row : rows) report::append_record(text, columns, row, 14);
+    const auto columns = tables::detail_columns(Profile::kDocumented);
+    std::string text = tables::csv_header(columns, tables::Titles::kEnglish);
+    for (const DetailRow& row : rows) tables::append_record(text, columns, row, 14);
     return write(name, text);
   }
 
@@ -369,7 +368,7 @@ TEST_F(Documented, WorstRowDecidesACall) {
 
 TEST_F(Documented, DamagedRowsAreNamed) {
   const std::string header =
-      report::csv_header(report::detail_columns(Profile::kReference), report::Titles::kEnglish);
+      tables::csv_header(tables::detail_columns(Profile::kReference), tables::Titles::kEnglish);
   const auto npu = write("npu.csv", header + "Torch.f.0.forward.output.0,torch.fl\r\n");
   const auto gpu = file("gpu.csv", {benchmark_row("Torch.f.0.forward.output.0")});
   const auto outcome = api_precision_compare(options_for(npu, gpu));

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "report/number_text.h"
+#include "tables/number_text.h"
 
 namespace msprobe::compare {
 
@@ -15,7 +15,7 @@ judge::Cell GpuRow::metric(std::size_t i) const {
 }
 
 std::uint64_t text_hash(std::string_view text) {
-  text = report::trim(text);
+  text = tables::trim(text);
   return text.empty() ? 0 : std::hash<std::string_view>{}(text);
 }
 

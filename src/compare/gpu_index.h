@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/verdict.h"
 #include "judge/detail_row.h"
 
 namespace msprobe::compare {
@@ -29,7 +30,7 @@ struct GpuRow {
   std::uint64_t dtype_hash = 0;  // of the DEVICE Dtype cell and of the Shape cell; 0: blank
   std::uint64_t shape_hash = 0;
   std::uint8_t blank_metrics = 0;  // bit i: metrics[i] was blank
-  std::optional<judge::Verdict> strict;
+  std::optional<Verdict> strict;
   bool cosine_finite = true;  // a blank counts as finite
   bool max_abs_finite = true;
   bool damaged = false;   // the row cannot be trusted

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/dtype.h"
-#include "judge/detail_row.h"
+#include "judge/profile.h"
 
 namespace msprobe::compare {
 

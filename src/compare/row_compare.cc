@@ -8,17 +8,15 @@
 
 #include "compare/texts.h"
 #include "judge/judge.h"
-#include "report/number_text.h"
+#include "tables/number_text.h"
 
 namespace msprobe::compare {
 namespace {
 
-using judge::CompareRow;
 using judge::DetailRow;
 using judge::Profile;
 using judge::Standard;
 using judge::Subject;
-using judge::Verdict;
 
 ComparedRow skipped(const DetailRow& npu, RowFate fate, std::string_view message) {
   return {.row = skip_row(npu.api_name, message), .fate = fate};
@@ -26,13 +24,13 @@ ComparedRow skipped(const DetailRow& npu, RowFate fate, std::string_view message
 
 // "(0, 3)" has no elements; the public tool knows only "(0,)".
 bool has_no_elements(std::string_view shape, Profile profile) {
-  shape = report::trim(shape);
+  shape = tables::trim(shape);
   if (profile == Profile::kReference) return shape == "(0,)";
   if (!shape.starts_with('(') || !shape.ends_with(')')) return false;
   shape = shape.substr(1, shape.size() - 2);
   while (!shape.empty()) {
     const std::size_t comma = std::min(shape.find(','), shape.size());
-    if (report::trim(shape.substr(0, comma)) == "0") return true;
+    if (tables::trim(shape.substr(0, comma)) == "0") return true;
     shape.remove_prefix(std::min(comma + 1, shape.size()));
   }
   return false;
@@ -81,7 +79,7 @@ std::string not_same_text(const DetailRow& npu, const GpuRow& gpu, bool dtype_di
 
 std::string no_metric_text(const DetailRow& npu, Standard standard, const Rules& rules) {
   return fmt::format("The NPU row has no metric of the {} (check: {}). {}",
-                     algorithm_title(standard, rules.titles), judge::name(npu.status), npu.message);
+                     algorithm_title(standard, rules.titles), name(npu.status), npu.message);
 }
 
 std::string no_gpu_metric_text(Standard standard, const Rules& rules) {
@@ -188,7 +186,7 @@ ComparedRow compare_row(const DetailRow& npu, const DetailsName& name, std::stri
   if (auto decided = decided_alone(npu, problem, rules)) return *decided;
   if (auto alone = without_partner(npu, gpu)) return *alone;
   if (!problem.empty()) return skipped(npu, RowFate::kCannotBeJudged, problem);
-  const std::string_view dtype_text = report::trim(npu.device_dtype);
+  const std::string_view dtype_text = tables::trim(npu.device_dtype);
   const std::optional<DType> dtype =
       is_built_in(dtype_text) ? DType::kInt64 : parse_dtype(dtype_text);
   const bool unsupported = dtype && !judge::has_new_standard(*dtype);

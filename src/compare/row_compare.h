@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "compare/compare_row.h"
 #include "compare/details_name.h"
 #include "compare/gpu_index.h"
 #include "compare/row_verdict.h"
-#include "judge/compare_row.h"
 #include "judge/detail_row.h"
 
 namespace msprobe::compare {
@@ -24,7 +24,7 @@ enum class RowFate : std::uint8_t {
 };
 
 struct ComparedRow {
-  judge::CompareRow row;
+  CompareRow row;
   RowFate fate = RowFate::kJudged;
   bool unsupported_dtype = false;  // float64, complex
 };
@@ -35,6 +35,6 @@ ComparedRow compare_row(const judge::DetailRow& npu, const DetailsName& name,
                         std::string_view problem, const GpuRow* gpu, const Rules& rules);
 
 // A row that says only why there is no verdict.
-judge::CompareRow skip_row(std::string_view name, std::string_view message);
+CompareRow skip_row(std::string_view name, std::string_view message);
 
 }  // namespace msprobe::compare

@@ -12,11 +12,9 @@ namespace {
 
 using judge::Cell;
 using judge::CompareLimits;
-using judge::CompareRow;
 using judge::DetailRow;
 using judge::Profile;
 using judge::Standard;
-using judge::Verdict;
 using VerdictField = std::optional<Verdict> CompareRow::*;
 
 // A metric of the benchmark comparison, in the order of kKeptMetrics.
@@ -66,7 +64,7 @@ Cell shown(double value) { return {Cell::Kind::kDouble, value}; }
 Verdict pass_if(bool good) { return good ? Verdict::kPass : Verdict::kError; }
 
 void note_not_finite(std::string& message, const Ratio& ratio, const Text& title,
-                     report::Titles titles) {
+                     tables::Titles titles) {
   if (ratio.finite == Ratio::Finite::kBoth) return;
   const bool same = ratio.finite == Ratio::Finite::kSame;
   message += title.in(titles);
@@ -74,7 +72,7 @@ void note_not_finite(std::string& message, const Ratio& ratio, const Text& title
   message += '\n';
 }
 
-void add_line(std::string& message, const Text& text, report::Titles titles) {
+void add_line(std::string& message, const Text& text, tables::Titles titles) {
   message += text.in(titles);
   message += '\n';
 }
@@ -225,7 +223,7 @@ void judge_row(CompareRow& row, Standard standard, const DetailRow& npu, const G
       break;
     case Standard::kAbsoluteThreshold:
       judge_rates(row, kAbsoluteRates, npu, rules,
-                  rules.titles == report::Titles::kChinese ? "" : "\n");
+                  rules.titles == tables::Titles::kChinese ? "" : "\n");
       break;
     case Standard::kBinaryConsistency:
       judge_rates(row, kBinaryRates, npu, rules, "\n");

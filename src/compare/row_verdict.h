@@ -4,17 +4,18 @@
 #include <string>
 #include <string_view>
 
+#include "compare/compare_row.h"
 #include "compare/gpu_index.h"
-#include "judge/compare_row.h"
 #include "judge/detail_row.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
-#include "report/column.h"
+#include "tables/column.h"
 
 namespace msprobe::compare {
 
 struct Rules {
   judge::Profile profile = judge::Profile::kDocumented;
-  report::Titles titles = report::Titles::kEnglish;
+  tables::Titles titles = tables::Titles::kEnglish;
   const judge::Standards& standards;
 };
 
@@ -24,7 +25,7 @@ bool has_metrics(const judge::DetailRow& npu, judge::Standard standard);
 // Fills cells, verdicts, result, algorithm and message of `row`. Blank metrics count as 0.
 // REQUIRES: standard is not kNone; standards other than benchmark and ULP: has_metrics(npu,
 // standard).
-void judge_row(judge::CompareRow& row, judge::Standard standard, const judge::DetailRow& npu,
+void judge_row(CompareRow& row, judge::Standard standard, const judge::DetailRow& npu,
                const GpuRow& gpu, const judge::Subject& subject, const Rules& rules);
 
 }  // namespace msprobe::compare

@@ -2,8 +2,6 @@
 
 namespace msprobe::compare {
 
-using judge::Verdict;
-
 std::string_view name(StrictVerdict verdict) {
   constexpr std::string_view kNames[] = {
       "", "pass", "device wrong", "both wrong", "documented only", "SKIP"};

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "judge/detail_row.h"
+#include "core/verdict.h"
 
 namespace msprobe::compare {
 
@@ -21,10 +21,10 @@ enum class StrictVerdict : std::uint8_t {
 std::string_view name(StrictVerdict verdict);  // "", "pass", "device wrong", ..., "SKIP"
 
 // `documented_fails`: the documented comparison ended in a warning or an error.
-StrictVerdict strict_verdict(std::optional<judge::Verdict> device,
-                             std::optional<judge::Verdict> reference, bool documented_fails);
+StrictVerdict strict_verdict(std::optional<Verdict> device, std::optional<Verdict> reference,
+                             bool documented_fails);
 
 // A warning or an error: on a correct device there is none.
-bool is_strict_alarm(std::optional<judge::Verdict> strict);
+bool is_strict_alarm(std::optional<Verdict> strict);
 
 }  // namespace msprobe::compare

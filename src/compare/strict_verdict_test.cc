@@ -5,8 +5,6 @@
 namespace msprobe::compare {
 namespace {
 
-using judge::Verdict;
-
 TEST(StrictVerdict, SaysWhomToBlame) {
   const auto said = [](std::optional<Verdict> device, std::optional<Verdict> reference,
                        bool documented_fails) {

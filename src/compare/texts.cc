@@ -15,7 +15,7 @@ constexpr Text kAlgorithms[] = {
 
 }  // namespace
 
-std::string_view algorithm_title(judge::Standard standard, report::Titles titles) {
+std::string_view algorithm_title(judge::Standard standard, tables::Titles titles) {
   return kAlgorithms[static_cast<std::size_t>(standard)].in(titles);
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "judge/standard.h"
-#include "report/column.h"
+#include "tables/column.h"
 
 namespace msprobe::compare {
 
@@ -14,8 +14,8 @@ struct Text {
   std::string_view english;
   std::string_view chinese;
 
-  std::string_view in(report::Titles titles) const {
-    return titles == report::Titles::kEnglish ? english : chinese;
+  std::string_view in(tables::Titles titles) const {
+    return titles == tables::Titles::kEnglish ? english : chinese;
   }
 };
 
@@ -51,6 +51,6 @@ inline constexpr Text kCheckFailed = {"ERROR: the check of the NPU failed withou
                                       "ERROR: NPU预检失败且没有指标："};
 
 // The "Comparison algorithm" cell.
-std::string_view algorithm_title(judge::Standard standard, report::Titles titles);
+std::string_view algorithm_title(judge::Standard standard, tables::Titles titles);
 
 }  // namespace msprobe::compare

@@ -7,7 +7,7 @@
 
 #include "core/json_writer.h"
 #include "core/python_text.h"
-#include "report/csv_text.h"
+#include "tables/csv_text.h"
 
 namespace msprobe::dump_compare {
 namespace {
@@ -251,7 +251,7 @@ std::string csv_titles(std::span<const Column> columns) {
   std::string line;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i > 0) line += ',';
-    report::append_text(line, columns[i].title);
+    tables::append_text(line, columns[i].title);
   }
   return line += '\n';
 }
@@ -264,7 +264,7 @@ void append_csv(EntryRows& entry, std::span<const Column> columns) {
       if (i > 0) out += ',';
       const std::size_t start = out.size();
       columns[i].append(out, row, entry);
-      report::finish_cell(out, start);
+      tables::finish_cell(out, start);
     }
     out += '\n';
     entry.csv_sizes.push_back(static_cast<std::uint32_t>(out.size() - before));

@@ -4,6 +4,7 @@
 
 #include "judge/detail_row.h"
 #include "judge/judge.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
 #include "measure/metrics.h"
 

@@ -6,14 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/verdict.h"
+
 namespace msprobe::judge {
-
-enum class Verdict : std::uint8_t { kPass, kWarning, kError, kSkip };
-std::string_view name(Verdict verdict);  // "pass", "warning", "error", "SKIP"
-std::optional<Verdict> parse_verdict(std::string_view text);
-
-// --profile: the documents' rules, or today's public tool's, measured and judged cell by cell.
-enum class Profile : std::uint8_t { kDocumented, kReference };
 
 // A metric cell.
 struct Cell {
@@ -83,8 +78,5 @@ struct ResultRow {
   std::optional<Verdict> strict_reference = {};
   std::string strict_verdict = {};
 };
-
-// Error before warning before pass before SKIP.
-Verdict worse(Verdict one, Verdict other);
 
 }  // namespace msprobe::judge

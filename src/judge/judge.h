@@ -10,7 +10,9 @@
 #include <variant>
 
 #include "core/tensor.h"
+#include "core/verdict.h"
 #include "judge/detail_row.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
 #include "measure/metrics.h"
 

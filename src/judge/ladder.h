@@ -3,6 +3,7 @@
 #pragma once
 
 #include "judge/detail_row.h"
+#include "judge/profile.h"
 #include "judge/standard.h"
 #include "measure/metrics.h"
 

@@ -6,6 +6,7 @@
 
 #include "judge/detail_row.h"
 #include "judge/judge.h"
+#include "judge/profile.h"
 
 namespace msprobe::judge {
 

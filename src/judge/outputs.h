@@ -8,8 +8,8 @@
 
 #include "core/result.h"
 #include "core/tensor.h"
-#include "judge/detail_row.h"
 #include "judge/judge.h"
+#include "judge/profile.h"
 
 namespace msprobe::judge {
 

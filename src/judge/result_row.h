@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/verdict.h"
 #include "judge/detail_row.h"
+#include "judge/profile.h"
 
 namespace msprobe::judge {
 

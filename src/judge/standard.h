@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "judge/detail_row.h"
+#include "judge/profile.h"
 #include "measure/metrics.h"
 #include "ops/op.h"
 

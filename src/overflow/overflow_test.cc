@@ -9,9 +9,9 @@
 namespace msprobe::overflow {
 namespace {
 
-using measure::LeafKind;
-using measure::MeasuredCall;
-using measure::MeasuredLeaf;
+using protocol::LeafKind;
+using protocol::MeasuredCall;
+using protocol::MeasuredLeaf;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "check/known_errors.h"
-#include "report/csv_text.h"
+#include "tables/csv_text.h"
 
 namespace msprobe::overflow {
 namespace {
 
-using measure::MeasuredCall;
-using measure::MeasuredLeaf;
+using protocol::MeasuredCall;
+using protocol::MeasuredLeaf;
 
 std::string row_name(const dump::CallSlice& slice, bool backward) {
   constexpr std::string_view kForward = "_forward";
@@ -148,7 +148,7 @@ std::string csv_header() {
   return fmt::format(
       "{}API Name,CPU Overflow,Device Overflow,Verdict,First Overflowing Output,"
       "Message{}",
-      report::kByteOrderMark, report::kRecordEnd);
+      tables::kByteOrderMark, tables::kRecordEnd);
 }
 
 void append_csv(const Row& row, std::string& out) {
@@ -156,9 +156,9 @@ void append_csv(const Row& row, std::string& out) {
                                               name(row.verdict), row.first,      row.message};
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out += ',';
-    report::append_text(out, cells[i]);
+    tables::append_text(out, cells[i]);
   }
-  out += report::kRecordEnd;
+  out += tables::kRecordEnd;
 }
 
 }  // namespace msprobe::overflow

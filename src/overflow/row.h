@@ -9,8 +9,8 @@
 #include "core/skip.h"
 #include "dump/call_record.h"
 #include "dump/dump_json.h"
-#include "measure/measured_call.h"
 #include "overflow/verdict.h"
+#include "protocol/measured_call.h"
 
 namespace msprobe::overflow {
 
@@ -40,7 +40,7 @@ struct RowContext {
 // The rows of a call that an engine answered: forward, and backward where it was recorded.
 // `record` is empty where the entry cannot be read.
 std::vector<Row> rows_of(const dump::CallSlice& slice, const dump::CallRecord* record,
-                         const measure::MeasuredCall& call, const RowContext& context);
+                         const protocol::MeasuredCall& call, const RowContext& context);
 
 // A call that no engine ran.
 Row skipped_row(const dump::CallSlice& slice, const Skip& skip);

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "check/cost.h"
-#include "check/device_name.h"
 #include "check/dialect.h"
-#include "check/greeting.h"
 #include "check/plan.h"
 #include "check/skip.h"
 #include "dump/legacy_json.h"
-#include "report/output_file.h"
+#include "engines/device_name.h"
+#include "engines/greeting.h"
+#include "tables/output_file.h"
 
 namespace msprobe::overflow {
 namespace {
@@ -67,13 +67,13 @@ RowContext context_of(const Options& options, const Input& input, const std::str
   const DeviceSide recorded = input.legacy ? DeviceSide::kProvenance : DeviceSide::kRecorded;
   const std::string name(kRecordedDevice);
   if (options.device == kRecordedDevice) return {recorded, name};
-  const bool chosen = !options.device.empty() || check::device_kind(opened) != "cpu";
+  const bool chosen = !options.device.empty() || engines::device_kind(opened) != "cpu";
   if (chosen || (input.legacy && !input.dump.of_overflow)) return {DeviceSide::kRun, opened};
   return {recorded, name};
 }
 
-check::RunOptions run_options(const Options& options, const Input& input, DeviceSide side) {
-  check::RunOptions run;
+protocol::RunOptions run_options(const Options& options, const Input& input, DeviceSide side) {
+  protocol::RunOptions run;
   run.dump_name = options.input.filename().string();
   if (!input.dump.dump_data_dir.empty()) {
     const std::filesystem::path beside = options.input.parent_path();
@@ -90,10 +90,10 @@ check::RunOptions run_options(const Options& options, const Input& input, Device
   return run;
 }
 
-class OverflowWork : public check::Work {
+class OverflowWork : public engines::Work {
  public:
   OverflowWork(const Options& options, const Input& input, RowContext context,
-               std::optional<report::OutputFile>& csv, Outcome& outcome)
+               std::optional<tables::OutputFile>& csv, Outcome& outcome)
       : options_(options),
         input_(input),
         context_(std::move(context)),
@@ -105,9 +105,9 @@ class OverflowWork : public check::Work {
     return check::estimate_cost(slice(position));
   }
 
-  check::CallRequest request(std::size_t position, bool /*save*/) override {
+  protocol::CallRequest request(std::size_t position, bool /*save*/) override {
     const dump::CallSlice& call = slice(position);
-    check::CallRequest request;
+    protocol::CallRequest request;
     request.id = position;
     request.full_name = call.full_name;
     request.forward_json = call.forward_json;
@@ -115,7 +115,7 @@ class OverflowWork : public check::Work {
     return request;
   }
 
-  bool answered(std::size_t position, const measure::MeasuredCall& call,
+  bool answered(std::size_t position, const protocol::MeasuredCall& call,
                 std::size_t /*device*/) override {
     const Result<dump::CallRecord> record = parser_.parse(slice(position), "");
     answers_[position] = rows_of(slice(position), record ? &*record : nullptr, call, context_);
@@ -153,7 +153,7 @@ class OverflowWork : public check::Work {
   const Options& options_;
   const Input& input_;
   RowContext context_;
-  std::optional<report::OutputFile>& csv_;
+  std::optional<tables::OutputFile>& csv_;
   Outcome& outcome_;
   dump::CallParser parser_;
   std::unordered_map<std::size_t, std::vector<Row>> answers_;  // not committed yet
@@ -163,33 +163,33 @@ class OverflowWork : public check::Work {
 std::string accelerator(const std::vector<std::string>& devices) {
   for (const std::string_view kind : {"npu", "cuda"}) {
     const auto found = std::ranges::find(
-        devices, kind, [](const std::string& name) { return check::device_kind(name); });
+        devices, kind, [](const std::string& name) { return engines::device_kind(name); });
     if (found != devices.end()) return *found;
   }
   return {};
 }
 
 struct Engine {
-  std::string device;                       // every engine of the run opens it
-  std::optional<check::ReadyEngine> ready;  // empty: interrupted
+  std::string device;                         // every engine of the run opens it
+  std::optional<engines::ReadyEngine> ready;  // empty: interrupted
 };
 
-Result<check::EngineProcess> start_engine(const Options& options, const std::string& device) {
-  return check::EngineProcess::start(options.engine(device));
+Result<engines::EngineProcess> start_engine(const Options& options, const std::string& device) {
+  return engines::EngineProcess::start(options.engine(device));
 }
 
 // The engine that was started on the CPU tells what else there is.
-Result<Engine> choose_engine(const Options& options, check::EngineProcess started,
+Result<Engine> choose_engine(const Options& options, engines::EngineProcess started,
                              std::string device) {
-  Result<std::optional<check::ReadyEngine>> ready =
-      check::greet(std::move(started), options.dispatch.interrupt);
+  Result<std::optional<engines::ReadyEngine>> ready =
+      engines::greet(std::move(started), options.dispatch.interrupt);
   if (!ready) return propagate(ready);
   const bool open = options.device.empty() && *ready;
   const std::string better = open ? accelerator((*ready)->hello.devices) : std::string();
   if (!better.empty()) {
-    Result<check::EngineProcess> again = start_engine(options, better);
+    Result<engines::EngineProcess> again = start_engine(options, better);
     if (!again) return propagate(again);
-    ready = check::greet(std::move(*again), options.dispatch.interrupt);
+    ready = engines::greet(std::move(*again), options.dispatch.interrupt);
     if (!ready) return propagate(ready);
     device = better;
   }
@@ -239,7 +239,7 @@ Result<Outcome> run(const Options& options) {
   // The engine loads while the file is read.
   const bool on_cpu = options.device.empty() || options.device == kRecordedDevice;
   const std::string first = on_cpu ? "cpu" : options.device;
-  Result<check::EngineProcess> started = start_engine(options, first);
+  Result<engines::EngineProcess> started = start_engine(options, first);
   if (!started) return propagate(started);
   const Result<Input> input = read_input(options);
   if (!input) return propagate(input);
@@ -250,9 +250,9 @@ Result<Outcome> run(const Options& options) {
   if (outcome.interrupted) return outcome;
   const RowContext context = context_of(options, *input, engine->device);
   outcome.device = context.device;
-  std::optional<report::OutputFile> csv;
+  std::optional<tables::OutputFile> csv;
   if (options.csv) {
-    Result<report::OutputFile> file = report::OutputFile::create(*options.csv);
+    Result<tables::OutputFile> file = tables::OutputFile::create(*options.csv);
     if (!file) return propagate(file);
     csv = *std::move(file);
     csv->buffer() += csv_header();
@@ -261,14 +261,14 @@ Result<Outcome> run(const Options& options) {
   const std::size_t total = input->plan.calls.size();
   const std::size_t workers = std::clamp<std::size_t>(total, 1, options.workers);
   OverflowWork work(options, *input, context, csv, outcome);
-  const Result<check::DispatchEnd> end = check::dispatch(
+  const Result<engines::DispatchEnd> end = engines::dispatch(
       work, 0, total,
-      std::vector<check::Worker>(
+      std::vector<engines::Worker>(
           workers,
           {[&options, device = engine->device] { return start_engine(options, device); }, 0}),
       *std::move(engine->ready), run_options(options, *input, context.side), options.dispatch);
   if (!end) return propagate(end);
-  outcome.interrupted = *end == check::DispatchEnd::kInterrupted;
+  outcome.interrupted = *end == engines::DispatchEnd::kInterrupted;
   if (csv && !outcome.interrupted) {
     if (const Result<void> written = csv->commit(); !written) return propagate(written);
   }

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "check/dispatch.h"
-#include "check/engine_process.h"
 #include "core/log.h"
 #include "core/result.h"
+#include "engines/dispatch.h"
+#include "engines/engine_process.h"
 #include "overflow/row.h"
 
 namespace msprobe::overflow {
@@ -27,10 +27,10 @@ struct Options {
   std::uint64_t seed = 1234;
 
   // Starts an engine on the device; "recorded" needs one on the CPU.
-  std::function<check::EngineCommand(const std::string& device)> engine;
+  std::function<engines::EngineCommand(const std::string& device)> engine;
   std::string device;  // as the user named it; empty: npu, else cuda, else what was recorded
   std::size_t workers = 1;
-  check::DispatchOptions dispatch;
+  engines::DispatchOptions dispatch;
 
   std::optional<std::filesystem::path> csv;  // not there yet; empty: none is written
   std::function<void(log::Level, const std::string&)> say;

@@ -11,8 +11,8 @@
 namespace msprobe::overflow {
 namespace {
 
-using measure::LeafKind;
-using measure::MeasuredLeaf;
+using protocol::LeafKind;
+using protocol::MeasuredLeaf;
 
 // Rounding alone does not move a value this far away from the largest finite number.
 constexpr double kNearTheLimit = 1.0 - 1.0 / 64;

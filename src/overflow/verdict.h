@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "dump/call_record.h"
-#include "measure/measured_call.h"
+#include "protocol/measured_call.h"
 
 namespace msprobe::overflow {
 
@@ -33,7 +33,7 @@ struct Sides {
 
 // An element that is NaN or infinite has overflowed. On the device, so has one that is the largest
 // finite number of its dtype where the CPU gives something else: devices that saturate stop there.
-Sides look_at(const std::vector<measure::MeasuredLeaf>& leaves);
+Sides look_at(const std::vector<protocol::MeasuredLeaf>& leaves);
 
 // Whether the values that were recorded overflowed; empty where none were recorded. A value at the
 // largest finite number counts, unless it stands in `inputs` too.

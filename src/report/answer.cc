@@ -10,12 +10,10 @@
 #include <fmt/format.h>
 
 #include "report/error_over_bound.h"
-#include "report/number_text.h"
+#include "tables/number_text.h"
 
 namespace msprobe::report {
 namespace {
-
-using judge::Verdict;
 
 bool flagged(Verdict verdict) { return verdict == Verdict::kError || verdict == Verdict::kWarning; }
 
@@ -121,7 +119,7 @@ std::string cause_name(const ReportRun& run, const ReportCall& call) {
   const ReportRow* row = telling_row(run, call);
   if (row == nullptr) return {};
   const std::string_view cause = row->likely_cause;
-  return std::string(trim(cause.substr(0, cause.find_first_of(":;"))));
+  return std::string(tables::trim(cause.substr(0, cause.find_first_of(":;"))));
 }
 
 std::string source_line(const ReportRun& run, const ReportCall& call) {

@@ -6,7 +6,6 @@
 namespace msprobe::report {
 namespace {
 
-using judge::Verdict;
 using testing::ElementsAre;
 using testing::Pair;
 

@@ -7,8 +7,6 @@
 
 namespace msprobe::report {
 
-using judge::Verdict;
-
 bool fails(const ReportCall& call, std::string_view fail_on) {
   if (standing(call) == Standing::kLost) return true;
   if (fail_on == "strict")

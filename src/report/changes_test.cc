@@ -6,7 +6,6 @@
 namespace msprobe::report {
 namespace {
 
-using judge::Verdict;
 using testing::ElementsAre;
 
 ReportRun run_of(std::vector<std::pair<std::string, Verdict>> calls) {

@@ -11,7 +11,7 @@
 #include "dump/legacy_json.h"
 #include "dump/stack_json.h"
 #include "judge/judge.h"
-#include "report/number_text.h"
+#include "tables/number_text.h"
 
 namespace msprobe::report {
 namespace {
@@ -232,8 +232,11 @@ Frame parse_frame(std::string_view text) {
   const std::size_t in_at = text.find(kIn, line_at);
   if (!text.starts_with(kFile) || line_at == std::string_view::npos ||
       in_at == std::string_view::npos) {
-    return {
-        .file = {}, .line = 0, .function = {}, .code = std::string(trim(text)), .library = true};
+    return {.file = {},
+            .line = 0,
+            .function = {},
+            .code = std::string(tables::trim(text)),
+            .library = true};
   }
   Frame frame;
   frame.file = text.substr(kFile.size(), line_at - kFile.size());
@@ -245,7 +248,7 @@ Frame parse_frame(std::string_view text) {
   if (code_at != std::string_view::npos) {
     std::string_view code = rest.substr(code_at + kCode.size());
     if (code.ends_with('\n')) code.remove_suffix(1);
-    frame.code = trim(code);
+    frame.code = tables::trim(code);
   }
   frame.library = is_library(frame.file);
   return frame;

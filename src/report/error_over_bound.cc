@@ -23,8 +23,7 @@ double number_between(std::string_view text, std::string_view before, std::strin
 
 }  // namespace
 
-double error_over_bound(std::optional<judge::Verdict> strict, std::string_view reason) {
-  using judge::Verdict;
+double error_over_bound(std::optional<Verdict> strict, std::string_view reason) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   const bool failed = strict == Verdict::kError || strict == Verdict::kWarning;
   if (failed) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/verdict.h"
 #include "judge/standard.h"
 
 namespace msprobe::report {
@@ -13,6 +14,6 @@ inline constexpr std::string_view kErrorOverBound = "Error over bound";
 
 // 0 if the output equals the benchmark; infinite if it is not finite on one side only, or differs
 // although nothing may; kNoNumber if the reason gives no number (another shape, a random result).
-double error_over_bound(std::optional<judge::Verdict> strict, std::string_view reason);
+double error_over_bound(std::optional<Verdict> strict, std::string_view reason);
 
 }  // namespace msprobe::report

@@ -9,8 +9,6 @@
 namespace msprobe::report {
 namespace {
 
-using judge::Verdict;
-
 TEST(ErrorOverBound, ReadsTheReasons) {
   EXPECT_EQ(
       error_over_bound(Verdict::kError,

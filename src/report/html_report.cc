@@ -10,16 +10,14 @@
 
 #include "core/json_writer.h"
 #include "report/answer.h"
-#include "report/output_file.h"
 #include "report/packed.h"
 #include "report/page.h"
+#include "tables/output_file.h"
 
 namespace msprobe::report {
 namespace {
 
-using judge::Verdict;
-
-constexpr std::size_t kNoVerdict = 4;  // behind the four of judge::Verdict: nothing was judged
+constexpr std::size_t kNoVerdict = 4;  // behind the four of Verdict: nothing was judged
 
 std::size_t code(std::optional<Verdict> verdict) {
   return verdict ? static_cast<std::size_t>(*verdict) : kNoVerdict;
@@ -313,7 +311,7 @@ Result<void> write_html_report(const std::filesystem::path& path, std::span<cons
   for (const ReportRun& run : runs) write_run(json, run, blocks);
   json.end_array().end_object();
 
-  Result<OutputFile> file = OutputFile::create(path);
+  Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
   std::string& out = file->buffer();
   out += kHead;

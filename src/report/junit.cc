@@ -5,12 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "report/output_file.h"
+#include "tables/output_file.h"
 
 namespace msprobe::report {
 namespace {
-
-using judge::Verdict;
 
 enum class Outcome : std::uint8_t { kPassed, kFailed, kLost, kSkipped };
 
@@ -38,8 +36,8 @@ bool fails(const ReportRow& row, std::string_view fail_on) {
 
 // What a person reads in the log of a failed case.
 std::string row_text(const ReportRow& row) {
-  std::string text = fmt::format("{}  {}", row.part, judge::name(row.status));
-  if (row.strict) text += fmt::format(", strict {}", judge::name(*row.strict));
+  std::string text = fmt::format("{}  {}", row.part, name(row.status));
+  if (row.strict) text += fmt::format(", strict {}", name(*row.strict));
   if (!row.shape.empty()) text += fmt::format("  {} {}", row.device_dtype, row.shape);
   text += '\n';
   for (const std::string* more : {&row.message, &row.strict_reason, &row.likely_cause}) {
@@ -71,7 +69,7 @@ Case make_case(const Direction& direction, std::string_view fail_on) {
       failures += fmt::format("{} {}\n", direction.run.rerun_command, call.name);
     }
     made.xml += fmt::format("><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
-                            judge::name(direction.verdict), xml_text(first), xml_text(failures));
+                            name(direction.verdict), xml_text(first), xml_text(failures));
     return made;
   }
   if (direction.verdict != Verdict::kSkip) {
@@ -163,7 +161,7 @@ std::string junit_text(std::span<const ReportRun> runs, std::string_view fail_on
 
 Result<void> write_junit(const std::filesystem::path& path, std::span<const ReportRun> runs,
                          std::string_view fail_on) {
-  Result<OutputFile> file = OutputFile::create(path);
+  Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
   file->buffer() = junit_text(runs, fail_on);
   return file->commit();

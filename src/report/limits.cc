@@ -2,7 +2,7 @@
 
 #include "judge/mindspore.h"
 #include "judge/older_rule.h"
-#include "report/older_columns.h"
+#include "tables/older_columns.h"
 
 namespace msprobe::report {
 namespace {
@@ -74,8 +74,8 @@ Limits older_limits(DType dtype) {
   if (!is_float(dtype)) return {};
   const judge::OlderLimits limits;
   const bool half = judge::is_held_to_dual_1000(dtype);
-  return {{kOlderCosine, ">", limits.cosine, "else error", kDocument},
-          {half ? kOlderDual1000 : kOlderDual10000, ">",
+  return {{tables::kOlderCosine, ">", limits.cosine, "else error", kDocument},
+          {half ? tables::kOlderDual1000 : tables::kOlderDual10000, ">",
            half ? limits.dual_1000 : limits.dual_10000, "else error", kDocument}};
 }
 

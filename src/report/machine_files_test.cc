@@ -14,7 +14,6 @@
 namespace msprobe::report {
 namespace {
 
-using judge::Verdict;
 using testing::HasSubstr;
 
 ReportRun small_run() {

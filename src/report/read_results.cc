@@ -7,28 +7,27 @@
 
 #include <fmt/format.h>
 
+#include "compare/compare_columns.h"
+#include "compare/compare_row.h"
 #include "core/call_name.h"
 #include "core/file.h"
 #include "dump/printable.h"
-#include "judge/compare_row.h"
 #include "judge/result_row.h"
-#include "report/compare_columns.h"
-#include "report/detail_columns.h"
 #include "report/error_over_bound.h"
 #include "report/limits.h"
-#include "report/older_columns.h"
-#include "report/table_reader.h"
+#include "tables/detail_columns.h"
+#include "tables/older_columns.h"
+#include "tables/table_reader.h"
 
 namespace msprobe::report {
 namespace {
 
 namespace fs = std::filesystem;
+using compare::CompareRow;
 using judge::Cell;
-using judge::CompareRow;
 using judge::DetailRow;
 using judge::ResultRow;
 using judge::Standard;
-using judge::Verdict;
 
 double number(const Cell& cell) { return cell.blank() ? kNoNumber : cell.value; }
 
@@ -37,13 +36,13 @@ std::string utf8(std::string_view text) {
   return dump::is_utf8(text) ? std::string(text) : dump::printable(text, text.size());
 }
 
-std::string shown_text(std::string_view cell) { return utf8(trim(cell)); }
+std::string shown_text(std::string_view cell) { return utf8(tables::trim(cell)); }
 
 // The metric columns of a table, in their order.
 template <class Row>
 struct MetricColumns {
-  explicit MetricColumns(std::span<const Column<Row>> columns) {
-    for (const Column<Row>& column : columns) {
+  explicit MetricColumns(std::span<const tables::Column<Row>> columns) {
+    for (const tables::Column<Row>& column : columns) {
       if (const auto* field = std::get_if<Cell Row::*>(&column.field)) {
         fields.push_back(*field);
         metrics.push_back({column.english, ""});
@@ -104,19 +103,19 @@ ReportRow report_row(const CompareRow& row) {
 // Whose rule a details CSV was judged by.
 enum class RowRule : std::uint8_t { kPyTorch, kMindSpore, kOlder };
 
-RowRule row_rule(std::span<const Column<DetailRow>> columns) {
+RowRule row_rule(std::span<const tables::Column<DetailRow>> columns) {
   const auto has = [&](std::string_view title) {
-    return std::ranges::find(columns, title, &Column<DetailRow>::english) != columns.end();
+    return std::ranges::find(columns, title, &tables::Column<DetailRow>::english) != columns.end();
   };
   if (has(kMindSporeCosine)) return RowRule::kMindSpore;
-  return has(kOlderCosine) ? RowRule::kOlder : RowRule::kPyTorch;
+  return has(tables::kOlderCosine) ? RowRule::kOlder : RowRule::kPyTorch;
 }
-RowRule row_rule(std::span<const Column<CompareRow>>) { return RowRule::kPyTorch; }
+RowRule row_rule(std::span<const tables::Column<CompareRow>>) { return RowRule::kPyTorch; }
 
 Limits limits_of(std::string_view call, const DetailRow& row, RowRule rule,
                  const JudgedBy& judged_by) {
   if (rule == RowRule::kMindSpore) return mindspore_limits(judged_by);
-  const auto dtype = parse_dtype(trim(row.device_dtype));
+  const auto dtype = parse_dtype(tables::trim(row.device_dtype));
   if (!dtype) return {};
   return rule == RowRule::kOlder ? older_limits(*dtype)
                                  : check_limits(bare_api(call), *dtype, judged_by);
@@ -141,7 +140,7 @@ ReportCall& call_for(ReportRun& run, std::string_view name) {
 void take_rerun_command(ReportRun& run, std::string_view call, std::string_view command) {
   if (!run.rerun_command.empty() || !command.ends_with(call)) return;
   command.remove_suffix(call.size());
-  run.rerun_command = trim(command);
+  run.rerun_command = tables::trim(command);
 }
 void take_rerun_command(ReportRun& run, std::string_view call, const DetailRow& row) {
   take_rerun_command(run, call, row.rerun_command);
@@ -152,12 +151,13 @@ void take_rerun_command(ReportRun&, std::string_view, const CompareRow&) {}
 void take_dots(std::string& name) { std::ranges::replace(name, '*', '.'); }
 
 template <class Row>
-Result<void> read_rows(ReportRun& run, const fs::path& path, std::span<const Column<Row>> columns,
-                       const JudgedBy& judged_by, const CellStyle& style = {}) {
+Result<void> read_rows(ReportRun& run, const fs::path& path,
+                       std::span<const tables::Column<Row>> columns, const JudgedBy& judged_by,
+                       const tables::CellStyle& style = {}) {
   const Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);
-  Result<TableReader<Row>> table =
-      TableReader<Row>::start(file->text(), path.string(), columns, {}, style);
+  Result<tables::TableReader<Row>> table =
+      tables::TableReader<Row>::start(file->text(), path.string(), columns, {}, style);
   if (!table) return propagate(table);
   const MetricColumns<Row> metrics(columns);
   run.metrics = metrics.metrics;
@@ -196,7 +196,7 @@ void fold_calls(ReportRun& run, judge::Profile profile) {
     std::vector<Verdict> backward;
     for (const ReportRow& row : rows_of(run, call)) {
       (in_first_direction(run, row) ? forward : backward).push_back(row.status);
-      if (row.strict) call.strict = judge::worse(call.strict.value_or(Verdict::kSkip), *row.strict);
+      if (row.strict) call.strict = worse(call.strict.value_or(Verdict::kSkip), *row.strict);
       if (row.status == Verdict::kSkip && call.message.empty()) call.message = row.message;
     }
     call.forward = judge::fold(forward, profile);
@@ -205,11 +205,11 @@ void fold_calls(ReportRun& run, judge::Profile profile) {
 }
 
 // The result CSV has the last word on the verdict of a call.
-Result<void> read_verdicts(ReportRun& run, const fs::path& path, const CellStyle& style) {
+Result<void> read_verdicts(ReportRun& run, const fs::path& path, const tables::CellStyle& style) {
   const Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);
-  Result<TableReader<ResultRow>> table =
-      TableReader<ResultRow>::start(file->text(), path.string(), result_columns(), {}, style);
+  Result<tables::TableReader<ResultRow>> table = tables::TableReader<ResultRow>::start(
+      file->text(), path.string(), tables::result_columns(), {}, style);
   if (!table) return propagate(table);
   std::unordered_map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < run.calls.size(); ++i) places.emplace(run.calls[i].name, i);
@@ -247,17 +247,18 @@ struct Kinds {
 Result<Kinds> titles_of(const fs::path& path) {
   const Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);
-  CsvReader csv(file->text(), path.string());
+  tables::CsvReader csv(file->text(), path.string());
   const Result<bool> more = csv.next();
   if (!more) return propagate(more);
   Kinds titles;
   if (!*more) return titles;
   for (const std::string_view cell : csv.cells()) {
-    titles.result |= same_title(cell, "Forward Test Success");
-    titles.mindspore |= same_title(cell, "Tested Dtype");
-    titles.check |= same_title(cell, "DEVICE Dtype") || titles.mindspore;
-    titles.older |= same_title(cell, "NPU Dtype");
-    titles.compare |= same_title(cell, "Comparison result") || same_title(cell, "比对结果");
+    titles.result |= tables::same_title(cell, "Forward Test Success");
+    titles.mindspore |= tables::same_title(cell, "Tested Dtype");
+    titles.check |= tables::same_title(cell, "DEVICE Dtype") || titles.mindspore;
+    titles.older |= tables::same_title(cell, "NPU Dtype");
+    titles.compare |=
+        tables::same_title(cell, "Comparison result") || tables::same_title(cell, "比对结果");
   }
   return titles;
 }
@@ -310,14 +311,15 @@ Result<ReportRun> read_run(const ResultFiles& files, const JudgedBy& judged_by) 
   run.kind = files.compare ? "compare" : "check";
   run.title = files.details.filename().string();
   const judge::Profile all = judge::Profile::kDocumented;
-  const CellStyle style = files.older ? kOlderStyle : CellStyle{};
-  const auto& columns = files.older       ? older_detail_columns(all)
-                        : files.mindspore ? mindspore_detail_columns(all)
-                                          : detail_columns(all);
+  const tables::CellStyle style = files.older ? tables::kOlderStyle : tables::CellStyle{};
+  const auto& columns = files.older       ? tables::older_detail_columns(all)
+                        : files.mindspore ? tables::mindspore_detail_columns(all)
+                                          : tables::detail_columns(all);
   const Result<void> read =
-      files.compare ? read_rows(run, files.details,
-                                compare_detail_columns(judge::Profile::kDocumented), judged_by)
-                    : read_rows(run, files.details, columns, judged_by, style);
+      files.compare
+          ? read_rows(run, files.details,
+                      compare::compare_detail_columns(judge::Profile::kDocumented), judged_by)
+          : read_rows(run, files.details, columns, judged_by, style);
   if (!read) return propagate(read);
   if (files.compare) set_compare_limits(run, judged_by);
   fold_calls(run, judged_by.profile);

@@ -11,8 +11,6 @@
 namespace msprobe::report {
 namespace {
 
-using judge::Verdict;
-
 constexpr std::string_view kDetails =
     "API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Maximum absolute error,Maximum "
     "relative error,Status,Message,Strict Status,Strict Reason,Likely Cause,Rerun Command\r\n"

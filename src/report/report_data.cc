@@ -9,8 +9,6 @@
 namespace msprobe::report {
 namespace {
 
-using judge::Verdict;
-
 // The last line, without what every message says.
 std::string shortened(std::string_view message) {
   while (message.ends_with('\n') || message.ends_with(' ')) message.remove_suffix(1);
@@ -28,9 +26,8 @@ bool is_flagged(std::optional<Verdict> verdict) {
 
 }  // namespace
 
-judge::Verdict ReportCall::worst() const {
-  return judge::worse(forward.value_or(judge::Verdict::kSkip),
-                      backward.value_or(judge::Verdict::kSkip));
+Verdict ReportCall::worst() const {
+  return worse(forward.value_or(Verdict::kSkip), backward.value_or(Verdict::kSkip));
 }
 
 bool in_first_direction(const ReportRun& run, const ReportRow& row) {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "judge/detail_row.h"
+#include "core/verdict.h"
 #include "judge/standard.h"
 
 namespace msprobe::report {
@@ -41,8 +41,8 @@ struct Metric {
 // One output or gradient.
 struct ReportRow {
   std::string part;  // "forward.output.0"
-  judge::Verdict status = judge::Verdict::kSkip;
-  std::optional<judge::Verdict> strict;
+  Verdict status = Verdict::kSkip;
+  std::optional<Verdict> strict;
   std::string bench_dtype;
   std::string device_dtype;
   std::string shape;
@@ -67,11 +67,11 @@ struct Frame {
 using Stack = std::vector<Frame>;  // innermost first
 
 struct ReportCall {
-  std::string name;                        // "Functional.conv2d.0"
-  std::string api;                         // "Functional.conv2d", or the type of an operator
-  std::optional<judge::Verdict> forward;   // of the rows of the first direction
-  std::optional<judge::Verdict> backward;  // of the second
-  std::optional<judge::Verdict> strict;    // the worst of its rows
+  std::string name;                 // "Functional.conv2d.0"
+  std::string api;                  // "Functional.conv2d", or the type of an operator
+  std::optional<Verdict> forward;   // of the rows of the first direction
+  std::optional<Verdict> backward;  // of the second
+  std::optional<Verdict> strict;    // the worst of its rows
   std::string message;
   std::string group;      // its module, source line or API type: ReportRun::group_title says which
   std::string arguments;  // one per line: name, tab, value
@@ -79,7 +79,7 @@ struct ReportCall {
   std::size_t first_row = 0;
   std::size_t row_count = 0;
 
-  judge::Verdict worst() const;
+  Verdict worst() const;
 };
 
 // The place to look at first, where rows have an order in which errors spread.

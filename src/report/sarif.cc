@@ -6,13 +6,11 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
-#include "report/number_text.h"
-#include "report/output_file.h"
+#include "tables/number_text.h"
+#include "tables/output_file.h"
 
 namespace msprobe::report {
 namespace {
-
-using judge::Verdict;
 
 struct Rule {
   std::string_view id;
@@ -181,7 +179,7 @@ std::string sarif_text(std::span<const ReportRun> runs, std::string_view version
 
 Result<void> write_sarif(const std::filesystem::path& path, std::span<const ReportRun> runs,
                          std::string_view version) {
-  Result<OutputFile> file = OutputFile::create(path);
+  Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
   file->buffer() = sarif_text(runs, version);
   return file->commit();

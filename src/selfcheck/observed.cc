@@ -6,8 +6,8 @@
 
 #include "core/call_name.h"
 #include "core/file.h"
-#include "report/detail_columns.h"
-#include "report/table_reader.h"
+#include "tables/detail_columns.h"
+#include "tables/table_reader.h"
 
 namespace msprobe::selfcheck {
 namespace {
@@ -62,8 +62,8 @@ Result<DeviceLog> read_log(const std::filesystem::path& path) {
 Result<Details> read_details(const std::filesystem::path& csv) {
   const Result<FileBytes> file = load_file(csv);
   if (!file) return propagate(file);
-  auto table = report::TableReader<judge::DetailRow>::start(
-      file->text(), csv.filename().string(), report::detail_columns(judge::Profile::kDocumented));
+  auto table = tables::TableReader<judge::DetailRow>::start(
+      file->text(), csv.filename().string(), tables::detail_columns(judge::Profile::kDocumented));
   if (!table) return propagate(table);
   Details details;
   judge::DetailRow row;

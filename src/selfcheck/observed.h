@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "judge/detail_row.h"
+#include "core/verdict.h"
 
 namespace msprobe::selfcheck {
 
@@ -33,8 +33,8 @@ Result<DeviceLog> read_log(const std::filesystem::path& path);
 // What the check said of one output or gradient.
 struct Said {
   std::string leaf;
-  judge::Verdict documented = judge::Verdict::kSkip;
-  std::optional<judge::Verdict> strict;
+  Verdict documented = Verdict::kSkip;
+  std::optional<Verdict> strict;
   std::string strict_reason;
   std::string cause;
   std::int64_t elements = 0;

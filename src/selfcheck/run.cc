@@ -9,8 +9,8 @@
 #include "compare/api_precision_compare.h"
 #include "core/file.h"
 #include "dump/dump_json.h"
-#include "report/detail_columns.h"
-#include "report/table_reader.h"
+#include "tables/detail_columns.h"
+#include "tables/table_reader.h"
 
 namespace msprobe::selfcheck {
 namespace {
@@ -73,8 +73,8 @@ Result<check::CheckOptions> check_options(const Options& options, const Scenario
 Result<std::set<std::string>> lost_calls(const fs::path& csv) {
   const Result<FileBytes> file = load_file(csv);
   if (!file) return propagate(file);
-  auto table = report::TableReader<judge::ResultRow>::start(file->text(), csv.filename().string(),
-                                                            report::result_columns());
+  auto table = tables::TableReader<judge::ResultRow>::start(file->text(), csv.filename().string(),
+                                                            tables::result_columns());
   if (!table) return propagate(table);
   std::set<std::string> lost;
   judge::ResultRow row;
@@ -82,8 +82,7 @@ Result<std::set<std::string>> lost_calls(const fs::path& csv) {
     const Result<bool> more = table->next(row);
     if (!more) return propagate(more);
     if (!*more) return lost;
-    const bool skipped =
-        row.forward == judge::Verdict::kSkip || row.backward == judge::Verdict::kSkip;
+    const bool skipped = row.forward == Verdict::kSkip || row.backward == Verdict::kSkip;
     const bool said = std::ranges::any_of(
         std::initializer_list<std::string_view>{"crash", "time", "out_of_memory"},
         [&](std::string_view word) { return row.message.find(word) != std::string::npos; });
@@ -127,7 +126,7 @@ Result<void> compare_with_exact(const Options& options, const fs::path& exact, R
                                 .out_dir = ran.details_csv.parent_path(),
                                 .timestamp = options.timestamp(),
                                 .profile = judge::Profile::kDocumented,
-                                .titles = report::Titles::kEnglish,
+                                .titles = tables::Titles::kEnglish,
                                 .standards = {},
                                 .warn = {},
                                 .on_result = {}};

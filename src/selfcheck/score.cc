@@ -7,7 +7,6 @@
 namespace msprobe::selfcheck {
 namespace {
 
-using judge::Verdict;
 using sim::CauseClass;
 
 // Below it a region or a ratio says too little.

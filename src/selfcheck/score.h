@@ -16,8 +16,8 @@ namespace msprobe::selfcheck {
 struct Evidence {
   DeviceLog log;
   Details details;
-  std::map<Pass, judge::Verdict> compared;  // after api_precision_compare, by the exact device
-  std::set<std::string> lost;               // calls that the check reports as lost
+  std::map<Pass, Verdict> compared;  // after api_precision_compare, by the exact device
+  std::set<std::string> lost;        // calls that the check reports as lost
 };
 
 // Something that a verdict should have said, or should not have.

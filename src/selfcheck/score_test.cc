@@ -6,8 +6,6 @@
 namespace msprobe::selfcheck {
 namespace {
 
-using judge::Verdict;
-
 const Pass kForward{"Torch.add.0", false};
 const Pass kBackward{"Torch.add.0", true};
 

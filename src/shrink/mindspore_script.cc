@@ -35,12 +35,12 @@ std::string argument_text(const dump::Value& value, const std::string& path) {
   return "None";
 }
 
-std::string wrong_results(const measure::MeasuredCall& measured) {
+std::string wrong_results(const protocol::MeasuredCall& measured) {
   std::string names;
-  const auto add = [&](std::string_view direction, const std::vector<measure::MeasuredLeaf>& all) {
-    for (const measure::MeasuredLeaf& leaf : all) {
-      const bool wrong = leaf.strict && (leaf.strict->status == StrictStatus::kError ||
-                                         leaf.strict->status == StrictStatus::kWarning);
+  const auto add = [&](std::string_view direction, const std::vector<protocol::MeasuredLeaf>& all) {
+    for (const protocol::MeasuredLeaf& leaf : all) {
+      const bool wrong = leaf.strict && (leaf.strict->status == Verdict::kError ||
+                                         leaf.strict->status == Verdict::kWarning);
       if (wrong) names += fmt::format("('{}', {}), ", direction, python_text(leaf.path));
     }
   };
@@ -217,7 +217,7 @@ sys.exit(1 if main() else 0)
 }  // namespace
 
 std::string mindspore_script(const dump::CallRecord& call, const std::filesystem::path& data,
-                             const ScriptDevice& device, const measure::MeasuredCall& measured,
+                             const ScriptDevice& device, const protocol::MeasuredCall& measured,
                              const std::string& finding) {
   std::string args;
   for (std::size_t i = 0; i < call.forward.input_args.size(); ++i) {

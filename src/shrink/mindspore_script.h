@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dump/call_record.h"
-#include "measure/measured_call.h"
+#include "protocol/measured_call.h"
 #include "shrink/script.h"
 
 namespace msprobe::shrink {
@@ -14,7 +14,7 @@ namespace msprobe::shrink {
 // `data`: the folder, beside the script, in which the engine saved the call's tensors as .npy
 // files. `measured`: what the engine found; names the wrong results.
 std::string mindspore_script(const dump::CallRecord& call, const std::filesystem::path& data,
-                             const ScriptDevice& device, const measure::MeasuredCall& measured,
+                             const ScriptDevice& device, const protocol::MeasuredCall& measured,
                              const std::string& finding);
 
 }  // namespace msprobe::shrink

@@ -5,19 +5,19 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "check/wire.h"
+#include "protocol/frames.h"
 #include "shrink/call_json.h"
 
 namespace msprobe::shrink {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using measure::MeasuredCall;
-using measure::MeasuredLeaf;
+using protocol::MeasuredCall;
+using protocol::MeasuredLeaf;
 
 bool is_alarm(const MeasuredLeaf& leaf) {
-  return leaf.strict && (leaf.strict->status == StrictStatus::kError ||
-                         leaf.strict->status == StrictStatus::kWarning);
+  return leaf.strict &&
+         (leaf.strict->status == Verdict::kError || leaf.strict->status == Verdict::kWarning);
 }
 
 Answer answer_of(MeasuredCall call) {
@@ -43,19 +43,19 @@ Answer answer_of(MeasuredCall call) {
 }  // namespace
 
 Result<void> Probe::start() {
-  Result<check::EngineProcess> process = check::EngineProcess::start(command_);
+  Result<engines::EngineProcess> process = engines::EngineProcess::start(command_);
   if (!process) return propagate(process);
-  Result<std::optional<check::ReadyEngine>> ready = check::greet(std::move(*process), -1);
+  Result<std::optional<engines::ReadyEngine>> ready = engines::greet(std::move(*process), -1);
   if (!ready) return propagate(ready);
   engine_ = std::move(*ready);
   device_ = engine_->hello.device;
-  engine_->process.send(check::encode(run_));
+  engine_->process.send(protocol::encode(run_));
   return {};
 }
 
 // Empty where the engine ended or the time is over.
 std::optional<MeasuredCall> Probe::wait() {
-  check::EngineProcess& process = engine_->process;
+  engines::EngineProcess& process = engine_->process;
   const Clock::time_point limit =
       Clock::now() +
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_seconds_));
@@ -67,10 +67,10 @@ std::optional<MeasuredCall> Probe::wait() {
     process.read_errors();
     if (polled[0].revents == 0) continue;
     const Result<bool> more = process.read_some();
-    const Result<std::optional<check::Frame>> frame = process.next_frame();
+    const Result<std::optional<protocol::Frame>> frame = process.next_frame();
     if (!frame) return std::nullopt;
     if (*frame) {
-      Result<check::CallResponse> response = check::decode_call_response(**frame);
+      Result<protocol::CallResponse> response = protocol::decode_call_response(**frame);
       return response ? std::optional(std::move(response->call)) : std::nullopt;
     }
     if (!more || !*more) return std::nullopt;
@@ -82,9 +82,9 @@ Result<Answer> Probe::ask(const dump::CallRecord& call, const std::string& save_
   if (!engine_) {
     if (Result<void> started = start(); !started) return propagate(started);
   }
-  engine_->process.send(check::encode(
-      check::CallRequest{++asked_, call.full_name, json_of(call.forward),
-                         call.backward ? json_of(*call.backward) : std::string(), save_directory}));
+  engine_->process.send(protocol::encode(protocol::CallRequest{
+      ++asked_, call.full_name, json_of(call.forward),
+      call.backward ? json_of(*call.backward) : std::string(), save_directory}));
   std::optional<MeasuredCall> measured = wait();
   if (measured) return answer_of(*std::move(measured));
   engine_.reset();

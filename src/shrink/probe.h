@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "check/engine_process.h"
-#include "check/greeting.h"
 #include "dump/call_record.h"
-#include "measure/measured_call.h"
+#include "engines/engine_process.h"
+#include "engines/greeting.h"
+#include "protocol/measured_call.h"
 
 namespace msprobe::shrink {
 
@@ -20,14 +20,14 @@ struct Answer {
   };
   Kind kind = Kind::kCannotRun;
   std::string text;  // the reason, for a person
-  measure::MeasuredCall call;
+  protocol::MeasuredCall call;
 
   bool fails() const { return kind == Kind::kFails || kind == Kind::kLost; }
 };
 
 class Probe {
  public:
-  Probe(check::EngineCommand command, check::RunOptions run, double timeout_seconds)
+  Probe(engines::EngineCommand command, protocol::RunOptions run, double timeout_seconds)
       : command_(std::move(command)), run_(std::move(run)), timeout_seconds_(timeout_seconds) {}
 
   // `save_directory`: not empty: inputs and outputs are saved there. An error: no engine can be
@@ -39,12 +39,12 @@ class Probe {
 
  private:
   Result<void> start();
-  std::optional<measure::MeasuredCall> wait();
+  std::optional<protocol::MeasuredCall> wait();
 
-  check::EngineCommand command_;
-  check::RunOptions run_;
+  engines::EngineCommand command_;
+  protocol::RunOptions run_;
   double timeout_seconds_;
-  std::optional<check::ReadyEngine> engine_;
+  std::optional<engines::ReadyEngine> engine_;
   std::string device_;
   std::uint64_t asked_ = 0;
 };

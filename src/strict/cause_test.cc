@@ -239,7 +239,7 @@ TEST(Cause, AnotherKindOfResultIsNamed) {
   RunCall run(record);
   const at::Tensor right = run.device();
   run.set_device(right.to(at::kHalf));
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
   EXPECT_EQ(run.forward().cause, "wrong dtype");
   run.set_device(right.narrow(0, 0, 19));
   EXPECT_THAT(run.forward().cause, testing::StartsWith("wrong shape"));
@@ -260,7 +260,7 @@ TEST(Cause, NoneIsNamedOnCorrectResults) {
   for (const DType dtype : libtorch::cpu_floats()) {
     for (const dump::CallRecord& record : calls(dtype, false)) {
       const StrictFinding finding = RunCall(record).forward();
-      EXPECT_EQ(finding.status, StrictStatus::kPass) << record.full_name << finding.reason;
+      EXPECT_EQ(finding.status, Verdict::kPass) << record.full_name << finding.reason;
       EXPECT_EQ(finding.cause, "") << record.full_name;
     }
   }

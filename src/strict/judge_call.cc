@@ -47,9 +47,9 @@ constexpr std::string_view kAsMindSpore = ", as MindSpore's kernel computes it";
 // Up to this many bounds an excess is a warning.
 constexpr double kWarningExcess = 4;
 
-StrictFinding pass(std::string reason) { return {StrictStatus::kPass, std::move(reason), ""}; }
+StrictFinding pass(std::string reason) { return {Verdict::kPass, std::move(reason), ""}; }
 StrictFinding error(std::string reason, std::string cause = "") {
-  return {StrictStatus::kError, std::move(reason), std::move(cause)};
+  return {Verdict::kError, std::move(reason), std::move(cause)};
 }
 
 // Two tensors of one leaf, plain.
@@ -105,9 +105,9 @@ class CallJudge {
     if (leaf.state == LeafPair::State::kKeysDiffer) return error("dictionaries with other keys");
     // Recorded gradients list what is positional.
     if (recorded_ && leaf.of_keyword && leaf.device.is_none()) {
-      return {StrictStatus::kSkip, "the gradient of a keyword argument was not recorded", ""};
+      return {Verdict::kSkip, "the gradient of a keyword argument was not recorded", ""};
     }
-    if (leaf.bench.is_none()) return {StrictStatus::kSkip, "the benchmark gives None", ""};
+    if (leaf.bench.is_none()) return {Verdict::kSkip, "the benchmark gives None", ""};
     const auto bench = bench_.find({direction, leaf.path});
     const auto* device = leaf.device.as<at::Tensor>();
     if (bench != bench_.end() && leaf.device.is_none()) {
@@ -116,10 +116,8 @@ class CallJudge {
     if (bench == bench_.end() || device == nullptr) return judge_value(leaf);
     const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
     StrictFinding finding = judge_tensor(pair);
-    if (finding.status == StrictStatus::kError && recorded_)
-      finding = judge_last_node(pair, finding);
-    if (finding.status == StrictStatus::kPass)
-      finding.reason = doubts(pair.device) + finding.reason;
+    if (finding.status == Verdict::kError && recorded_) finding = judge_last_node(pair, finding);
+    if (finding.status == Verdict::kPass) finding.reason = doubts(pair.device) + finding.reason;
     return finding;
   }
 
@@ -136,7 +134,7 @@ class CallJudge {
     Pair at_logits = pair;
     at_logits.device = gradient_at_logits(pair.device, *logits);
     StrictFinding finding = judge_tensor(at_logits);
-    if (finding.status != StrictStatus::kPass) return otherwise;
+    if (finding.status != Verdict::kPass) return otherwise;
     finding.reason = "recorded at its last node, nll_loss: " + finding.reason;
     return finding;
   }
@@ -351,7 +349,7 @@ class CallJudge {
   StrictFinding failed(const Pair& pair, const FloatType& type, const Limits& limits,
                        const Scan& found) {
     if (formula_fails(pair, found)) {
-      return {StrictStatus::kSkip,
+      return {Verdict::kSkip,
               "the formula is not finite in this dtype, on the CPU neither: " +
                   excess_text(found, pair.device, pair.bench),
               ""};
@@ -366,7 +364,7 @@ class CallJudge {
       }
     }
     const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
-    return {slight ? StrictStatus::kWarning : StrictStatus::kError,
+    return {slight ? Verdict::kWarning : Verdict::kError,
             excess_text(found, pair.device, pair.bench), likely_cause(failure, rerun_)};
   }
 
@@ -386,7 +384,7 @@ class CallJudge {
 };
 
 bool is_alarm(const StrictFinding& finding) {
-  return finding.status == StrictStatus::kError || finding.status == StrictStatus::kWarning;
+  return finding.status == Verdict::kError || finding.status == Verdict::kWarning;
 }
 
 // A wrong gradient of a right output points at the backward kernel.
@@ -410,7 +408,7 @@ Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOption
       const auto finding =
           execute::caught(SkipReason::kDeviceFailed, [&] { return judge.judge(pair, direction); });
       findings.push_back(finding ? *finding
-                                 : StrictFinding{StrictStatus::kSkip, finding.error().text, ""});
+                                 : StrictFinding{Verdict::kSkip, finding.error().text, ""});
     }
     return findings;
   };

@@ -27,9 +27,9 @@ TEST(JudgeCall, CorrectDeviceIsSilent) {
     const Findings findings = run.judge();
     ASSERT_EQ(findings.forward.size(), 1U);
     ASSERT_EQ(findings.backward.size(), 2U);
-    EXPECT_EQ(findings.forward[0].status, StrictStatus::kPass) << findings.forward[0].reason;
-    EXPECT_EQ(findings.backward[0].status, StrictStatus::kPass) << findings.backward[0].reason;
-    EXPECT_EQ(findings.backward[1].status, StrictStatus::kPass) << findings.backward[1].reason;
+    EXPECT_EQ(findings.forward[0].status, Verdict::kPass) << findings.forward[0].reason;
+    EXPECT_EQ(findings.backward[0].status, Verdict::kPass) << findings.backward[0].reason;
+    EXPECT_EQ(findings.backward[1].status, Verdict::kPass) << findings.backward[1].reason;
     EXPECT_EQ(findings.forward[0].cause, "");
   }
 }
@@ -42,7 +42,7 @@ TEST(JudgeCall, OneWrongElementIsSeenWithItsPlace) {
     device[7][5] = device[7][5] * 2;
     run.set_device(device);
     const StrictFinding finding = run.forward();
-    EXPECT_EQ(finding.status, StrictStatus::kError) << finding.reason;
+    EXPECT_EQ(finding.status, Verdict::kError) << finding.reason;
     EXPECT_THAT(finding.reason, StartsWith("1 of 768 elements is beyond the bound"));
     EXPECT_THAT(finding.reason, HasSubstr("(7, 5)"));
     EXPECT_EQ(finding.cause, "one bad element: (7, 5)");
@@ -54,7 +54,7 @@ TEST(JudgeCall, NanInOneElementNeverPasses) {
   at::Tensor device = run.device().clone();
   device[0][0] = std::numeric_limits<double>::quiet_NaN();
   run.set_device(device);
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
   EXPECT_THAT(run.forward().cause, StartsWith("NaN or Inf spread: 1 NaN"));
 }
 
@@ -67,24 +67,24 @@ TEST(JudgeCall, FormulaThatOverflowsSaysNothingOfTheDevice) {
       {{tensor({64}, DType::kFloat16, false, -9, 9)}, {tensor({64}, DType::kFloat16, false, 8, 8)}},
       {{"reduction", {std::string("none")}}}));
   ASSERT_FALSE(run.device().isfinite().all().item<bool>());
-  EXPECT_EQ(run.forward().status, StrictStatus::kSkip) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kSkip) << run.forward().reason;
   EXPECT_THAT(run.forward().reason, StartsWith("the formula is not finite in this dtype"));
   for (const int at : {0, 63}) {  // where the CPU is infinite, and where it is finite
     at::Tensor device = run.device().clone();
     device[at] = std::numeric_limits<double>::quiet_NaN();
     RunCall spoiled = run;
     spoiled.set_device(device);
-    EXPECT_EQ(spoiled.forward().status, StrictStatus::kError) << at;
+    EXPECT_EQ(spoiled.forward().status, Verdict::kError) << at;
   }
 }
 
 TEST(JudgeCall, OneChannelIsSeenAndNamed) {
   RunCall run(call("Functional.conv2d.0", {{tensor({2, 4, 12, 12})}, {tensor({6, 4, 3, 3})}}));
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
   at::Tensor device = run.device().clone();
   device.select(1, 3).mul_(1.01);
   run.set_device(device);
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
   EXPECT_EQ(run.forward().cause, "bad channel: index 3 of dimension 1");
 }
 
@@ -95,12 +95,12 @@ TEST(JudgeCall, ExactOperatorsAllowNothing) {
   at::Tensor device = run.device().clone();
   device[3][3] = std::nextafter(device[3][3].item<float>(), 10.0F);
   run.set_device(device);
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
 }
 
 TEST(JudgeCall, IntegersAndBoolsAreCompared) {
   RunCall run(call("Torch.gt.0", {{tensor({300})}, {0.25}}));
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass);
+  EXPECT_EQ(run.forward().status, Verdict::kPass);
   at::Tensor device = run.device().clone();
   device[299] = device[299].logical_not();
   run.set_device(device);
@@ -109,14 +109,14 @@ TEST(JudgeCall, IntegersAndBoolsAreCompared) {
 
 TEST(JudgeCall, ComplexIsCompared) {
   RunCall run(call("Torch.complex.0", {{tensor({40})}, {tensor({40})}}));
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
   run.set_device(run.device().conj().resolve_conj());
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
 }
 
 TEST(JudgeCall, ACheckThatProvesLittleSaysSo) {
   const RunCall zeros(call("Torch.mul.0", {{tensor({6}, DType::kFloat32, false, 0, 0)}, {2.0}}));
-  EXPECT_EQ(zeros.forward().status, StrictStatus::kPass);
+  EXPECT_EQ(zeros.forward().status, Verdict::kPass);
   EXPECT_THAT(zeros.forward().reason, StartsWith("proves little: it is all zero"));
   const RunCall constant(call("Torch.mul.0", {{tensor({6}, DType::kFloat32, false, 3, 3)}, {2.0}}));
   EXPECT_THAT(constant.forward().reason, StartsWith("proves little: all elements are equal"));
@@ -127,9 +127,9 @@ TEST(JudgeCall, CancellationIsAllowedForAndNoMore) {
   RunCall run(call("Torch.sub.0", {{tensor({64}, DType::kFloat32, false, 1000, 1001)},
                                    {tensor({64}, DType::kFloat32, false, 1000, 1001)}}));
   run.set_device(run.device() + 2e-4F);
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
   run.set_device(run.device() + 2e-2F);
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
 }
 
 TEST(JudgeCall, RandomResultsAreComparedByProperty) {
@@ -140,16 +140,16 @@ TEST(JudgeCall, RandomResultsAreComparedByProperty) {
     return at::where(at::rand(input.sizes()) < p, at::zeros_like(input), input * scale);
   };
   run.set_device(dropped(0.3, 1 / 0.7));
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
   EXPECT_THAT(run.forward().reason, StartsWith("random: "));
   run.set_device(dropped(0.5, 1 / 0.7));
-  EXPECT_EQ(run.forward().status, StrictStatus::kError) << "another share";
+  EXPECT_EQ(run.forward().status, Verdict::kError) << "another share";
   run.set_device(dropped(0.3, 1));
-  EXPECT_EQ(run.forward().status, StrictStatus::kError) << "another scale";
+  EXPECT_EQ(run.forward().status, Verdict::kError) << "another scale";
   at::Tensor odd = dropped(0.3, 1 / 0.7);
   odd[5][5] = std::numeric_limits<float>::infinity();
   run.set_device(odd);
-  EXPECT_EQ(run.forward().status, StrictStatus::kError) << "infinite";
+  EXPECT_EQ(run.forward().status, Verdict::kError) << "infinite";
 }
 
 // Most elements are then kept in every draw of the benchmark.
@@ -159,7 +159,7 @@ TEST(JudgeCall, ARareDropIsNoOutlier) {
   const at::Tensor input = *run.outcome.arguments.call.args[0].as<at::Tensor>();
   const at::Tensor kept = at::rand(input.sizes()) >= 0.1;
   run.set_device(at::where(kept, input / 0.9F, at::zeros_like(input)));
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
 }
 
 TEST(JudgeCall, RandomNumbersAreComparedByDistribution) {
@@ -168,11 +168,11 @@ TEST(JudgeCall, RandomNumbersAreComparedByDistribution) {
   const at::Tensor mean = *run.outcome.arguments.call.args[0].as<at::Tensor>();
   const at::Tensor deviation = *run.outcome.arguments.call.args[1].as<at::Tensor>();
   run.set_device(mean + deviation * at::randn({2000}));
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
   run.set_device(mean + 2 * deviation * at::randn({2000}));
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
   run.set_device(mean.flip(0) + deviation * at::randn({2000}));
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
 }
 
 TEST(JudgeCall, FactorsAreComparedByWhatTheyGive) {
@@ -180,38 +180,38 @@ TEST(JudgeCall, FactorsAreComparedByWhatTheyGive) {
   run.set_device(-run.device(0), 0);
   run.set_device(-run.device(2), 2);
   for (const std::size_t i : {0U, 1U, 2U}) {
-    EXPECT_EQ(run.forward(i).status, StrictStatus::kPass) << i << run.forward(i).reason;
+    EXPECT_EQ(run.forward(i).status, Verdict::kPass) << i << run.forward(i).reason;
   }
   at::Tensor wrong = run.device(0).clone();
   wrong[3][3] += 1e-3;
   run.set_device(wrong, 0);
-  EXPECT_EQ(run.forward(0).status, StrictStatus::kError);
+  EXPECT_EQ(run.forward(0).status, Verdict::kError);
 
   RunCall qr(call("Torch.linalg.qr.0", {{tensor({9, 9})}}));
   qr.set_device(-qr.device(0), 0);
   qr.set_device(-qr.device(1), 1);
-  EXPECT_EQ(qr.forward(0).status, StrictStatus::kPass) << qr.forward(0).reason;
+  EXPECT_EQ(qr.forward(0).status, Verdict::kPass) << qr.forward(0).reason;
   qr.set_device(-qr.device(1), 1);
-  EXPECT_EQ(qr.forward(0).status, StrictStatus::kError);
+  EXPECT_EQ(qr.forward(0).status, Verdict::kError);
 }
 
 TEST(JudgeCall, TiesMayBeBrokenOtherwise) {
   RunCall run(call("Torch.sort.0", {{tensor({50}, DType::kFloat32, false, 2, 2)}}));
   run.set_device(run.device(1).flip(0), 1);
-  EXPECT_EQ(run.forward(1).status, StrictStatus::kPass) << run.forward(1).reason;
+  EXPECT_EQ(run.forward(1).status, Verdict::kPass) << run.forward(1).reason;
 
   RunCall other(call("Torch.sort.0", {{tensor({50})}}));
   other.set_device(other.device(1).flip(0), 1);
-  EXPECT_EQ(other.forward(1).status, StrictStatus::kError);
+  EXPECT_EQ(other.forward(1).status, Verdict::kError);
 }
 
 TEST(JudgeCall, ATailThatADropoutNeverWroteIsSeen) {
   RunCall run(call("Functional.dropout.0", {{tensor({40, 60}, DType::kBFloat16)}, {0.3}, {true}}));
   at::Tensor device = run.device().clone();
-  EXPECT_EQ(run.forward().status, StrictStatus::kPass) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
   device.slice(0, 38).zero_();
   run.set_device(device);
-  EXPECT_EQ(run.forward().status, StrictStatus::kError) << run.forward().reason;
+  EXPECT_EQ(run.forward().status, Verdict::kError) << run.forward().reason;
   EXPECT_THAT(run.forward().cause, StartsWith("lost: "));
 }
 
@@ -223,11 +223,11 @@ TEST(JudgeCall, Tf32InputsPassWhereTheyAreAllowed) {
     inputs.push_back(at::ldexp((mantissa * 2048).round() / 2048, exponent).to(at::kFloat));
   }
   run.set_device(at::matmul(inputs[0], inputs[1]));
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
   const auto allowed = [&] { return judge_call(run.record, run.options, run.outcome, {true}); };
-  EXPECT_EQ(allowed().forward[0].status, StrictStatus::kPass) << allowed().forward[0].reason;
+  EXPECT_EQ(allowed().forward[0].status, Verdict::kPass) << allowed().forward[0].reason;
   run.set_device(at::matmul(inputs[0], inputs[1]) * 1.01);
-  EXPECT_EQ(allowed().forward[0].status, StrictStatus::kError);
+  EXPECT_EQ(allowed().forward[0].status, Verdict::kError);
 }
 
 TEST(JudgeCall, ShapesAndMissingOutputsAreErrors) {
@@ -235,16 +235,16 @@ TEST(JudgeCall, ShapesAndMissingOutputsAreErrors) {
   run.set_device(run.device().t());
   EXPECT_EQ(run.forward().reason, "shape (32, 24), the benchmark's is (24, 32)");
   run.outcome.forward[0].state = execute::LeafPair::State::kDeviceMissing;
-  EXPECT_EQ(run.forward().status, StrictStatus::kError);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
 }
 
 TEST(JudgeCall, AWrongGradientOfARightOutputIsSaid) {
   RunCall run(matmul(DType::kFloat32));
   run.outcome.backward[1].device = {*run.outcome.backward[1].device.as<at::Tensor>() * 2};
   const Findings findings = run.judge();
-  EXPECT_EQ(findings.forward[0].status, StrictStatus::kPass);
-  EXPECT_EQ(findings.backward[0].status, StrictStatus::kPass);
-  EXPECT_EQ(findings.backward[1].status, StrictStatus::kError);
+  EXPECT_EQ(findings.forward[0].status, Verdict::kPass);
+  EXPECT_EQ(findings.backward[0].status, Verdict::kPass);
+  EXPECT_EQ(findings.backward[1].status, Verdict::kError);
   EXPECT_EQ(findings.backward[1].cause, "wrong scale: 2 times the benchmark; gradient only");
 }
 

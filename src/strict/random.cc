@@ -28,7 +28,7 @@ constexpr double kMostZeros = 0.75;
 constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
 
 StrictFinding wrong(std::string reason) {
-  return {StrictStatus::kError, "random: " + std::move(reason), ""};
+  return {Verdict::kError, "random: " + std::move(reason), ""};
 }
 
 // Bounded, so that heavy tails have means too.
@@ -252,8 +252,7 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
     if (!draws.defined() || is_constant(draws)) return std::nullopt;
   }
   if (!draws.defined()) {
-    return StrictFinding{StrictStatus::kSkip, "random: the benchmark gives no comparable draws",
-                         ""};
+    return StrictFinding{Verdict::kSkip, "random: the benchmark gives no comparable draws", ""};
   }
   const auto type = float_type(device.scalar_type());
   const double eps = type ? type->eps : 0;
@@ -281,7 +280,7 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
     return wrong("the gradient does not have the mask of the output");
   }
   return StrictFinding{
-      StrictStatus::kPass,
+      Verdict::kPass,
       fmt::format("random: support, shares and moments are those of {} draws of the benchmark",
                   kDraws),
       ""};

@@ -45,7 +45,7 @@ double largest(const at::Tensor& tensor) {
 StrictFinding conclude(std::string_view what, double residual, double limit) {
   const std::string text = fmt::format("not unique, compared by {}: residual {}, bound {}", what,
                                        number_text(residual), number_text(limit));
-  return {residual <= limit ? StrictStatus::kPass : StrictStatus::kError, text, ""};
+  return {residual <= limit ? Verdict::kPass : Verdict::kError, text, ""};
 }
 
 double limit_for(const Context& context, double scale) {
@@ -169,7 +169,7 @@ std::optional<StrictFinding> pointed_at(const Context& c, std::size_t index_plac
   const at::Tensor bench = c.outputs.bench[index_place];
   const std::int64_t extent = c.input.dim() == 0 ? 1 : c.input.size(dim);
   if (device.lt(0).any().item<bool>() || device.ge(extent).any().item<bool>()) {
-    return StrictFinding{StrictStatus::kError, "indices outside the input", ""};
+    return StrictFinding{Verdict::kError, "indices outside the input", ""};
   }
   const auto values = [&](const at::Tensor& index) {
     if (c.input.dim() == 0) return c.input;
@@ -182,10 +182,10 @@ std::optional<StrictFinding> pointed_at(const Context& c, std::size_t index_plac
           .logical_and(values(device).isnan().logical_and(values(bench).isnan()).logical_not());
   const auto count = differ.sum().item<std::int64_t>();
   if (count == 0) {
-    return StrictFinding{StrictStatus::kPass,
+    return StrictFinding{Verdict::kPass,
                          "not unique, compared by the values that the indices point at: equal", ""};
   }
-  return StrictFinding{StrictStatus::kError,
+  return StrictFinding{Verdict::kError,
                        fmt::format("{} of {} indices point at other values", count, differ.numel()),
                        ""};
 }
@@ -210,7 +210,7 @@ std::optional<StrictFinding> judge_set(const Context& c, std::size_t place) {
   if (place != 0) return std::nullopt;
   const auto sorted = [](const at::Tensor& t) { return std::get<0>(wide(t).flatten().sort()); };
   const bool same = at::equal(sorted(c.outputs.bench[0]), sorted(c.outputs.device[0]));
-  return StrictFinding{same ? StrictStatus::kPass : StrictStatus::kError,
+  return StrictFinding{same ? Verdict::kPass : Verdict::kError,
                        same ? "not unique, compared as a set: equal" : "another set of values", ""};
 }
 

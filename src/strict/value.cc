@@ -6,7 +6,7 @@ namespace msprobe::strict {
 
 StrictFinding judge_value(const execute::LeafPair& leaf) {
   if (leaf.bench.data.index() != leaf.device.data.index()) {
-    return {StrictStatus::kError, "values of other types", ""};
+    return {Verdict::kError, "values of other types", ""};
   }
   const auto differs = [&]<class T>(const T* bench) {
     return bench != nullptr && !(*bench == *leaf.device.as<T>());
@@ -18,8 +18,7 @@ StrictFinding judge_value(const execute::LeafPair& leaf) {
       both_nan ||
       !(differs(leaf.bench.as<bool>()) || differs(real) || differs(leaf.bench.as<std::int64_t>()) ||
         differs(leaf.bench.as<std::complex<double>>()) || differs(leaf.bench.as<std::string>()));
-  return {same ? StrictStatus::kPass : StrictStatus::kError,
-          same ? "equal values" : "another value", ""};
+  return {same ? Verdict::kPass : Verdict::kError, same ? "equal values" : "another value", ""};
 }
 
 }  // namespace msprobe::strict

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "report/xlsx_table.h"
+#include "tables/xlsx_table.h"
 #include "torchair/row.h"
 
 namespace msprobe::torchair {
@@ -27,7 +27,7 @@ std::optional<double> difference(const StatisticPair& pair);
 std::optional<double> relative_difference(const StatisticPair& pair);
 
 // Red, yellow and green of the documented marks.
-using report::Mark;
+using tables::Mark;
 Mark mark_of(const Row& row);
 
 }  // namespace msprobe::torchair

@@ -1,0 +1,147 @@
+#include "journal/csv_pair.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace msprobe::journal {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kTimestampDigits = 14;
+
+Failure io_failure(const fs::path& path, std::string_view what) {
+  return fail(ErrorKind::kIo, fmt::format("{}: {}: {}", path.string(), what, strerror(errno)));
+}
+
+// A file whose directory was removed takes bytes as before, and nobody will ever see them.
+Result<void> still_there(const fs::path& path, int fd) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return io_failure(path, "cannot stat");
+  if (status.st_nlink > 0) return {};
+  return fail(ErrorKind::kIo,
+              fmt::format("{}: it was removed while the check was running", path.string()));
+}
+
+}  // namespace
+
+CsvPaths csv_paths(const fs::path& directory, std::string_view timestamp, const CsvNames& names) {
+  const std::string stamp(names.stamped ? timestamp : "");
+  const std::string end = names.stamped ? "_" + stamp : "";
+  return {directory / fmt::format("{}{}.csv", names.result, end),
+          directory / fmt::format("{}{}.csv", names.details, end),
+          directory / fmt::format("{}{}.txt", names.run, end), stamp};
+}
+
+std::optional<CsvPaths> csv_paths_of(const fs::path& result_csv, const CsvNames& names) {
+  const std::string name = result_csv.filename().string();
+  std::string stamp;
+  if (names.stamped && name.size() > names.result.size()) {
+    stamp = name.substr(names.result.size() + 1, kTimestampDigits);
+  }
+  const bool digits = std::ranges::all_of(stamp, [](char c) { return c >= '0' && c <= '9'; });
+  const bool whole = !names.stamped || stamp.size() == kTimestampDigits;
+  CsvPaths paths = csv_paths(result_csv.parent_path(), stamp, names);
+  if (!digits || !whole || paths.result.filename() != name) return std::nullopt;
+  return paths;
+}
+
+Result<CsvPair> CsvPair::create(const CsvPaths& paths, const CsvHeaders& headers) {
+  CsvPair pair;
+  if (const Result<void> opened = pair.open(paths, O_CREAT | O_EXCL); !opened) {
+    return propagate(opened);
+  }
+  if (const Result<void> started = pair.start(headers); !started) return propagate(started);
+  return pair;
+}
+
+Result<CsvPair> CsvPair::reopen(const CsvPaths& paths, const CsvHeaders& headers, CsvSizes keep) {
+  CsvPair pair;
+  if (const Result<void> opened = pair.open(paths, 0); !opened) return propagate(opened);
+  pair.details_.size = keep.details;
+  pair.result_.size = keep.result;
+  // The result rows first: a result row without its details must not survive a kill in between.
+  for (const File* file : {&pair.result_, &pair.details_}) {
+    if (const Result<void> cut = file->cut(file->size); !cut) return propagate(cut);
+  }
+  if (const Result<void> started = pair.start(headers); !started) return propagate(started);
+  return pair;
+}
+
+Result<void> CsvPair::open(const CsvPaths& paths, int flags) {
+  if (const Result<void> opened = details_.open(paths.details, flags); !opened) return opened;
+  return result_.open(paths.result, flags);
+}
+
+Result<void> CsvPair::start(const CsvHeaders& headers) {
+  if (details_.size == 0) details_.waiting = headers.details;
+  if (result_.size == 0) result_.waiting = headers.result;
+  return flush();
+}
+
+void CsvPair::add(std::string_view details, std::string_view result) {
+  details_.waiting += details;
+  result_.waiting += result;
+}
+
+Result<void> CsvPair::File::open(const fs::path& where, int flags) {
+  path = where;
+  fd = Descriptor(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0644));
+  if (!fd) return io_failure(path, "cannot open for writing");
+  return {};
+}
+
+Result<void> CsvPair::File::cut(std::uint64_t new_size) const {
+  if (::ftruncate(fd.get(), static_cast<off_t>(new_size)) == 0) return {};
+  return io_failure(path, "cannot cut its end");
+}
+
+Result<void> CsvPair::File::write() {
+  if (waiting.empty()) return {};
+  if (const Result<void> there = still_there(path, fd.get()); !there) return there;
+  std::string_view left = waiting;
+  while (!left.empty()) {
+    const ssize_t written = ::write(fd.get(), left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return io_failure(path, "cannot write");
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  size += waiting.size();
+  waiting.clear();
+  return {};
+}
+
+Result<void> CsvPair::File::sync() const {
+  if (::fsync(fd.get()) == 0 || errno == EINVAL) return {};  // EINVAL: a place that cannot sync
+  return io_failure(path, "cannot write");
+}
+
+Result<void> CsvPair::flush() {
+  const CsvSizes before{result_.size, details_.size};
+  Result<void> written = details_.write();
+  if (written) written = result_.write();
+  if (!written) {
+    // Best effort; resuming cuts what is left of it.
+    std::ignore = result_.cut(before.result);
+    std::ignore = details_.cut(before.details);
+  }
+  return written;
+}
+
+Result<CsvSizes> CsvPair::finish() {
+  if (const Result<void> written = flush(); !written) return propagate(written);
+  for (const File* file : {&details_, &result_}) {
+    if (const Result<void> synced = file->sync(); !synced) return propagate(synced);
+  }
+  return CsvSizes{result_.size, details_.size};
+}
+
+}  // namespace msprobe::journal

@@ -1,0 +1,85 @@
+// The files of a run: the CSV pair, the run file beside it, and one more pair per device where
+// several devices share the work.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "journal/csv_pair.h"
+#include "journal/resume.h"
+#include "journal/run_file.h"
+#include "judge/detail_row.h"
+
+namespace msprobe::journal {
+
+// How the files of a run are written.
+struct PairFormat {
+  CsvHeaders headers;
+  CsvNames names;
+  tables::CellStyle style;
+};
+
+struct JournalOptions {
+  PairFormat format;
+  RunFacts facts;
+  // One pair each in "device{name}_{timestamp}"; empty: only the merged pair.
+  std::vector<std::string> devices;
+};
+
+class Journal {
+ public:
+  // `timestamp` is asked again, a moment later, while the name it gives is taken.
+  static Result<Journal> create(const std::filesystem::path& directory,
+                                const std::function<std::string()>& timestamp,
+                                const JournalOptions& options);
+
+  // Continues the pair of `result_csv`, as far as it can be kept; `show` gets every kept row. Where
+  // the run file is missing, a new one is made from `options`, and the first call that is done
+  // again must come out as it was: flush() fails if it does not, and the pair is as before.
+  static Result<Journal> resume(const std::filesystem::path& result_csv,
+                                const ExpectedRows& expected, const JournalOptions& options,
+                                const std::function<void(const judge::ResultRow&)>& show);
+
+  // Rows of the next call; `device` as in JournalOptions.
+  void add(std::string_view details, std::string_view result, std::size_t device);
+  Result<void> flush();
+  // The run is complete.
+  Result<void> finish();
+
+  const CsvPaths& paths() const { return paths_; }
+  std::string timestamp() const { return paths_.stamp; }
+  std::size_t done() const { return done_; }  // calls that a resumed run need not do
+  const std::vector<std::string>& notes() const { return notes_; }
+  // What the run was told when it began.
+  std::string_view fact(std::string_view key) const { return run_.fact(key); }
+
+ private:
+  Journal(RunFile run, CsvPair merged, CsvPaths paths)
+      : run_(std::move(run)), merged_(std::move(merged)), paths_(std::move(paths)) {}
+  Result<void> open_devices(const JournalOptions& options, const ExpectedRows* committed);
+  bool comes_out_as_before(std::string_view details, std::string_view result) const;
+  Result<void> refuse_other_rows();
+
+  RunFile run_;
+  CsvPair merged_;
+  std::vector<CsvPair> devices_;
+  CsvPaths paths_;
+  std::size_t done_ = 0;
+  std::vector<std::string> notes_;
+
+  // What the rows of the next call must be; set until it is done.
+  struct Before {
+    std::string result;
+    std::string details;
+    bool differs = false;
+  };
+  std::optional<Before> before_;
+};
+
+}  // namespace msprobe::journal

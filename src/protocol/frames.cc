@@ -1,0 +1,277 @@
+#include "protocol/frames.h"
+
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace msprobe::protocol {
+namespace {
+
+constexpr std::size_t kHeaderBytes = sizeof(std::uint64_t) + 1;
+constexpr std::uint64_t kMaxPayload = std::uint64_t{1} << 40;
+constexpr std::size_t kReadBytes = std::size_t{1} << 16;
+
+template <class T>
+concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+
+// Appends, or takes in the same order. One function per message serves both ways (`fields` below),
+// so that the two can not drift apart.
+class Writer {
+ public:
+  template <Plain T>
+  void operator()(const T& value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void operator()(const std::string& text) {
+    (*this)(std::uint64_t{text.size()});
+    bytes_ += text;
+  }
+  template <class T>
+  void operator()(const std::vector<T>& items) {
+    (*this)(std::uint64_t{items.size()});
+    for (const T& item : items) field(*this, item);
+  }
+  template <class T>
+    requires(!Plain<std::optional<T>>)
+  void operator()(const std::optional<T>& item) {
+    (*this)(item.has_value());
+    if (item) field(*this, *item);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <class T>
+  static void field(Writer& writer, const T& item);
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <Plain T>
+  void operator()(T& value) {
+    if (const char* from = take(sizeof value)) std::memcpy(&value, from, sizeof value);
+  }
+  void operator()(std::string& text) {
+    const std::uint64_t size = count();
+    if (const char* from = take(size)) text.assign(from, size);
+  }
+  template <class T>
+  void operator()(std::vector<T>& items) {
+    const std::uint64_t size = count();  // at most the bytes left, so no message asks for more
+    for (std::uint64_t i = 0; i < size && good_; ++i) field(*this, items.emplace_back());
+  }
+  template <class T>
+    requires(!Plain<std::optional<T>>)
+  void operator()(std::optional<T>& item) {
+    bool there = false;
+    (*this)(there);
+    if (there) field(*this, item.emplace());
+  }
+  bool done() const { return good_ && bytes_.empty(); }
+
+ private:
+  std::uint64_t count() {
+    std::uint64_t size = 0;
+    (*this)(size);
+    if (size > bytes_.size()) good_ = false;
+    return good_ ? size : 0;
+  }
+  const char* take(std::uint64_t size) {
+    if (size > bytes_.size()) good_ = false;
+    if (!good_) return nullptr;
+    const char* from = bytes_.data();
+    bytes_.remove_prefix(size);
+    return from;
+  }
+  template <class T>
+  static void field(Reader& reader, T& item);
+
+  std::string_view bytes_;
+  bool good_ = true;
+};
+
+template <class T, class U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+template <class Io, Is<Hello> T>
+void fields(Io& io, T& m) {
+  io(m.wire_version), io(m.metrics_bytes), io(m.torch_version), io(m.device), io(m.devices);
+  io(m.jit_compile_has_effect);
+}
+
+template <class Io, Is<Fatal> T>
+void fields(Io& io, T& m) {
+  io(m.message);
+}
+
+template <class Io, Is<RunOptions> T>
+void fields(Io& io, T& m) {
+  io(m.dialect), io(m.save_npy), io(m.dump_name), io(m.data_directory), io(m.seed),
+      io(m.arithmetic), io(m.thresholds);
+  io(m.strict), io(m.allow_tf32), io(m.hf32), io(m.saved_device), io(m.find_moved_files),
+      io(m.bench_as_device);
+  io(m.bench_alone);
+}
+
+template <class Io, Is<CallRequest> T>
+void fields(Io& io, T& m) {
+  io(m.id), io(m.full_name), io(m.forward_json), io(m.backward_json), io(m.save_directory);
+}
+
+template <class Io, Is<Skip> T>
+void fields(Io& io, T& m) {
+  io(m.reason), io(m.text);
+}
+
+template <class Io, Is<StrictFinding> T>
+void fields(Io& io, T& m) {
+  io(m.status), io(m.reason), io(m.cause);
+}
+
+template <class Io, Is<MeasuredLeaf> T>
+void fields(Io& io, T& m) {
+  io(m.path), io(m.kind), io(m.bench_dtype), io(m.device_dtype), io(m.dtype), io(m.bench_shape);
+  io(m.device_shape), io(m.metrics), io(m.bench_text), io(m.device_text), io(m.of_keyword);
+  io(m.dropout), io(m.strict);
+}
+
+template <class Io, Is<MeasuredCall> T>
+void fields(Io& io, T& m) {
+  io(m.full_name), io(m.skip), io(m.forward), io(m.backward), io(m.backward_skip), io(m.note),
+      io(m.backward_note);
+  io(m.float8_input);
+}
+
+template <class Io, Is<CallResponse> T>
+void fields(Io& io, T& m) {
+  io(m.id), fields(io, m.call);
+}
+
+template <class T>
+concept Message = requires(Writer& io, const T& message) { fields(io, message); };
+
+template <class T>
+void Writer::field(Writer& writer, const T& item) {
+  if constexpr (Message<T>) {
+    fields(writer, item);
+  } else {
+    writer(item);
+  }
+}
+
+template <class T>
+void Reader::field(Reader& reader, T& item) {
+  if constexpr (Message<T>) {
+    fields(reader, item);
+  } else {
+    reader(item);
+  }
+}
+
+template <class T>
+std::string frame_of(FrameKind kind, const T& message) {
+  Writer payload;
+  fields(payload, message);
+  const std::string bytes = payload.take();
+  Writer frame;
+  frame(std::uint64_t{bytes.size()}), frame(kind);
+  return frame.take() + bytes;
+}
+
+template <class T>
+Result<T> message_of(FrameKind kind, const Frame& frame) {
+  if (frame.kind != kind) {
+    return fail(ErrorKind::kFormat,
+                fmt::format("engine stream: frame of kind {}, wanted {}",
+                            std::to_underlying(frame.kind), std::to_underlying(kind)));
+  }
+  T message;
+  Reader reader(frame.payload);
+  fields(reader, message);
+  if (!reader.done()) {
+    return fail(ErrorKind::kFormat,
+                fmt::format("engine stream: frame of kind {} with {} bytes does "
+                            "not hold together",
+                            std::to_underlying(kind), frame.payload.size()));
+  }
+  return message;
+}
+
+}  // namespace
+
+std::string encode(const Hello& hello) { return frame_of(FrameKind::kHello, hello); }
+std::string encode(const Fatal& fatal) { return frame_of(FrameKind::kFatal, fatal); }
+std::string encode(const RunOptions& options) { return frame_of(FrameKind::kRunOptions, options); }
+std::string encode(const CallRequest& request) {
+  return frame_of(FrameKind::kCallRequest, request);
+}
+std::string encode(const CallResponse& response) {
+  return frame_of(FrameKind::kCallResponse, response);
+}
+
+Result<Hello> decode_hello(const Frame& frame) {
+  return message_of<Hello>(FrameKind::kHello, frame);
+}
+Result<Fatal> decode_fatal(const Frame& frame) {
+  return message_of<Fatal>(FrameKind::kFatal, frame);
+}
+Result<RunOptions> decode_run_options(const Frame& frame) {
+  return message_of<RunOptions>(FrameKind::kRunOptions, frame);
+}
+Result<CallRequest> decode_call_request(const Frame& frame) {
+  return message_of<CallRequest>(FrameKind::kCallRequest, frame);
+}
+Result<CallResponse> decode_call_response(const Frame& frame) {
+  return message_of<CallResponse>(FrameKind::kCallResponse, frame);
+}
+
+Result<bool> FrameReader::fill(int descriptor) {
+  bytes_.erase(0, taken_);
+  taken_ = 0;
+  const std::size_t old = bytes_.size();
+  bytes_.resize(old + kReadBytes);
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor, bytes_.data() + old, kReadBytes);
+  } while (got < 0 && errno == EINTR);
+  bytes_.resize(old + (got > 0 ? static_cast<std::size_t>(got) : 0));
+  if (got < 0) {
+    return fail(ErrorKind::kIo, fmt::format("engine stream: {}", std::strerror(errno)));
+  }
+  return got > 0;
+}
+
+Result<std::optional<Frame>> FrameReader::next() {
+  const std::string_view left = std::string_view(bytes_).substr(taken_);
+  if (left.size() < kHeaderBytes) return std::nullopt;
+  std::uint64_t size = 0;
+  std::memcpy(&size, left.data(), sizeof size);
+  const auto kind = static_cast<std::uint8_t>(left[sizeof size]);
+  if (size > kMaxPayload || kind > std::to_underlying(FrameKind::kCallResponse)) {
+    return fail(ErrorKind::kFormat,
+                fmt::format("engine stream: no frame: kind {}, {} bytes", kind, size));
+  }
+  if (left.size() - kHeaderBytes < size) return std::nullopt;
+  taken_ += kHeaderBytes + size;
+  return Frame{static_cast<FrameKind>(kind), left.substr(kHeaderBytes, size)};
+}
+
+Result<void> write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      return fail(ErrorKind::kIo, fmt::format("engine stream: {}", std::strerror(errno)));
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace msprobe::protocol

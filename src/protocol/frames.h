@@ -1,0 +1,110 @@
+// What msprobe and msprobe-engine say to each other: frames of a length, a kind and a payload, on
+// the engine's standard input and output. Both run on one machine, so numbers keep their bytes.
+//
+//   engine                         msprobe
+//   Hello | Fatal   ->
+//                   <-             RunOptions, once
+//                   <-             CallRequest, any number in flight
+//   CallResponse    ->             in the order of the requests
+//                   <-             end of file: the engine ends
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "measure/metrics.h"
+#include "protocol/measured_call.h"
+
+namespace msprobe::protocol {
+
+inline constexpr std::uint32_t kWireVersion = 5;
+
+struct Hello {
+  std::uint32_t wire_version = kWireVersion;
+  std::uint32_t metrics_bytes =
+      sizeof(measure::Metrics);  // both sides were built from one metrics.h
+  std::string torch_version;
+  std::string device;                   // as opened: "cpu", "npu:0", "recorded"
+  std::vector<std::string> devices;     // what this engine could open
+  bool jit_compile_has_effect = false;  // a loaded back end took the setting
+};
+
+// The engine cannot work at all (no such device, no such library); it ends after this.
+struct Fatal {
+  std::string message;
+};
+
+struct RunOptions {
+  std::string dialect = "pytorch";  // whose dump it is: how calls are read and run
+  bool save_npy = false;            // error data as .npy files, as MindSpore's check leaves them
+  std::string dump_name;            // opens messages about entries
+  std::string data_directory;       // of tensor files; empty: random mode
+  std::uint64_t seed = 1234;
+  measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
+  std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype
+  bool strict = false;                                      // find the strict status too
+  bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
+  bool hf32 = false;        // both sides of conv1d and conv2d get float32 inputs rounded to HF32
+  std::string saved_device =
+      "device";  // in names of saved files: "Torch.mul.0.forward.output.device.0.pt"
+  bool find_moved_files = false;  // the calls name files by the path they were recorded at
+  bool bench_as_device = false;   // the benchmark computes in the recorded precision too
+  bool bench_alone = false;       // nothing runs on the device; the benchmark stands for both
+};
+
+struct CallRequest {
+  std::uint64_t id = 0;
+  std::string full_name;
+  std::string forward_json;
+  std::string backward_json;   // empty: none recorded
+  std::string save_directory;  // not empty: inputs, outputs and gradients are saved there
+};
+
+struct CallResponse {
+  std::uint64_t id = 0;
+  MeasuredCall call;
+};
+
+enum class FrameKind : std::uint8_t { kHello, kFatal, kRunOptions, kCallRequest, kCallResponse };
+
+struct Frame {
+  FrameKind kind = FrameKind::kHello;
+  std::string_view payload;
+};
+
+// A whole frame, ready to be written.
+std::string encode(const Hello& hello);
+std::string encode(const Fatal& fatal);
+std::string encode(const RunOptions& options);
+std::string encode(const CallRequest& request);
+std::string encode(const CallResponse& response);
+
+// An error where the payload is of another kind or does not hold together.
+Result<Hello> decode_hello(const Frame& frame);
+Result<Fatal> decode_fatal(const Frame& frame);
+Result<RunOptions> decode_run_options(const Frame& frame);
+Result<CallRequest> decode_call_request(const Frame& frame);
+Result<CallResponse> decode_call_response(const Frame& frame);
+
+// Bytes as they arrive, cut into frames.
+class FrameReader {
+ public:
+  // Reads once from `descriptor` (blocking where it blocks). False: end of file.
+  Result<bool> fill(int descriptor);
+  // The next whole frame, valid until the next fill(); nothing where more bytes are needed.
+  Result<std::optional<Frame>> next();
+
+ private:
+  std::string bytes_;
+  std::size_t taken_ = 0;
+};
+
+// Writes all of it, whatever the pipe takes at once.
+Result<void> write_all(int descriptor, std::string_view bytes);
+
+}  // namespace msprobe::protocol

@@ -1,0 +1,130 @@
+#include "protocol/frames.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace msprobe::protocol {
+namespace {
+
+CallResponse sample_response() {
+  MeasuredLeaf leaf;
+  leaf.path = "1.0";
+  leaf.kind = LeafKind::kTensor;
+  leaf.bench_dtype = "torch.float64";
+  leaf.device_dtype = "torch.float32";
+  leaf.dtype = DType::kFloat32;
+  leaf.bench_shape = {2, 3};
+  leaf.device_shape = {2, 3};
+  leaf.metrics.count = 6;
+  leaf.metrics.cosine = 0.5;
+  leaf.dropout = {.bench_zeros = 3, .device_zeros = 4, .probability = 0.25};
+  leaf.strict = {Verdict::kError, "2 of 6 elements", "saturation"};
+  CallResponse response;
+  response.id = 7;
+  response.call.full_name = "Functional.dropout.0";
+  response.call.forward = {leaf, MeasuredLeaf{}};
+  response.call.backward_skip = {SkipReason::kOutArgument, "out"};
+  response.call.note = "note";
+  response.call.backward_note = "backward";
+  return response;
+}
+
+Frame only_frame(FrameReader& reader, const std::string& bytes) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  EXPECT_TRUE(write_all(ends[1], bytes));
+  close(ends[1]);
+  while (reader.fill(ends[0]).value()) {
+  }
+  close(ends[0]);
+  const auto frame = reader.next();
+  EXPECT_TRUE(frame.has_value() && frame->has_value());
+  return **frame;
+}
+
+TEST(Wire, ResponseComesBackAsItWas) {
+  FrameReader reader;
+  const auto back = decode_call_response(only_frame(reader, encode(sample_response())));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->id, 7U);
+  EXPECT_EQ(back->call.full_name, "Functional.dropout.0");
+  EXPECT_FALSE(back->call.skip);
+  ASSERT_EQ(back->call.forward.size(), 2U);
+  const MeasuredLeaf& leaf = back->call.forward[0];
+  EXPECT_EQ(leaf.path, "1.0");
+  EXPECT_EQ(leaf.dtype, DType::kFloat32);
+  EXPECT_EQ(leaf.device_shape, (Shape{2, 3}));
+  EXPECT_EQ(leaf.metrics.cosine, 0.5);
+  EXPECT_EQ(leaf.dropout->probability, 0.25);
+  EXPECT_EQ(leaf.strict->status, Verdict::kError);
+  EXPECT_EQ(leaf.strict->reason, "2 of 6 elements");
+  EXPECT_EQ(leaf.strict->cause, "saturation");
+  EXPECT_FALSE(back->call.forward[1].strict);
+  EXPECT_EQ(back->call.backward_skip->text, "out");
+  EXPECT_EQ(back->call.note, "note");
+  EXPECT_EQ(back->call.backward_note, "backward");
+}
+
+TEST(Wire, OtherMessagesComeBackAsTheyWere) {
+  FrameReader hellos;
+  const auto hello = decode_hello(only_frame(
+      hellos, encode(Hello{.torch_version = "2.13", .device = "cpu", .devices = {"cpu"}})));
+  EXPECT_EQ(hello->devices, std::vector<std::string>{"cpu"});
+  EXPECT_EQ(hello->metrics_bytes, sizeof(measure::Metrics));
+
+  RunOptions options;
+  options.seed = 5;
+  options.strict = true;
+  options.thresholds[1].rtol = 0.25;
+  FrameReader runs;
+  const auto run = decode_run_options(only_frame(runs, encode(options)));
+  EXPECT_EQ(run->seed, 5U);
+  EXPECT_TRUE(run->strict);
+  EXPECT_EQ(run->thresholds[1].rtol, 0.25);
+
+  CallRequest asked;
+  asked.id = 3;
+  asked.forward_json = "{}";
+  FrameReader requests;
+  const auto request = decode_call_request(only_frame(requests, encode(asked)));
+  EXPECT_EQ(request->id, 3U);
+  EXPECT_EQ(request->forward_json, "{}");
+
+  FrameReader fatals;
+  EXPECT_EQ(decode_fatal(only_frame(fatals, encode(Fatal{"no npu"})))->message, "no npu");
+}
+
+TEST(Wire, CutPayloadIsAnError) {
+  FrameReader reader;
+  Frame frame = only_frame(reader, encode(sample_response()));
+  for (std::size_t size = 0; size < frame.payload.size(); ++size) {
+    EXPECT_FALSE(decode_call_response({frame.kind, frame.payload.substr(0, size)})) << size;
+  }
+  EXPECT_FALSE(decode_hello(frame));
+}
+
+TEST(Wire, SeveralFramesInOneRead) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_TRUE(write_all(ends[1], encode(Fatal{"a"}) + encode(Fatal{"b"})));
+  FrameReader reader;
+  ASSERT_TRUE(reader.fill(ends[0]).value());
+  EXPECT_EQ(decode_fatal(**reader.next())->message, "a");
+  EXPECT_EQ(decode_fatal(**reader.next())->message, "b");
+  EXPECT_FALSE(*reader.next());
+  close(ends[0]), close(ends[1]);
+}
+
+TEST(Wire, NonsenseIsAnError) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_TRUE(write_all(ends[1], std::string(64, '\xff')));
+  FrameReader reader;
+  ASSERT_TRUE(reader.fill(ends[0]).value());
+  EXPECT_FALSE(reader.next());
+  close(ends[0]), close(ends[1]);
+}
+
+}  // namespace
+}  // namespace msprobe::protocol

@@ -1,0 +1,25 @@
+// The columns of run_ut's two CSVs, and how their cells are spelled.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "judge/detail_row.h"
+#include "judge/profile.h"
+#include "tables/column.h"
+
+namespace msprobe::tables {
+
+// The metrics that decide.
+inline constexpr std::string_view kOlderCosine = "Cosine Similarity";
+inline constexpr std::string_view kOlderDual1000 = "Relative Error (dual thousandth)";
+inline constexpr std::string_view kOlderDual10000 = "Relative Error (dual ten thousandth)";
+
+std::span<const Column<judge::DetailRow>> older_detail_columns(judge::Profile profile);
+std::span<const Column<judge::ResultRow>> older_result_columns();
+
+// True and False for verdicts, N/A for what does not apply.
+inline constexpr CellStyle kOlderStyle{
+    .blank = "N/A", .no_verdict = "N/A", .verdicts = {"True", "warning", "False", "SKIP"}};
+
+}  // namespace msprobe::tables

@@ -1,0 +1,84 @@
+#include "tables/output_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace msprobe::tables {
+namespace {
+
+constexpr std::size_t kFull = std::size_t{1} << 20;
+
+std::filesystem::path partial(const std::filesystem::path& path) {
+  return path.string() + ".partial";
+}
+
+Failure failed(const std::filesystem::path& path, std::string_view doing) {
+  return fail(ErrorKind::kIo,
+              fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
+  constexpr mode_t kOwnerWritesGroupReads = 0640;
+  const int fd =
+      ::open(partial(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+             kOwnerWritesGroupReads);
+  if (fd < 0) return failed(partial(path), "create");
+  return OutputFile(path, fd);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      buffer_(std::move(other.buffer_)) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  if (this != &other) {
+    discard();
+    path_ = std::move(other.path_);
+    fd_ = std::exchange(other.fd_, -1);
+    buffer_ = std::move(other.buffer_);
+  }
+  return *this;
+}
+
+OutputFile::~OutputFile() { discard(); }
+
+void OutputFile::discard() {
+  if (fd_ < 0) return;
+  ::close(std::exchange(fd_, -1));
+  ::unlink(partial(path_).c_str());
+}
+
+Result<void> OutputFile::flush() {
+  std::string_view left = buffer_;
+  while (!left.empty()) {
+    const ssize_t written = ::write(fd_, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(partial(path_), "write");
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  buffer_.clear();
+  return {};
+}
+
+Result<void> OutputFile::flush_if_full() {
+  if (buffer_.size() < kFull) return {};
+  return flush();
+}
+
+Result<void> OutputFile::commit() {
+  const Result<void> flushed = flush();
+  if (!flushed) return flushed;
+  if (::rename(partial(path_).c_str(), path_.c_str()) != 0) return failed(path_, "rename to it");
+  if (::close(std::exchange(fd_, -1)) != 0) return failed(path_, "close");
+  return {};
+}
+
+}  // namespace msprobe::tables

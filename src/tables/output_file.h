@@ -1,0 +1,38 @@
+// A file that appears under its name only when it is complete.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace msprobe::tables {
+
+// Collects bytes in `path`.partial; commit() gives it its name. Without commit the partial file is
+// removed.
+class OutputFile {
+ public:
+  static Result<OutputFile> create(const std::filesystem::path& path);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  // The bytes to come are appended here; flush_if_full() after each record keeps it small.
+  std::string& buffer() { return buffer_; }
+  Result<void> flush_if_full();
+  Result<void> commit();
+
+ private:
+  OutputFile(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  Result<void> flush();
+  void discard();
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+  std::string buffer_;
+};
+
+}  // namespace msprobe::tables

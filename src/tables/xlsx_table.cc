@@ -1,0 +1,137 @@
+#include "tables/xlsx_table.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+#include <xlsxwriter.h>
+
+namespace msprobe::tables {
+namespace {
+
+constexpr lxw_row_t kRowsOfSheet = 1'000'000;
+constexpr std::size_t kMostCharacters = 32767;  // of a cell
+
+struct Colour {
+  Mark mark;
+  lxw_color_t background;
+};
+constexpr std::array<Colour, 3> kColours = {
+    {{Mark::kNormal, 0xC6EFCE}, {Mark::kSuspicious, 0xFFFF00}, {Mark::kAbnormal, 0xFF0000}}};
+
+// A finite number, so that a spreadsheet can sort by it; everything else stays text.
+bool is_finite_number(const std::string& text, double& number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() &&
+         std::isfinite(number);
+}
+
+// What a cell can hold, not cut inside a character.
+std::string_view fitting_text(std::string_view text) {
+  if (text.size() <= kMostCharacters) return text;
+  std::size_t end = kMostCharacters;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+struct XlsxTable::Book {
+  std::filesystem::path path;
+  std::vector<std::string> titles;
+  lxw_workbook* workbook = nullptr;
+  lxw_worksheet* sheet = nullptr;
+  lxw_format* bold = nullptr;
+  std::array<lxw_format*, kColours.size()> formats{};
+  lxw_row_t next = 0;
+
+  // Under this name until it is complete.
+  std::filesystem::path partial() const { return path.string() + ".partial"; }
+
+  ~Book() {
+    if (workbook == nullptr) return;
+    workbook_close(workbook);
+    std::error_code ignored;
+    std::filesystem::remove(partial(), ignored);
+  }
+
+  void start_sheet() {
+    sheet = workbook_add_worksheet(workbook, nullptr);
+    next = 0;
+    lxw_col_t place = 0;
+    for (const std::string& title : titles) {
+      worksheet_write_string(sheet, next, place++, title.c_str(), bold);
+    }
+    worksheet_freeze_panes(sheet, 1, 1);
+    ++next;
+  }
+
+  lxw_format* format_of(Mark mark) const {
+    for (std::size_t i = 0; i < kColours.size(); ++i) {
+      if (kColours[i].mark == mark) return formats[i];
+    }
+    return nullptr;
+  }
+};
+
+XlsxTable::XlsxTable(std::unique_ptr<Book> book) : book_(std::move(book)) {}
+XlsxTable::XlsxTable(XlsxTable&&) noexcept = default;
+XlsxTable& XlsxTable::operator=(XlsxTable&&) noexcept = default;
+XlsxTable::~XlsxTable() = default;
+
+Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path,
+                                    std::vector<std::string> titles) {
+  auto book = std::make_unique<Book>();
+  book->path = path;
+  book->titles = std::move(titles);
+  std::string directory = path.parent_path().string();
+  lxw_workbook_options options{};
+  options.constant_memory = LXW_TRUE;
+  options.tmpdir = directory.data();
+  book->workbook = workbook_new_opt(book->partial().c_str(), &options);
+  if (book->workbook == nullptr) {
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path.string()));
+  }
+  book->bold = workbook_add_format(book->workbook);
+  format_set_bold(book->bold);
+  for (std::size_t i = 0; i < kColours.size(); ++i) {
+    book->formats[i] = workbook_add_format(book->workbook);
+    format_set_bg_color(book->formats[i], kColours[i].background);
+  }
+  book->start_sheet();
+  return XlsxTable(std::move(book));
+}
+
+void XlsxTable::add(std::span<const XlsxCell> cells, Mark mark) {
+  if (book_->next > kRowsOfSheet) book_->start_sheet();
+  lxw_format* format = book_->format_of(mark);
+  lxw_col_t place = 0;
+  for (const XlsxCell& cell : cells) {
+    const std::string text(fitting_text(cell.text));
+    double number = 0;
+    if (!cell.is_text && is_finite_number(text, number)) {
+      worksheet_write_number(book_->sheet, book_->next, place++, number, format);
+    } else {
+      // Written as text, so a name that looks like a formula stays one.
+      worksheet_write_string(book_->sheet, book_->next, place++, text.c_str(), format);
+    }
+  }
+  ++book_->next;
+}
+
+Result<bool> XlsxTable::close() {
+  const lxw_error error = workbook_close(std::exchange(book_->workbook, nullptr));
+  if (error != LXW_NO_ERROR) {
+    return fail(ErrorKind::kIo, fmt::format("{}: {}", book_->path.string(), lxw_strerror(error)));
+  }
+  std::error_code renamed;
+  std::filesystem::rename(book_->partial(), book_->path, renamed);
+  if (renamed) {
+    return fail(ErrorKind::kIo, fmt::format("{}: {}", book_->path.string(), renamed.message()));
+  }
+  return true;
+}
+
+}  // namespace msprobe::tables
