@@ -59,7 +59,7 @@ std::optional<FinishedSizes> parse_sizes(std::string_view text) {
   return sizes;
 }
 
-Failure io_failure(const fs::path& path, std::string_view what) {
+Failure run_file_failure(const fs::path& path, std::string_view what) {
   return fail(ErrorKind::kIo, fmt::format("{}: {}: {}", path.string(), what, strerror(errno)));
 }
 
@@ -70,7 +70,7 @@ Result<RunFile> RunFile::create(const fs::path& path, const RunFacts& facts) {
   if (!fd && errno == EEXIST) {
     return fail(ErrorKind::kUsage, fmt::format("{} is there already", path.string()));
   }
-  if (!fd) return io_failure(path, "cannot create");
+  if (!fd) return run_file_failure(path, "cannot create");
   RunFile file(path, std::move(fd));
   if (const Result<void> locked = file.lock(LOCK_EX); !locked) return propagate(locked);
   std::string text = fmt::format("{}\n", kFirstLine);
@@ -91,7 +91,7 @@ Result<RunFile> RunFile::open(const fs::path& path, const RunFacts& facts) {
                             "which options, these results are; start a new check",
                             path.string()));
   }
-  if (!fd) return io_failure(path, "cannot open");
+  if (!fd) return run_file_failure(path, "cannot open");
   RunFile file(path, std::move(fd));
   if (const Result<void> locked = file.lock(LOCK_EX); !locked) return propagate(locked);
   if (const Result<void> done = file.read(); !done) return propagate(done);
@@ -101,7 +101,7 @@ Result<RunFile> RunFile::open(const fs::path& path, const RunFacts& facts) {
 
 Result<RunFile> RunFile::inspect(const fs::path& path) {
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return io_failure(path, "cannot open");
+  if (!fd) return run_file_failure(path, "cannot open");
   RunFile file(path, std::move(fd));
   if (const Result<void> locked = file.lock(LOCK_SH); !locked) return propagate(locked);
   if (const Result<void> done = file.read(); !done) return propagate(done);
@@ -110,14 +110,14 @@ Result<RunFile> RunFile::inspect(const fs::path& path) {
 
 Result<void> RunFile::lock(int how) const {
   if (::flock(fd_.get(), how | LOCK_NB) == 0) return {};
-  if (errno != EWOULDBLOCK) return io_failure(path_, "cannot lock");
+  if (errno != EWOULDBLOCK) return run_file_failure(path_, "cannot lock");
   return fail(ErrorKind::kUsage,
               fmt::format("{} is in use: another check is writing these results", path_.string()));
 }
 
 Result<void> RunFile::append(std::string_view text) const {
   if (::write(fd_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
-  return io_failure(path_, "cannot write");
+  return run_file_failure(path_, "cannot write");
 }
 
 Result<void> RunFile::read() {
