@@ -74,7 +74,7 @@ def tensor(path, dtype):
 
 )";
 
-constexpr std::string_view kEnding = R"(
+constexpr std::string_view kMindSporeEnding = R"(
 
 def mapped(value, change):
     if isinstance(value, (Tensor, DType)):
@@ -252,7 +252,7 @@ std::string mindspore_script(const dump::CallRecord& call, const std::filesystem
       python_comment(api), device.name, python_comment(finding), kBeginning,
       python_text(call.full_name), python_text(device.name), python_text(data.filename().string()),
       python_text(api.substr(0, dot)), python_text(api.substr(dot + 1)), args, kwargs, gradients,
-      wrong_results(measured), kEnding, device_lines(device, "    "), kPyTorchEnding);
+      wrong_results(measured), kMindSporeEnding, device_lines(device, "    "), kPyTorchEnding);
 }
 
 }  // namespace msprobe::shrink

@@ -119,7 +119,7 @@ class Script {
   std::optional<Error> error_;
 };
 
-constexpr std::string_view kEnding = R"(
+constexpr std::string_view kScriptEnding = R"(
 
 def raised(x):
     return x.detach().to(torch.float64 if x.is_floating_point() else x.dtype).requires_grad_(x.requires_grad)
@@ -222,7 +222,7 @@ Result<std::string> python_script(const CallRecord& call, const std::filesystem:
       "gradients = [\n{}]\n\n\n"
       "def call(t):\n    return {}({})\n{}",
       python_name(call.full_name), device.name, python_comment(finding), device_lines(device, ""),
-      device.name, tensors, gradients, python_name(call.full_name), arguments, kEnding);
+      device.name, tensors, gradients, python_name(call.full_name), arguments, kScriptEnding);
 }
 
 }  // namespace msprobe::shrink
