@@ -103,7 +103,10 @@ def small_calls(program, repeats, scratch):
              for kind in ("random", "real") for calls in (SHORT, LONG)}
     times = median_of(repeats, **{name: (lambda dump=dump: seconds_of(program, dump, scratch)) for name, dump in dumps.items()})
     per_call = {kind: (times[f"{kind}_{LONG}"] - times[f"{kind}_{SHORT}"]) / (LONG - SHORT) * 1e6 for kind in ("random", "real")}
-    print(f"a small call       {per_call['random']:6.1f} us, of which operators {operator_microseconds():.1f} us (50 us beside them are allowed)")
+    print(
+        f"a small call       {per_call['random']:6.1f} us, of which operators {operator_microseconds():.1f} us "
+        "(50 us beside them are allowed)"
+    )
     print(f"a file             {(per_call['real'] - per_call['random']) / 2:6.1f} us (25 us are allowed)")
     first = median_of(repeats, first=lambda: seconds_to_first_row(program, dumps[f"random_{LONG}"], scratch))["first"]
     print(f"the first verdict  {first:6.2f} s  (0.5 s are allowed)")

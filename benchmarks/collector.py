@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What collecting costs: seconds and CPU seconds of a training step, plain, with statistics (of APIs, and of modules too) and with tensors, in one run.
+"""What collecting costs: seconds and CPU seconds of a training step, plain, with statistics (of APIs, and of modules too) and with
+tensors, in one run.
 
 usage: collector.py [gpt] [gpt_mid] [--steps N] [--dump-path DIR]
 Needs `msprobe` importable (PYTHONPATH=build/release/python, or installed). Every kind of step is run N times after one that warms up, in

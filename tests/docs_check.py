@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The documentation is true: its links lead somewhere, the reference is what --help prints, every column is explained, every answer of the FAQ
+"""The documentation is true: its links lead somewhere, the reference is what --help prints, every column is explained, every FAQ answer
 has its test.
 
 usage: docs_check.py MSPROBE

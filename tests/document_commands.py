@@ -96,7 +96,9 @@ def check_resume(c: Commands, result: pathlib.Path) -> None:
     c.check("no new CSV", only(c.scratch, "accuracy_checking_result_*.csv") == result)
     one = only(c.scratch / "multi", "device0_*/accuracy_checking_result_*.csv")
     done = c.run("multi_acc_check", "-api_info", DUMP, "-csv_path", one)
-    c.check("-csv_path of one device", done.returncode == 2 and "continue from the merged one: -csv_path" in done.stderr, done.stderr[-300:])
+    c.check(
+        "-csv_path of one device", done.returncode == 2 and "continue from the merged one: -csv_path" in done.stderr, done.stderr[-300:]
+    )
 
 
 def check_error_data_and_lists(c: Commands) -> None:

@@ -43,7 +43,18 @@ class Run:
 
     def __init__(self, target, golden, *more):
         with tempfile.TemporaryDirectory() as out:
-            words = [PROGRAM, "compare", "-tp", target, *(["-gp", golden] if golden else []), "-o", out, "--json", os.path.join(out, "rows.json"), *more]
+            words = [
+                PROGRAM,
+                "compare",
+                "-tp",
+                target,
+                *(["-gp", golden] if golden else []),
+                "-o",
+                out,
+                "--json",
+                os.path.join(out, "rows.json"),
+                *more,
+            ]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
             self.tables = tables(out)
@@ -155,7 +166,10 @@ def unmatched(root):
     check("golden only", row["NPU Name"] == "N/A" and row["Result"] == "unmatched" and "target dump has no" in row["Err_message"], row)
     row = run.row("Tensor.transpose.0.forward.input.2")
     check("golden only argument", row["NPU Name"] == "N/A" and "has no input.2" in row["Err_message"], row)
-    check("backward by number", run.row("Functional.layer_norm.3.backward.input.0")["Bench Name"] == "Functional.layer_norm.3.backward.input.0")
+    check(
+        "backward by number",
+        run.row("Functional.layer_norm.3.backward.input.0")["Bench Name"] == "Functional.layer_norm.3.backward.input.0",
+    )
     check("one side NaN", "NaN or infinity on one side" in run.row("Functional.linear.6.forward.output.0")["Err_message"])
     summary = run.json["summary"]
     check("counted", summary["unmatched"] == sum(r["Result"] == "unmatched" for r in run.rows()) and summary["golden_only"] > 0, summary)
@@ -181,7 +195,9 @@ def matching(root, work):
     path = save(f"{work}/match/golden/dump.json", golden)
     # Every call of one API has another number.
     shifted = copy.deepcopy(golden)
-    shifted["data"] = {re.sub(r"^(Functional\.linear)\.(\d+)", lambda m: f"{m[1]}.{int(m[2]) + 7}", key): entry for key, entry in golden["data"].items()}
+    shifted["data"] = {
+        re.sub(r"^(Functional\.linear)\.(\d+)", lambda m: f"{m[1]}.{int(m[2]) + 7}", key): entry for key, entry in golden["data"].items()
+    }
     target = save(f"{work}/match/shifted/dump.json", shifted)
     check("shifted numbers are unmatched", Run(target, path).json["summary"]["unmatched"] > 0)
     fuzzy = Run(target, path, "-fm")
@@ -190,10 +206,17 @@ def matching(root, work):
     names = [name for name in golden["data"] if name.startswith("Functional.linear.0.")]
     mapping = save(f"{work}/match/map.yaml", {name.replace(".0.", ".7.", 1) + ".input.0": name + ".input.0" for name in names})
     mapped = Run(target, path, "-dm", mapping)
-    check("data mapping", mapped.row("Functional.linear.7.forward.input.0")["Match"] == "mapping" and mapped.row("Functional.linear.7.forward.input.0")["Result"] == "pass")
+    check(
+        "data mapping",
+        mapped.row("Functional.linear.7.forward.input.0")["Match"] == "mapping"
+        and mapped.row("Functional.linear.7.forward.input.0")["Result"] == "pass",
+    )
     # Backward calls of a run that computed its forward calls again.
     again = copy.deepcopy(golden)
-    again["data"] = {re.sub(r"^(Functional\.linear)\.(\d+)\.backward", lambda m: f"{m[1]}.{int(m[2]) + 50}.backward", key): entry for key, entry in golden["data"].items()}
+    again["data"] = {
+        re.sub(r"^(Functional\.linear)\.(\d+)\.backward", lambda m: f"{m[1]}.{int(m[2]) + 50}.backward", key): entry
+        for key, entry in golden["data"].items()
+    }
     recomputed = Run(save(f"{work}/match/again/dump.json", again), path)
     check("recomputed", recomputed.json["summary"]["pass"] == recomputed.json["summary"]["rows"], recomputed.json["summary"])
     modules = load(dump_of(f"{root}/convnet_mix_statistics", "golden"))
@@ -232,13 +255,23 @@ def tensor_files(root, work):
         f.truncate(100)
     run = Run(f"{target}/dump.json", f"{work}/files/golden/dump.json", "-tensor_log")
     skipped = [row for row in run.rows() if row["Result"] == "skipped"]
-    check("damaged files", run.status == 1 and len(skipped) == 2 and all("target: " in row["Err_message"] for row in skipped), (run.status, skipped))
+    check(
+        "damaged files",
+        run.status == 1 and len(skipped) == 2 and all("target: " in row["Err_message"] for row in skipped),
+        (run.status, skipped),
+    )
     check("log of rows", "cosine " in run.err)
     data = load(f"{target}/dump.json")
     entry = next(e for e in data["data"].values() if e.get("output") and e["output"][0].get("data_name"))
     entry["output"][0]["data_name"] = "../../golden/dump.json"
     save(f"{target}/dump.json", data)
-    check("files outside", any("Err_message" in row and "outside" in row["Err_message"] or ".." in row["Err_message"] for row in Run(f"{target}/dump.json", f"{work}/files/golden/dump.json").rows()))
+    check(
+        "files outside",
+        any(
+            "Err_message" in row and "outside" in row["Err_message"] or ".." in row["Err_message"]
+            for row in Run(f"{target}/dump.json", f"{work}/files/golden/dump.json").rows()
+        ),
+    )
     shutil.rmtree(f"{target}/dump_tensor_data")
     check("no tensor files", Run(f"{target}/dump.json", f"{work}/files/golden/dump.json").status == 2)
 
@@ -260,7 +293,12 @@ def bad_input(root, work):
             check(f"bad input: {name}", run.status == 2 and run.complaint() and "Traceback" not in run.err, (run.status, run.err))
     with open(f"{work}/bad/cut.json", "w", encoding="utf-8") as f:
         f.write(text[:len(text) // 2])
-    for pair in ((f"{work}/bad/cut.json", good), (f"{root}/gpt2_statistics/golden", good), (good, f"{work}/none.json"), (dump_of(f"{root}/gpt_md5", "golden"), good)):
+    for pair in (
+        (f"{work}/bad/cut.json", good),
+        (f"{root}/gpt2_statistics/golden", good),
+        (good, f"{work}/none.json"),
+        (dump_of(f"{root}/gpt_md5", "golden"), good),
+    ):
         run = Run(*pair)
         check(f"bad input: {pair[0]}", run.status == 2 and run.complaint(), (run.status, run.err))
     unpaired = {**whole, "data": {"Torch.other.0.forward": next(iter(whole["data"].values()))}}

@@ -1,7 +1,7 @@
 """Trains a small model on the simulated device, with and without a fault in one operator, and asks where the runs part.
 
 usage: first_divergence_check.py PROGRAM SIM_LIBRARY        (PYTHONPATH has the collector)
-The faulty run has a call more at its beginning, so that every number of that API is one off. Then one call at a time is spoiled, found by the
+The faulty run has one more call at its beginning, so every number of that API is one off. Then one call at a time is spoiled, found by the
 shape of its result, and only the tensor files are there to tell which.
 """
 import json
@@ -30,7 +30,9 @@ def train(library, out, extra, modes):
         config = MODES[name]
         torch.manual_seed(3)
         nn = torch.nn
-        model = nn.Sequential(nn.Linear(16, 32), nn.LayerNorm(32), nn.Linear(32, 40), nn.GELU(), nn.Linear(40, 24), nn.GELU(), nn.Linear(24, 4)).to("sim")
+        model = nn.Sequential(
+            nn.Linear(16, 32), nn.LayerNorm(32), nn.Linear(32, 40), nn.GELU(), nn.Linear(40, 24), nn.GELU(), nn.Linear(24, 4)
+        ).to("sim")
         x, y = torch.randn(8, 16).to("sim"), torch.randn(8, 4).to("sim")
         with debugger(config) as made:
             made.start()
@@ -78,8 +80,11 @@ def main(program, library):
 
         def record(name, config, extra, modes):
             made[name] = os.path.join(scratch, name)
-            subprocess.run([sys.executable, "-W", "ignore", os.path.abspath(__file__), "--train", library, made[name], extra, *modes], check=True,
-                           env={**os.environ, "MSPROBE_SIM_CONFIG": config})
+            subprocess.run(
+                [sys.executable, "-W", "ignore", os.path.abspath(__file__), "--train", library, made[name], extra, *modes],
+                check=True,
+                env={**os.environ, "MSPROBE_SIM_CONFIG": config},
+            )
 
         for name, config, extra in (("golden", "", ""), ("same", "", ""), ("faulty", fault, "extra")):
             record(name, config, extra, MODES)

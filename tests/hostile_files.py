@@ -328,7 +328,10 @@ def older_files():
 
 def older_stacks(forward):
     """stack_info files, each with its forward_info; older_details.csv is a run_ut of these."""
-    stacks = '{"Torch*exp*0": ["File main.py, line 7, in step, \\n torch.exp(x)"], "Torch*exp*1": ["File main.py, line 8, in step, \\n torch.exp(y)"]'
+    stacks = (
+        '{"Torch*exp*0": ["File main.py, line 7, in step, \\n torch.exp(x)"], '
+        '"Torch*exp*1": ["File main.py, line 8, in step, \\n torch.exp(y)"]'
+    )
     broken = {
         "open": stacks,
         "torn": stacks[:-9],

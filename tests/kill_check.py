@@ -8,8 +8,9 @@ Without a dump a synthetic one is made (for the fake engine of the unit tests, w
 Each round starts a check with several workers and then, at a random moment, does one of: SIGKILL to msprobe, SIGKILL to one of
 its engines, SIGTERM to msprobe, or a full disk (a file-size limit that the CSVs outgrow). The check is continued with -csv_path
 until it ends by itself. With --tmpfs (as root) the results lie on a file system in memory, and a full disk is that one made too
-small. With --without-run-file, accuracy_checking_run_*.txt is deleted before each continuation: the two documented CSVs must do. The merged pair must equal that of one worker that nobody disturbed. With the fake engine the calls
-computed are counted too: a kill may cost at most the window and what was in flight.
+small. With --without-run-file, accuracy_checking_run_*.txt is deleted before each continuation: the two documented CSVs must do.
+The merged pair must equal that of one worker that nobody disturbed. With the fake engine the calls computed are counted too: a
+kill may cost at most the window and what was in flight.
 """
 import argparse, collections, glob, json, os, random, resource, shutil, signal, subprocess, sys, tempfile, time
 

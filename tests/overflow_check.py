@@ -70,13 +70,20 @@ def newer_dump(directory):
     wide = tensor(300.0, 300.0)
     data = {
         "Torch.mul.0.forward": {"input_args": [wide, wide], "input_kwargs": {}, "output": [tensor(inf, inf)]},
-        "Torch.mul.1.forward": {"input_args": [tensor(1.0, 1.0, True), tensor(100.0, 100.0)], "input_kwargs": {}, "output": [tensor(100.0, 100.0)]},
+        "Torch.mul.1.forward": {
+            "input_args": [tensor(1.0, 1.0, True), tensor(100.0, 100.0)],
+            "input_kwargs": {},
+            "output": [tensor(100.0, 100.0)],
+        },
         "Torch.mul.1.backward": {"input": [tensor(1000.0, 1000.0)], "output": [tensor(inf, inf)]},
         "Torch.add.0.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {}, "output": [tensor(3.0, 3.0)]},
         "Torch.add.1.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {}, "output": [tensor(inf, 3.0)]},
         "Torch.add.2.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {}, "output": [tensor(65504.0, 3.0)]},
-        "Torch.equal.0.forward": {"input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)], "input_kwargs": {},
-                                  "output": [{"type": "bool", "value": False}]},
+        "Torch.equal.0.forward": {
+            "input_args": [tensor(1.0, 1.0), tensor(2.0, 2.0)],
+            "input_kwargs": {},
+            "output": [{"type": "bool", "value": False}],
+        },
     }
     path = directory / "dump.json"
     path.write_text(json.dumps({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": data}))
@@ -171,8 +178,10 @@ def on_sim(run, scratch):
     run("saturating device", *both, "--sim-profile", "saturate", status=0,
         verdicts=dict(zip(names, ["normal", "not reproduced", "normal", "not reproduced"])))
     faults = scratch / "faults.yaml"
-    faults.write_text("faults:\n  - fault: one_inf\n    apis: [Torch.add]\n  - fault: zeros\n    apis: [Torch.mul]\n    direction: forward\n"
-                      "  - fault: one_inf\n    apis: [Torch.mul]\n    direction: backward\n")
+    faults.write_text(
+        "faults:\n  - fault: one_inf\n    apis: [Torch.add]\n  - fault: zeros\n    apis: [Torch.mul]\n    direction: forward\n"
+        "  - fault: one_inf\n    apis: [Torch.mul]\n    direction: backward\n"
+    )
     run("faulty device", *both, "--sim-config", faults, status=1,
         verdicts=dict(zip(names, ["CPU only", "not reproduced", "normal", "abnormal"])),
         says=["The Torch_mul_0_forward overflow is seen on the CPU only, not on sim."])

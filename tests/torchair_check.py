@@ -77,8 +77,11 @@ CASES = {  # name: (options of the generator, golden path, options of the compar
     "new": ([*FAULT], "msprobe_fx_dump", []),
     "sound": ([], "msprobe_fx_dump", []),
     "high": ([*FAULT], "", []),
-    "ranks_graphs_tokens": (["--ranks", "0,1", "--graphs", "1,2,10", "--tokens", "0,3", *FAULT, "--fault-at", "1/10/3"],
-                            "msprobe_fx_dump", []),
+    "ranks_graphs_tokens": (
+        ["--ranks", "0,1", "--graphs", "1,2,10", "--tokens", "0,3", *FAULT, "--fault-at", "1/10/3"],
+        "msprobe_fx_dump",
+        [],
+    ),
     "710": (["--layout", "7.1.0", "--tokens", "0,1", *FAULT, "--fault-at", "0/1/1"], "msprobe_fx_dump/data_dump", []),
     "older": (["--layout", "older", "--graphs", "1,2", "--tokens", "0,1", *FAULT, "--fault-at", "0/2/0"], "data_dump", []),
     "older_ranks": (["--layout", "older", "--ranks", "0,1", *FAULT, "--fault-at", "1/1/0"], "data_dump", []),
@@ -99,15 +102,24 @@ CASES = {  # name: (options of the generator, golden path, options of the compar
     "fusion_off": (["--reference", "fusion_off", *FAULT], "fusion_off/msprobe_ge_dump", []),
     "fusion_off_nano": (["--reference", "fusion_off", "--container", "B", "--layout", "older", *FAULT], "fusion_off/msprobe_ge_dump", []),
     "md5": ([*FAULT], "msprobe_fx_dump", ["--data-mode", "md5"]),
-    "threads": (["--slices", "Mul=0:3", "--slices", "Sub=1:2", "--slices", "ArgMaxWithValue=0:6", "--slices", "layers.0/Abs=1:7", *FAULT],
-                "msprobe_fx_dump", []),
-    "manual_slices": (["--slices", "Mul=1:5:manual", "--slices", "AddRelu=0:2:manual", "--slices", "layers.0/Abs=0:4:manual", *FAULT],
-                      "msprobe_fx_dump", []),
+    "threads": (
+        ["--slices", "Mul=0:3", "--slices", "Sub=1:2", "--slices", "ArgMaxWithValue=0:6", "--slices", "layers.0/Abs=1:7", *FAULT],
+        "msprobe_fx_dump",
+        [],
+    ),
+    "manual_slices": (
+        ["--slices", "Mul=1:5:manual", "--slices", "AddRelu=0:2:manual", "--slices", "layers.0/Abs=0:4:manual", *FAULT],
+        "msprobe_fx_dump",
+        [],
+    ),
     "uncut_slices": (["--slices", "Mul=-:3", *FAULT], "msprobe_fx_dump", []),
     "slices_single_message": (["--slices", "Mul=1:3", "--container", "C", "--dtype", "bfloat16", *FAULT], "msprobe_fx_dump", []),
     "slices_tokens": (["--slices", "Mul=1:3", "--ranks", "0,1", "--tokens", "0,1", *FAULT, "--fault-at", "1/1/1"], "msprobe_fx_dump", []),
-    "slices_off": (["--slices", "Mul=1:3", "--golden-slices", "Mul=0:2", "--golden-slices", "Relu=1:2:manual", "--reference", "fusion_off", *FAULT],
-                   "fusion_off/msprobe_ge_dump", []),
+    "slices_off": (
+        ["--slices", "Mul=1:3", "--golden-slices", "Mul=0:2", "--golden-slices", "Relu=1:2:manual", "--reference", "fusion_off", *FAULT],
+        "fusion_off/msprobe_ge_dump",
+        [],
+    ),
     "slices_md5": (["--slices", "Mul=1:3", *FAULT], "msprobe_fx_dump", ["--data-mode", "md5"]),
     "slices_statistics_files": (["--slices", "Mul=1:3", "--container", "csv", *FAULT], "msprobe_fx_dump", []),
     "slices_converted": (["--slices", "Mul=0:3", "--slices", "Sub=1:2:manual", "--container", "min_max", *FAULT], "msprobe_fx_dump", []),
@@ -124,8 +136,14 @@ def check_slices(checks: Checks) -> None:
     out = checks.make("unknown_inputs", ["--slices", "Mul=0:2:unknown_inputs"])
     result, got = checks.compare(out, "msprobe_fx_dump")
     rows = {key(row)[3:]: row for row in got["rows"]}
-    checks.check("unknown inputs", rows[("Mul", "input", 0)]["status"] == "unmatched" and "not recorded" in rows[("Mul", "input", 0)]["reason"]
-                 and rows[("Mul", "output", 0)]["verdict"] == "PASS" and result.returncode == 0, rows[("Mul", "input", 0)])
+    checks.check(
+        "unknown inputs",
+        rows[("Mul", "input", 0)]["status"] == "unmatched"
+        and "not recorded" in rows[("Mul", "input", 0)]["reason"]
+        and rows[("Mul", "output", 0)]["verdict"] == "PASS"
+        and result.returncode == 0,
+        rows[("Mul", "input", 0)],
+    )
 
     out = checks.make("broken_slices", ["--slices", "Mul=1:3"])
     rows_before = len(json.loads((out / "expected.json").read_text())["rows"])
@@ -172,8 +190,11 @@ def check_damage(checks: Checks, out: pathlib.Path) -> None:
     for place in range(0, len(whole), max(1, len(whole) // 25)):
         victim.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1:])
         result, got = checks.compare(out, "msprobe_fx_dump")
-        checks.check(f"mutated at {place}", result.returncode in (0, 1) and len({key(r) for r in got["rows"]} & {key(r) for r in expected}) >= 19,
-                     f"exit {result.returncode}, {len(got['rows'])} rows: {result.stderr[-200:]}")
+        checks.check(
+            f"mutated at {place}",
+            result.returncode in (0, 1) and len({key(r) for r in got["rows"]} & {key(r) for r in expected}) >= 19,
+            f"exit {result.returncode}, {len(got['rows'])} rows: {result.stderr[-200:]}",
+        )
     victim.write_bytes(whole)
 
 
@@ -187,8 +208,11 @@ def check_damaged_argument(checks: Checks) -> None:
         _, got = checks.compare(out, "msprobe_fx_dump")
         rows = {key(row): row for row in got["rows"]}
         wanted = [rows[key(row)] for row in expected if victim.name in row["golden"]]
-        checks.check("damaged argument", all(row["status"] != "paired" and victim.name in row["reason"] + row.get("golden", "") for row in wanted),
-                     [row for row in wanted if row["status"] == "paired"] or wanted)
+        checks.check(
+            "damaged argument",
+            all(row["status"] != "paired" and victim.name in row["reason"] + row.get("golden", "") for row in wanted),
+            [row for row in wanted if row["status"] == "paired"] or wanted,
+        )
         victim.write_bytes(content)
 
 
@@ -279,7 +303,9 @@ def check_kills(checks: Checks) -> None:
             process.kill()
             process.wait()
         for original in names:
-            info = pathlib.Path(f"{original}_min_max.npz") if original.suffix != ".npy" else original.with_name(f"{original.stem}_min_max.npy")
+            info = (
+                pathlib.Path(f"{original}_min_max.npz") if original.suffix != ".npy" else original.with_name(f"{original.stem}_min_max.npy")
+            )
             if original.exists():
                 continue
             whole = info.exists() and (info.suffix == ".npy" or zipfile.ZipFile(info).testzip() is None)
@@ -387,7 +413,9 @@ def check_two_dumps_one_stopped_early(checks: Checks) -> None:
         checks.check(f"two dumps, {name} stopped", ("which lacks" in result.stderr) != cut_earlier, result.stderr[-500:])
         paired = [row for row in got["rows"] if row["status"] == "paired"]
         checks.check(f"two dumps, {name} stopped", paired and (len(paired) == len(got["rows"])) == cut_earlier, len(paired))
-        checks.check(f"two dumps, {name} stopped", all(".20250818" in row["golden"] and row["verdict"] != "FAIL" for row in paired), paired[:2])
+        checks.check(
+            f"two dumps, {name} stopped", all(".20250818" in row["golden"] and row["verdict"] != "FAIL" for row in paired), paired[:2]
+        )
 
 
 def check_statistics_within(checks: Checks, out: pathlib.Path) -> None:
@@ -416,7 +444,9 @@ def check_refusals(checks: Checks, out: pathlib.Path) -> None:
         result = checks.run("compare", *arguments)
         checks.check(name, result.returncode == 2 and text in result.stderr, result.stderr)
     given, forgotten = (checks.run("compare", "-tp", ge, "-gp", fx, "-o", out / "mode", *mode) for mode in (("-m", "torchair"), ()))
-    checks.check("forgotten mode", (given.returncode, given.stdout) == (forgotten.returncode, forgotten.stdout) and given.stdout, forgotten.stderr)
+    checks.check(
+        "forgotten mode", (given.returncode, given.stdout) == (forgotten.returncode, forgotten.stdout) and given.stdout, forgotten.stderr
+    )
 
 
 def main() -> int:

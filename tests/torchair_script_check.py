@@ -45,13 +45,31 @@ def main() -> int:
     os.environ["MSPROBE_PROGRAM"] = sys.argv[1]
     with tempfile.TemporaryDirectory() as scratch:
         made = pathlib.Path(scratch) / "made"
-        subprocess.run([sys.executable, SOURCE / "tools" / "make_torchair_dump.py", made, "--dtype", "bfloat16", "--format", "Mul=FRACTAL_NZ",
-                        "--fault", "Mul:scale=1.3"], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                SOURCE / "tools" / "make_torchair_dump.py",
+                made,
+                "--dtype",
+                "bfloat16",
+                "--format",
+                "Mul=FRACTAL_NZ",
+                "--fault",
+                "Mul:scale=1.3",
+            ],
+            check=True,
+        )
         convert(made / "msprobe_ge_dump")
         convert(made / "msprobe_fx_dump")
-        result = subprocess.run([sys.argv[1], "compare", "-tp", made / "msprobe_ge_dump", "-gp", made / "msprobe_fx_dump", "-m", "torchair", "-o",
-                                 scratch], capture_output=True, text=True, check=False)
-        fine = "first difference (within the limit)  Mul.output.0" in result.stdout and "0 without counterpart, 0 unreadable" in result.stdout
+        result = subprocess.run(
+            [sys.argv[1], "compare", "-tp", made / "msprobe_ge_dump", "-gp", made / "msprobe_fx_dump", "-m", "torchair", "-o", scratch],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        fine = (
+            "first difference (within the limit)  Mul.output.0" in result.stdout and "0 without counterpart, 0 unreadable" in result.stdout
+        )
         print(result.stdout, result.stderr if not fine else "")
         return 0 if fine else 1
 

@@ -224,14 +224,16 @@ def table(groups: list[Group]) -> list[list[str]]:
 
 def markdown(groups: list[Group]) -> str:
     rows = table(groups)
-    text = [f"""# Coverage of the API names
+    text = [
+        f"""# Coverage of the API names
 
 Made by `tools/api_coverage.py ENGINE SUPPORTED_APIS_YAML --markdown docs/api_coverage.md` with PyTorch {torch.__version__}; do
-not edit. Every name of the five groups that are executed gets up to {WANTED_CALLS} calls that Python can make. Python's results are recorded
+not edit. Every name of the five executed groups gets up to {WANTED_CALLS} calls that Python can make. Python's results are recorded
 (seed 0, one thread), and the engine replays the calls in the same precision: *run and equal* means bit for bit, or within
 2 ulp. *exist* leaves out names that this PyTorch does not have, or whose function only says that it was removed; *can*
 leaves out those without a kernel for the CPU and those whose arguments or results no dump holds, too.
-"""]
+"""
+    ]
     text += ["| " + " | ".join(row) + " |" for row in rows]
     text.insert(2, "|---" * len(rows[0]) + "|")
     text.append("\n## Every name that does not run\n\n| group | name | outcome | why |\n|---|---|---|---|")

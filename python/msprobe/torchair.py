@@ -29,7 +29,9 @@ def parse_torchair_dump_data(path: str | os.PathLike[str]) -> tuple[list[np.ndar
     bfloat16 and the 8-bit formats become float32, int4 becomes int8. A damaged file raises ValueError.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        result = subprocess.run([program.find(), "convert_info", os.fspath(path), "--arrays", scratch], capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            [program.find(), "convert_info", os.fspath(path), "--arrays", scratch], capture_output=True, text=True, check=False
+        )
         if result.returncode != 0:
             raise ValueError(result.stderr.strip() or f"{path}: cannot be read")
         return _arrays(scratch, "input"), _arrays(scratch, "output")

@@ -87,8 +87,10 @@ class Communication(unittest.TestCase):
         path = os.path.join(cls.directory, "script.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(textwrap.dedent(SCRIPT))
-        processes = [subprocess.Popen([sys.executable, "-W", "ignore", path, str(rank)], cwd=cls.directory, stderr=subprocess.PIPE, text=True)
-                     for rank in (0, 1)]
+        processes = [
+            subprocess.Popen([sys.executable, "-W", "ignore", path, str(rank)], cwd=cls.directory, stderr=subprocess.PIPE, text=True)
+            for rank in (0, 1)
+        ]
         errors = [process.communicate(timeout=1200)[1] for process in processes]
         assert all(process.returncode == 0 for process in processes), errors
         cls.ranks = [cls.read(0, rank) for rank in (0, 1)]

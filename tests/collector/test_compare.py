@@ -42,14 +42,20 @@ class Compare(unittest.TestCase):
             return file.read()
 
     def test_as_the_documents_call_it(self):
-        parameters = {"npu_json_path": self.npu, "bench_json_path": self.gpu, "stack_json_path": os.path.join(os.path.dirname(self.npu), "stack.json"),
-                      "is_print_compare_log": True}
+        parameters = {
+            "npu_json_path": self.npu,
+            "bench_json_path": self.gpu,
+            "stack_json_path": os.path.join(os.path.dirname(self.npu), "stack.json"),
+            "is_print_compare_log": True,
+        }
         self.assertEqual(compare(parameters, output_path=self.out, stack_mode=True), 0)
         self.assertIn("NPU_Stack_Info", self.table())
         self.assertNotIn("error", self.table())
 
     def test_the_other_names_and_no_stacks(self):
-        self.assertEqual(compare({"npu_path": self.npu, "bench_path": self.gpu}, self.out, stack_mode=False, suffix="_mine", highlight=True), 0)
+        self.assertEqual(
+            compare({"npu_path": self.npu, "bench_path": self.gpu}, self.out, stack_mode=False, suffix="_mine", highlight=True), 0
+        )
         self.assertNotIn("NPU_Stack_Info", self.table("compare_result_mine_*.csv"))
         self.assertEqual(len(glob.glob(os.path.join(self.out, "*.xlsx"))), 1)
 

@@ -77,7 +77,7 @@ def npu_with_jit_compile(on):
 class Precheck(unittest.TestCase):
     @needs_engine
     def test_jit_compile_is_alike_in_dump_and_replay(self):
-        """The dump records the setting of the NPU (of a stand-in here); a replay with another one warns. Without an NPU it has no effect."""
+        """The dump records the setting of the NPU (of a stand-in here); a replay with another one warns. Without an NPU nothing changes."""
         _status, told, _rows = recorded_check(lambda: torch.exp(torch.ones(3)), options=["-j"])
         self.assertIn("jit_compile has no effect on cpu", told)
         self.assertNotIn("the dump was recorded with", told)

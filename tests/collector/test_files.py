@@ -119,8 +119,11 @@ class Filters(unittest.TestCase):
         self.assertEqual(list(data["Torch.exp.0.backward"]), ["output"])
 
     def test_only_the_apis_that_the_lists_of_config_yaml_specify_are_dumped(self):
-        for lists, wanted in (("white_list: [exp, sum]", ["Torch.exp.0", "Tensor.sum.0"]), ("black_list:\n  - 'mul'", ["Torch.exp.0", "Tensor.sum.0"]),
-                              ("white_list: [exp, mul]\nblack_list: [exp]", ["Torch.mul.0"])):
+        for lists, wanted in (
+            ("white_list: [exp, sum]", ["Torch.exp.0", "Tensor.sum.0"]),
+            ("black_list:\n  - 'mul'", ["Torch.exp.0", "Tensor.sum.0"]),
+            ("white_list: [exp, mul]\nblack_list: [exp]", ["Torch.mul.0"]),
+        ):
             with tempfile.TemporaryDirectory() as directory:
                 path = os.path.join(directory, "config.yaml")
                 with open(path, "w", encoding="utf-8") as file:
@@ -137,7 +140,10 @@ class Filters(unittest.TestCase):
             path = os.path.join(directory, "config.yaml")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("white_list: exp")
-            with mock.patch.dict(os.environ, MSPROBE_CONFIG=path), self.assertRaisesRegex(ValueError, "white_list: found 'exp', wanted a list"):
+            with (
+                mock.patch.dict(os.environ, MSPROBE_CONFIG=path),
+                self.assertRaisesRegex(ValueError, "white_list: found 'exp', wanted a list"),
+            ):
                 record(two_calls)
 
     def test_risk_level(self):

@@ -98,7 +98,9 @@ class Installed(unittest.TestCase):
     def test_the_simulated_device_lies_beside_the_engine(self):
         if not self.has_sim:
             self.skipTest("no simulated device, it needs PyTorch 2.6")
-        out = self.run_there("msprobe", "acc_check", "-api_info", self.dump, "-d", "sim", "--sim-profile", "tf32", "--allow-tf32", "-o", "sim")
+        out = self.run_there(
+            "msprobe", "acc_check", "-api_info", self.dump, "-d", "sim", "--sim-profile", "tf32", "--allow-tf32", "-o", "sim"
+        )
         self.assertRegex(out, r"checked [1-9].*strict: .*failed 0")
         self.assertIn("times_two", self.run_there("msprobe", "self_check", "--only", "times_two"))
 

@@ -111,7 +111,9 @@ class Golden(unittest.TestCase):
         ours, our_tree = recorded("odd", "mix")
         module = "Module.mha.MultiheadAttention.forward.0"
         calls = {name for name in our_tree if our_tree[name] == module}
-        self.assertEqual(calls, {"Tensor.transpose.0.forward", "Tensor.transpose.1.forward", "Functional.multi_head_attention_forward.0.forward"})
+        self.assertEqual(
+            calls, {"Tensor.transpose.0.forward", "Tensor.transpose.1.forward", "Functional.multi_head_attention_forward.0.forward"}
+        )
         self.assertEqual(len([name for name in tree if tree[name] == module]), 5)
         output = ours["Module.mha.MultiheadAttention.backward.0"]["output"]
         self.assertEqual(output[0], output[1])

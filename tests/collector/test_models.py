@@ -29,7 +29,7 @@ def rows_of(kind, directory):
         return list(csv.DictReader(file))
 
 
-# The gradient of a bias before a batch norm is zero but for rounding. The cosine of such noise means nothing, yet the documents judge by it.
+# The gradient of a bias before a batch norm is zero but for rounding. The cosine of noise means nothing, yet the documents judge by it.
 def is_gradient_of_idle_bias(row):
     return re.fullmatch(r"Functional\.conv2d\.\d+\.backward\.output\.2", row["API name"]) and float(row["Maximum absolute error"]) < 1e-7
 

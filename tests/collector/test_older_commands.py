@@ -1,4 +1,5 @@
-"""What the older entry (api_accuracy_checker.dump) records goes through run_ut and run_overflow_check, as the older document writes them."""
+"""What the older entry (api_accuracy_checker.dump) records goes through run_ut and run_overflow_check as the older document writes them."""
+
 import csv
 import glob
 import json
@@ -30,9 +31,24 @@ TRAINING = """
         hidden.sum().backward()
 """
 DETAIL_TITLES = [
-    "Npu Name", "Bench Dtype", "NPU Dtype", "Shape", "Cosine Similarity", "Cosine Similarity Message", "Max Rel Error", "Max Rel Err Message",
-    "Max Abs Error", "Max Abs Err Message", "Relative Error (dual thousandth)", "Relative Error (dual thousandth) Message",
-    "Relative Error (dual ten thousandth)", "Relative Error (dual ten thousandth) Message", "Compare Builtin Type", "Builtin Type Message", "Pass"]
+    "Npu Name",
+    "Bench Dtype",
+    "NPU Dtype",
+    "Shape",
+    "Cosine Similarity",
+    "Cosine Similarity Message",
+    "Max Rel Error",
+    "Max Rel Err Message",
+    "Max Abs Error",
+    "Max Abs Err Message",
+    "Relative Error (dual thousandth)",
+    "Relative Error (dual thousandth) Message",
+    "Relative Error (dual ten thousandth)",
+    "Relative Error (dual ten thousandth) Message",
+    "Compare Builtin Type",
+    "Builtin Type Message",
+    "Pass",
+]
 
 
 def rows_of(path):
@@ -132,8 +148,12 @@ class OlderCommands(unittest.TestCase):
         (page,) = glob.glob(os.path.join(out, "*report*.html"))
         self.assertIn("saved", done.stderr)
         sarif = self.out("verdicts.sarif")
-        subprocess.run([MSPROBE, "report", os.path.join(out, "accuracy_checking_result.csv"), "-o", self.out("again.html"), "--sarif", sarif],
-                       cwd=out, capture_output=True, check=False)
+        subprocess.run(
+            [MSPROBE, "report", os.path.join(out, "accuracy_checking_result.csv"), "-o", self.out("again.html"), "--sarif", sarif],
+            cwd=out,
+            capture_output=True,
+            check=False,
+        )
         with open(sarif, encoding="utf-8") as file:
             self.assertIn("main.py", file.read())  # the line, from stack_info
         # Neither the result nor the saved data are overwritten.
@@ -197,10 +217,17 @@ class OlderCommands(unittest.TestCase):
         os.mkdir(place)
         tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [4], "Max": 1.0, "Min": 0.0, "requires_grad": True}
         good = {"args": [tensor], "kwargs": {}}
-        files = {"good": {"Torch*exp*0": good}, "backward": {}, "empty": {}, "list": [], "broken": {"Torch*exp*0": {"args": 3}, "Torch*exp*1": good},
-                 "unknown": {"Torch*nosuch*0": good}, "gone": {"Torch*exp*0": {"args": [{**tensor, "datapath": "/home/a/gone.pt"}], "kwargs": {}}},
-                 "outside": {"Torch*exp*0": {"args": [{**tensor, "datapath": "../../etc/passwd.npy"}], "kwargs": {}}, "Torch*exp*1": good},
-                 "dump": {"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": {}}}
+        files = {
+            "good": {"Torch*exp*0": good},
+            "backward": {},
+            "empty": {},
+            "list": [],
+            "broken": {"Torch*exp*0": {"args": 3}, "Torch*exp*1": good},
+            "unknown": {"Torch*nosuch*0": good},
+            "gone": {"Torch*exp*0": {"args": [{**tensor, "datapath": "/home/a/gone.pt"}], "kwargs": {}}},
+            "outside": {"Torch*exp*0": {"args": [{**tensor, "datapath": "../../etc/passwd.npy"}], "kwargs": {}}, "Torch*exp*1": good},
+            "dump": {"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": {}},
+        }
         for name, content in files.items():
             with open(os.path.join(place, f"{name}.json"), "w", encoding="utf-8") as file:
                 json.dump(content, file)
@@ -233,7 +260,9 @@ class OlderCommands(unittest.TestCase):
         for command in ("acc_check", "multi_acc_check"):
             done = subprocess.run([MSPROBE, command, "-forward", "forward_info_0.json"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2)
-            self.assertIn(f"-forward is not an option of {command}; it belongs to msprobe run_overflow_check and msprobe run_ut", done.stderr)
+            self.assertIn(
+                f"-forward is not an option of {command}; it belongs to msprobe run_overflow_check and msprobe run_ut", done.stderr
+            )
         forward = os.path.join(self.recorded[False], "forward_info_0.json")
         done = subprocess.run([MSPROBE, "acc_check", "-api_info", forward], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)

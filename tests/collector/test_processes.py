@@ -71,7 +71,9 @@ class OlderEntry(InDirectory):
 
     def test_real_data(self):
         os.mkdir(os.path.join(self.directory, "my"))
-        settings = 'msCheckerConfig.update_config(dump_path="my", real_data=True, enable_dataloader=True, target_iter=2, error_data_path="./")'
+        settings = (
+            'msCheckerConfig.update_config(dump_path="my", real_data=True, enable_dataloader=True, target_iter=2, error_data_path="./")'
+        )
         status, out, error = self.finish(start(LEGACY.format(settings=settings), self.directory))
         self.assertEqual((status, out.split()), (1, ["0", "1", "2"]), error)
         argument = self.info("forward")["Torch*mm*0"]["args"][1]
@@ -142,7 +144,9 @@ class OlderEntry(InDirectory):
                     print(error)
         """
         _status, out, _error = self.finish(start(script, self.directory))
-        self.assertEqual([line.split()[1].rstrip(":") for line in out.splitlines()], ["target_iter", "real_data", "dump_path", "other", "precision"])
+        self.assertEqual(
+            [line.split()[1].rstrip(":") for line in out.splitlines()], ["target_iter", "real_data", "dump_path", "other", "precision"]
+        )
 
 
 TRAINING = """

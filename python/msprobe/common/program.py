@@ -11,7 +11,7 @@ _BUILDS = ("release", "dev")
 
 
 def find() -> str:
-    """The msprobe program: $MSPROBE_PROGRAM, else one shipped in the package, beside the running Python, on the PATH, or in the build of a clone."""
+    """The msprobe program: $MSPROBE_PROGRAM, else one in the package, beside the running Python, on the PATH, or in a clone's build."""
     named = os.environ.get("MSPROBE_PROGRAM")
     if named:
         return named

@@ -81,9 +81,20 @@ def _run(words: list[str], output_path: object, stack_mode: bool | None, fuzzy_m
     return running.returncode
 
 
-def compare(input_param: Mapping[str, object], output_path: str | os.PathLike[str] = "./output", stack_mode: bool | None = None, auto_analyze: bool = True,
-            suffix: str = "", fuzzy_match: bool = False, highlight: bool = False, data_mapping: object = None, cell_mapping: object = None,
-            is_print_compare_log: bool | None = None, xlsx: bool = False, first_diff_analyze: bool = False) -> int:
+def compare(
+    input_param: Mapping[str, object],
+    output_path: str | os.PathLike[str] = "./output",
+    stack_mode: bool | None = None,
+    auto_analyze: bool = True,
+    suffix: str = "",
+    fuzzy_match: bool = False,
+    highlight: bool = False,
+    data_mapping: object = None,
+    cell_mapping: object = None,
+    is_print_compare_log: bool | None = None,
+    xlsx: bool = False,
+    first_diff_analyze: bool = False,
+) -> int:
     """Compare two dump.json: ``npu_json_path`` with ``bench_json_path`` (or ``npu_path``, ``bench_path``).
 
     stack_mode: None shows stacks if stack.json is there, True requires it, False leaves them out; ``stack_json_path`` names the file.
@@ -105,15 +116,45 @@ def compare(input_param: Mapping[str, object], output_path: str | os.PathLike[st
     if suffix:
         words += ["--suffix", suffix]
     log = is_print_compare_log if is_print_compare_log is not None else input_param.get("is_print_compare_log", False)
-    return _run(words, output_path, stack_mode, fuzzy_match, highlight, xlsx, _flag("auto_analyze", auto_analyze) or _flag("first_diff_analyze", first_diff_analyze),
-                log, data_mapping, cell_mapping)
+    return _run(
+        words,
+        output_path,
+        stack_mode,
+        fuzzy_match,
+        highlight,
+        xlsx,
+        _flag("auto_analyze", auto_analyze) or _flag("first_diff_analyze", first_diff_analyze),
+        log,
+        data_mapping,
+        cell_mapping,
+    )
 
 
-def compare_distributed(npu_dump_dir: str | os.PathLike[str], bench_dump_dir: str | os.PathLike[str], output_path: str | os.PathLike[str] = "./output",
-                        stack_mode: bool | None = None, auto_analyze: bool = True, fuzzy_match: bool = False, highlight: bool = False,
-                        data_mapping: object = None, cell_mapping: object = None, is_print_compare_log: bool = False, xlsx: bool = False,
-                        first_diff_analyze: bool = False) -> int:
+def compare_distributed(
+    npu_dump_dir: str | os.PathLike[str],
+    bench_dump_dir: str | os.PathLike[str],
+    output_path: str | os.PathLike[str] = "./output",
+    stack_mode: bool | None = None,
+    auto_analyze: bool = True,
+    fuzzy_match: bool = False,
+    highlight: bool = False,
+    data_mapping: object = None,
+    cell_mapping: object = None,
+    is_print_compare_log: bool = False,
+    xlsx: bool = False,
+    first_diff_analyze: bool = False,
+) -> int:
     """Compare two directories of ranks or steps, paired by number. The keywords are those of compare(); tables are named by rank."""
     words = ["--target_path", _path("npu_dump_dir", npu_dump_dir), "--golden_path", _path("bench_dump_dir", bench_dump_dir)]
-    return _run(words, output_path, stack_mode, fuzzy_match, highlight, xlsx, _flag("auto_analyze", auto_analyze) or _flag("first_diff_analyze", first_diff_analyze),
-                is_print_compare_log, data_mapping, cell_mapping)
+    return _run(
+        words,
+        output_path,
+        stack_mode,
+        fuzzy_match,
+        highlight,
+        xlsx,
+        _flag("auto_analyze", auto_analyze) or _flag("first_diff_analyze", first_diff_analyze),
+        is_print_compare_log,
+        data_mapping,
+        cell_mapping,
+    )

@@ -1,6 +1,6 @@
 """Levels L0 and mix: calls of modules, forward and backward, with their parameters and the gradients of these.
 
-Nothing is put between a module and its callers: the body of torch.nn.Module._call_impl is exchanged while recording, so arguments and results
+Nothing is between a module and its callers: the body of torch.nn.Module._call_impl is exchanged while recording, so arguments and results
 stay the objects they are. Gradients are read by hooks on nodes of the autograd graph:
 
 * what arrives at a result, before its node runs;

@@ -72,14 +72,26 @@ class Session(NativeSession):
 
     def _lend(self) -> None:
         lent = {
-            "tensor_type": torch.Tensor, "parameter_type": torch.nn.Parameter, "size_type": torch.Size,
-            "strided_layout": torch.strided, "describe_special": values.describe_special, "read_special": values.read_special,
-            "call_site": call_site.call_site, "defaults": call_site.defaults, "trim_arguments": call_site.trim_arguments,
+            "tensor_type": torch.Tensor,
+            "parameter_type": torch.nn.Parameter,
+            "size_type": torch.Size,
+            "strided_layout": torch.strided,
+            "describe_special": values.describe_special,
+            "read_special": values.read_special,
+            "call_site": call_site.call_site,
+            "defaults": call_site.defaults,
+            "trim_arguments": call_site.trim_arguments,
             "frame_text": call_site.frame_text,
-            "is_grad_enabled": torch.is_grad_enabled, "disable_torch_function": torch._C.DisableTorchFunction,
-            "report": self.report, "write_modules": self.modules.write_waiting if self.modules else None, "backward": torch.Tensor.backward, "autograd_backward": _autograd_backward, "mode": self._mode,
+            "is_grad_enabled": torch.is_grad_enabled,
+            "disable_torch_function": torch._C.DisableTorchFunction,
+            "report": self.report,
+            "write_modules": self.modules.write_waiting if self.modules else None,
+            "backward": torch.Tensor.backward,
+            "autograd_backward": _autograd_backward,
+            "mode": self._mode,
             "overrides_file": overrides.handle_torch_function.__code__.co_filename,
-            "handler_code": overrides.handle_torch_function.__code__, "dispatch_code": _dispatch_code(),
+            "handler_code": overrides.handle_torch_function.__code__,
+            "dispatch_code": _dispatch_code(),
         }
         self.native.lend(lent, _DTYPES)
 
