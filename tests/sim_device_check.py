@@ -7,6 +7,7 @@ Ends with 77 where there is no PyTorch that can load the library.
 """
 
 import ctypes
+import functools
 import math
 import sys
 import tempfile
@@ -24,7 +25,10 @@ except (ImportError, OSError) as error:
     sys.exit(77)
 
 
-def same(name: str, function, *inputs: torch.Tensor) -> None:
+ROUNDED, CUT = 1e-5, 1e-3  # the largest difference: of sums in another order; of up to 100 terms of 20 cut at 2^-22 of the sum
+
+
+def same(name: str, function, *inputs: torch.Tensor, limit: float = ROUNDED) -> None:
     """Forward and backward, up to the order of sums: layouts differ, and the CPU has fused kernels of its own."""
     sides = []
     for device in ("cpu", "sim:1"):
@@ -37,10 +41,10 @@ def same(name: str, function, *inputs: torch.Tensor) -> None:
         sides.append([t.detach().cpu() for t in [*outputs, *(g for g in gradients if g is not None)]])
     for bench, device in zip(*sides):
         assert bench.shape == device.shape and bench.dtype == device.dtype, name
-        assert ((bench - device).abs() <= 1e-5).all(), f"{name}: {(bench - device).abs().max()}"
+        assert ((bench - device).abs() <= limit).all(), f"{name}: {(bench - device).abs().max()}"
 
 
-def check_results() -> None:
+def check_results(same=same) -> None:
     torch.manual_seed(0)
     x, w, image = torch.randn(6, 8), torch.randn(5, 8), torch.randn(2, 3, 9, 9)
     same("linear", F.linear, x, w, torch.randn(5))
@@ -102,18 +106,19 @@ def check_units() -> None:
     for profile in ("unit1-23-cut", "unit16-25-cut", "unit8-24-strided", "unit16-24-apart"):
         assert configure(profile) == ""
         assert "apart" in profile or 1e-4 < lost() < 1, profile
-        check_results()
+        cut = functools.partial(same, limit=CUT)
+        check_results(cut)
         image = torch.randn(2, 4, 9, 9)
-        same("groups", lambda i, k: F.conv2d(i, k, stride=2, padding=1, groups=2), image, torch.randn(6, 2, 3, 3))
-        same("dilated", lambda i, k: F.conv2d(i, k, dilation=2), image, torch.randn(6, 4, 3, 3))
-        same("conv1d", lambda i, k, b: F.conv1d(i, k, b, padding=1), image[0], torch.randn(6, 9, 3), torch.randn(6))
-        same("conv3d", F.conv3d, torch.randn(1, 2, 4, 4, 4), torch.randn(3, 2, 2, 2, 2))
-        same("transposed", F.conv_transpose2d, image, torch.randn(4, 2, 3, 3))
-        same("mv", torch.mv, torch.randn(4, 6), torch.randn(6))
-        same("dot", torch.dot, torch.randn(6), torch.randn(6))
-        same("addbmm", lambda a, b, c: torch.addbmm(a, b, c, beta=0.5, alpha=2), torch.randn(3, 5), torch.randn(2, 3, 4),
-             torch.randn(2, 4, 5))
-        same("empty", torch.matmul, torch.randn(0, 4), torch.randn(4, 3))
+        cut("groups", lambda i, k: F.conv2d(i, k, stride=2, padding=1, groups=2), image, torch.randn(6, 2, 3, 3))
+        cut("dilated", lambda i, k: F.conv2d(i, k, dilation=2), image, torch.randn(6, 4, 3, 3))
+        cut("conv1d", lambda i, k, b: F.conv1d(i, k, b, padding=1), image[0], torch.randn(6, 9, 3), torch.randn(6))
+        cut("conv3d", F.conv3d, torch.randn(1, 2, 4, 4, 4), torch.randn(3, 2, 2, 2, 2))
+        cut("transposed", F.conv_transpose2d, image, torch.randn(4, 2, 3, 3))
+        cut("mv", torch.mv, torch.randn(4, 6), torch.randn(6))
+        cut("dot", torch.dot, torch.randn(6), torch.randn(6))
+        cut("addbmm", lambda a, b, c: torch.addbmm(a, b, c, beta=0.5, alpha=2), torch.randn(3, 5), torch.randn(2, 3, 4),
+            torch.randn(2, 4, 5))
+        cut("empty", torch.matmul, torch.randn(0, 4), torch.randn(4, 3))
     assert configure("unit16-13-fp8") == ""
     if hasattr(torch, "float8_e4m3fn"):
         eights = [torch.rand(16, 512).to(torch.float8_e4m3fn).to("sim") for _ in range(2)]
