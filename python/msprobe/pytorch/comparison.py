@@ -57,15 +57,17 @@ def _mapping(option: str, value: object, directory: str) -> list[str]:
     return [f"{option}={_path(option, value)}"]
 
 
-def _run(words: list[str], output_path: object, stack_mode: bool | None, fuzzy_match: bool, highlight: bool, xlsx: bool,
-         auto_analyze: bool, is_print_compare_log: bool, data_mapping: object, cell_mapping: object) -> int:
+def _run(words: list[str], output_path: object, *, stack_mode: bool | None, fuzzy_match: bool, highlight: bool, xlsx: bool,
+         auto_analyze: bool, first_diff_analyze: bool, is_print_compare_log: bool, data_mapping: object, cell_mapping: object) -> int:
     command = [program.find(), "compare", *words, "--mode", "auto", "--output_path", _path("output_path", output_path)]
     if stack_mode is not None:
         command += ["--stack-mode", "on" if _flag("stack_mode", stack_mode) else "off"]
-    for option, name, value in (("--fuzzy_match", "fuzzy_match", fuzzy_match), ("--diff_analyze", "auto_analyze", auto_analyze),
-                                ("--is_print_compare_log", "is_print_compare_log", is_print_compare_log)):
-        if _flag(name, value):
-            command.append(option)
+    if _flag("fuzzy_match", fuzzy_match):
+        command.append("--fuzzy_match")
+    if _flag("auto_analyze", auto_analyze) or _flag("first_diff_analyze", first_diff_analyze):
+        command.append("--diff_analyze")
+    if _flag("is_print_compare_log", is_print_compare_log):
+        command.append("--is_print_compare_log")
     if _flag("highlight", highlight) or _flag("xlsx", xlsx):
         command.append("--xlsx")
     with tempfile.TemporaryDirectory() as scratch:
@@ -116,18 +118,9 @@ def compare(
     if suffix:
         words += ["--suffix", suffix]
     log = is_print_compare_log if is_print_compare_log is not None else input_param.get("is_print_compare_log", False)
-    return _run(
-        words,
-        output_path,
-        stack_mode,
-        fuzzy_match,
-        highlight,
-        xlsx,
-        _flag("auto_analyze", auto_analyze) or _flag("first_diff_analyze", first_diff_analyze),
-        log,
-        data_mapping,
-        cell_mapping,
-    )
+    return _run(words, output_path, stack_mode=stack_mode, fuzzy_match=fuzzy_match, highlight=highlight, xlsx=xlsx,
+                auto_analyze=auto_analyze, first_diff_analyze=first_diff_analyze, is_print_compare_log=log,
+                data_mapping=data_mapping, cell_mapping=cell_mapping)
 
 
 def compare_distributed(
@@ -146,15 +139,6 @@ def compare_distributed(
 ) -> int:
     """Compare two directories of ranks or steps, paired by number. The keywords are those of compare(); tables are named by rank."""
     words = ["--target_path", _path("npu_dump_dir", npu_dump_dir), "--golden_path", _path("bench_dump_dir", bench_dump_dir)]
-    return _run(
-        words,
-        output_path,
-        stack_mode,
-        fuzzy_match,
-        highlight,
-        xlsx,
-        _flag("auto_analyze", auto_analyze) or _flag("first_diff_analyze", first_diff_analyze),
-        is_print_compare_log,
-        data_mapping,
-        cell_mapping,
-    )
+    return _run(words, output_path, stack_mode=stack_mode, fuzzy_match=fuzzy_match, highlight=highlight, xlsx=xlsx,
+                auto_analyze=auto_analyze, first_diff_analyze=first_diff_analyze, is_print_compare_log=is_print_compare_log,
+                data_mapping=data_mapping, cell_mapping=cell_mapping)
