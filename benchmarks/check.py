@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a whole check costs beside its operators, pinned to one core; medians of --repeats interleaved runs.
 
 usage: check.py MSPROBE [--repeats 9] [--dump DUMP_JSON --yardstick BARE_LOOP_PY]

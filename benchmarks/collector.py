@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What collecting costs: seconds and CPU seconds of a training step, plain, with statistics (of APIs, and of modules too) and with
 tensors, in one run.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What recording costs with another build of the collector: CPU time of a step, both builds in turns.
 
 usage: collector_builds.py OLD NEW [--models gpt gpt_mid] [--tasks statistics tensor] [--turns 9] [--dump-path DIR]

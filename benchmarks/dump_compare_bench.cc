@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast two dumps are compared from the page cache. Real data: beside how fast the machine reads
 // memory, two threads, nine times each and interleaved; ratios are of medians. Statistics: the
 // seconds of 100,000 calls.
@@ -17,13 +18,13 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "bench_tools.h"
 #include "collect/pt_file.h"
+#include "core/crc32.h"
 #include "core/float_formats.h"
 #include "core/npy_header.h"
-#include "dump_compare/compare.h"
+#include "dump_compare/compare_dumps.h"
 #include "read_yardstick.h"
 
 namespace {
@@ -80,9 +81,8 @@ void write_tensor(const fs::path& path, DType dtype, std::int64_t count, bool is
     std::string all;
     const std::size_t size = static_cast<std::size_t>(count) * size_bytes(dtype);
     while (all.size() < size) all.append(piece, 0, size - all.size());
-    const auto crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(all.data()), all.size());
-    const auto written = collect::write_pt(path, dtype, shape, std::as_bytes(std::span(all)),
-                                           static_cast<std::uint32_t>(crc));
+    const auto written =
+        collect::write_pt(path, dtype, shape, std::as_bytes(std::span(all)), crc32(all));
     if (!written) std::exit(EXIT_FAILURE);
     return;
   }
@@ -132,11 +132,11 @@ void write_calls(const fs::path& root, std::size_t calls) {
 }
 
 void compare(const fs::path& root) {
-  dump_compare::CompareOptions options;
+  dump_compare::DumpCompareOptions options;
   options.target = root / "target/dump.json";
   options.golden = root / "golden/dump.json";
   options.threads = kThreads;
-  dump_compare::CompareEvents events;
+  dump_compare::DumpCompareEvents events;
   events.on_rows = [](const dump_compare::EntryRows&) -> Result<void> { return {}; };
   const auto dumps = dump_compare::open_dumps(options);
   if (dumps) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast a pair of tensors is measured, beside how fast the machine reads their bytes: every
 // metric of 64 M elements, two threads, nine times each and interleaved; ratios are of medians.
 //
@@ -24,7 +25,7 @@
 #include <fmt/format.h>
 
 #include "bench_tools.h"
-#include "measure/vector_targets.h"
+#include "core/vector_targets.h"
 //
 #include <hwy/targets.h>
 
@@ -162,7 +163,8 @@ void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 void run(const Case& which, std::size_t elements) {
   const Tensors tensors = make_tensors(which, elements);
-  const measure::Options options{.thresholds = thresholds(which.device), .threads = kThreads};
+  const measure::MeasureOptions options{.thresholds = thresholds(which.device),
+                                        .threads = kThreads};
   volatile std::uint64_t keep = 0;
   const auto measure_them = [&] {
     keep = measure::measure(tensors.device_view(), tensors.bench_view(), options).different;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The yardstick of reading: how fast the machine brings bytes from memory. Whoever includes it has
 // to be compiled with msprobe_optimize(), so that the loop is vectorised.
 #pragma once

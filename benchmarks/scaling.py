@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How well many engines share a skewed list of calls: efficiency at 8 workers, and at 4 MPI ranks with 2 engines each.
 
 usage: scaling.py BUILD_DIR [--calls 10000] [--seconds 40] [--repeats 5]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast a dump is compared from the page cache, beside how fast the machine reads memory: real
 // data, GE against FX, two threads, nine times each and interleaved; ratios are of medians.
 //
@@ -24,7 +25,7 @@
 #include "core/float_formats.h"
 #include "core/npy_header.h"
 #include "read_yardstick.h"
-#include "torchair/compare.h"
+#include "torchair/graph_compare.h"
 #include "torchair/info_writer.h"
 
 namespace {
@@ -145,12 +146,12 @@ std::size_t write_dump(const fs::path& root, const Case& which) {
 }
 
 void compare(const fs::path& root) {
-  torchair::CompareOptions options;
+  torchair::GraphCompareOptions options;
   options.plan.device_root = root / "msprobe_ge_dump";
   options.plan.bench_root = root / "msprobe_fx_dump";
   options.threads = kThreads;
-  torchair::CompareEvents events;
-  events.on_row = [](const torchair::Row&) -> Result<bool> { return true; };
+  torchair::GraphCompareEvents events;
+  events.on_row = [](const torchair::TensorRow&) -> Result<bool> { return true; };
   const auto totals = torchair::compare(options, events);
   if (!totals || totals->passed != totals->rows) {
     fmt::print(stderr, "the comparison went wrong\n");

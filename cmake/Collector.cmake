@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds the Python that the collector's extension module is built for: the one whose PyTorch the engine uses, so that the module
 # can be tried where it was built. Sets MSPROBE_COLLECTOR_FOUND and the targets of FindPython3.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DDIST=web/dist -DOUT=page.cc -P EmbedPage.cmake
 # The built page as two strings. A literal of C++ may be limited in length, so it is written in pieces that the compiler joins.
 set(text "#include \"report/page.h\"\n\nnamespace msprobe::report {\n\n")

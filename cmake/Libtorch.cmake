@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds the LibTorch that msprobe-engine is built on and makes msprobe::libtorch, the only target that sees it. Sets
 # MSPROBE_TORCH_FOUND; without a LibTorch the engine is left out. docs/pytorch_versions.md says how to choose one.
 

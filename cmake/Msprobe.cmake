@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What every target shares: the language level, the warnings, where programs land, and the one way a folder becomes a library.
 
 set(CMAKE_CXX_STANDARD 23)
@@ -74,14 +75,26 @@ function(msprobe_test name)
   endif()
 endfunction()
 
+# msprobe_include_root(target folder): `target` and what links it see the headers of src/`folder`, as "folder/a.h", and of no other
+# folder. The root is a directory that holds nothing but a link to the folder.
+function(msprobe_include_root target folder)
+  set(root ${PROJECT_BINARY_DIR}/headers/${folder}/src)
+  get_filename_component(parent ${root}/${folder} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${folder} ${root}/${folder} SYMBOLIC)
+  target_include_directories(${target} PUBLIC ${root})
+endfunction()
+
 # msprobe_library(core SOURCES a.cc TESTS a_test.cc DEPENDS fmt::fmt)
-# makes msprobe::core, and the test program core_test from the tests that sit beside the sources. LIBTORCH: a folder that
-# sees LibTorch. PRECOMPILE: it makes the precompiled header of its kind (Precompile.cmake).
+# makes msprobe::core, and the test program core_test from the tests that sit beside the sources. A folder can include the headers of
+# folders that it links, no others; core is linked by all, libtorch by those that see LibTorch (LIBTORCH). PRECOMPILE: it makes the
+# precompiled header of its kind (Precompile.cmake).
 function(msprobe_library name)
   cmake_parse_arguments(arg "LIBTORCH" "" "SOURCES;TESTS;DEPENDS;PRIVATE_DEPENDS;TEST_DEPENDS;PRECOMPILE" ${ARGN})
   add_library(msprobe_${name} STATIC ${arg_SOURCES})
   add_library(msprobe::${name} ALIAS msprobe_${name})
-  target_include_directories(msprobe_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  msprobe_include_root(msprobe_${name} ${folder})
   target_link_libraries(msprobe_${name} PUBLIC ${arg_DEPENDS} PRIVATE msprobe::options ${arg_PRIVATE_DEPENDS})
 
   set(first core)

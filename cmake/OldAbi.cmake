@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch's own wheels before 2.6 pass std::string in the layout of g++ 4. An engine for one is built in that layout
 # throughout, on what can follow: fmt, spdlog and CLI11 as headers alone, simdjson, zlib and Highway, whose functions take no
 # std::string, and GoogleTest from its sources. yaml-cpp cannot, so msprobe itself comes from another build directory.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `pip install .`: the commands go beside the Python they are installed for, and what is missing is said at once.
 
 # A Debian package for every library that the build wants: by its CMake package, and by its pkg-config module.
@@ -26,6 +27,7 @@ want_package(ZLIB zlib1g-dev)
 want_package(PkgConfig pkg-config)
 want_module(libhwy libhwy-dev)
 want_module(libxxhash libxxhash-dev)
+want_module(sqlite3 libsqlite3-dev)
 want_module(xlsxwriter libxlsxwriter-dev)
 if(missing)
   list(JOIN missing " " missing)

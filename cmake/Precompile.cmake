@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Precompiled headers: reading the headers is most of what compiling this project costs. There are three, each made once and
 # taken over by every target of its kind: msprobe_core's for what sees no LibTorch, core_test's for the tests of that, and
 # msprobe_aten's for what sees LibTorch.

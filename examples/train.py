@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A small training, recorded: a transformer and a convolutional network, two steps, of which the second is kept.
 
 usage: train.py DUMP_DIRECTORY

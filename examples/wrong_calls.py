@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The calls whose results no rounding explains: those that the strict status fails, device by device.
 
 usage: wrong_calls.py DEVICE=DETAILS.csv ...

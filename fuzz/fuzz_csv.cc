@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a details CSV: every record must be read or refused with a message, and the rows
 // that are read must be writable and read back to the same cells.
 #include <cstddef>

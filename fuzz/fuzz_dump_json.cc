@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dump.json: the scan of the top level, then every call; the fast scan against the plain loop.
 #include <string_view>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dump.json as a sequence of entries, and every entry's items.
 #include "dump/construct_json.h"
 #include "dump/entry_index.h"

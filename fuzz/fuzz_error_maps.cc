@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line of accuracy_checking_maps_{timestamp}.jsonl.
 #include <string_view>
 

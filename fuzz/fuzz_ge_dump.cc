@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GE dump files of every container: headers, layouts, packed types, slices put together.
 #include <algorithm>
 #include <vector>

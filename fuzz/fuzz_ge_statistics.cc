@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics files of CANN, file names and mapping.csv.
 #include "fuzz_input.h"
 #include "ge/file_name.h"

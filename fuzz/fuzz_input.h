@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What libFuzzer hands over, in the form the readers take.
 #pragma once
 

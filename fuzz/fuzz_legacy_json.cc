@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // forward_info and backward_info: a NUL byte parts the two files; then every call.
 #include <optional>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files.
 #include "dump/npy.h"
 #include "fuzz_input.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npz archives: every array in them.
 #include "dump/npy.h"
 #include "fuzz_input.h"

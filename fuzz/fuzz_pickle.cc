@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pickle of a .pt file, put into an archive whose checksums are right: mutations of an archive
 // hardly ever get that far.
 #include <string>

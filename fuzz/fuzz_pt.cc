@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .pt files: the archive as it is.
 #include "dump/pt.h"
 #include "fuzz_input.h"

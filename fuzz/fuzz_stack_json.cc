@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stack.json: the index, then the frames of some calls.
 #include "dump/stack_json.h"
 #include "fuzz_input.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The documentation is true: its links lead somewhere, the reference is what --help prints, every column is explained, every FAQ answer
 has its test.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The commands of the documents run as written, on a machine with only a CPU, and give what the documents say.
 
 usage: document_commands.py MSPROBE

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """msprobe compare on two dumps: the recorded tables of another tool, what must hold of any pair, options, and bad input.
 
 usage: dump_compare_check.py PROGRAM
@@ -10,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -58,6 +60,8 @@ class Run:
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
             self.tables = tables(out)
+            analyses = [f for f in os.listdir(out) if f.startswith("diff_analyze_")]
+            self.analysis = json.load(open(os.path.join(out, analyses[0]), encoding="utf-8")) if analyses else None
             self.files = sorted(os.listdir(out))
             self.json = None
             if os.path.exists(os.path.join(out, "rows.json")):
@@ -177,6 +181,51 @@ def unmatched(root):
     check("xlsx", run.sheet is not None and run.sheet.count("<row ") == len(run.rows()) + 1)
     check("files", any(f.startswith("diff_analyze_") for f in run.files) and any(f.endswith(".html") for f in run.files), run.files)
     check("module column", run.row("Functional.linear.0.forward.input.0")["Module"].startswith("Module."))
+    origins = [origin["target"] for origin in run.json["divergence"]["origins"]]
+    check("-da: calls", [call["op_name"] for call in run.analysis["rank_0"]] == origins, list(run.analysis))
+    first = run.analysis["rank_0"][0]
+    check("-da: rows", first["data_info"]["output"][0]["NPU Name"].startswith(first["op_name"]) and isinstance(first["stack_info"], list), first)
+    same = dump_of(f"{root}/gpt_unmatched", "golden")
+    check("-da: none", Run(same, same, "-da").analysis == {})
+
+
+def npy(path, rows):
+    """A float32 matrix as numpy writes it."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
+    header += " " * (117 - len(header)) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        f.write(struct.pack(f"<{len(rows) * len(rows[0])}f", *(x for row in rows for x in row)))
+
+
+def products(_root, work):
+    """--config: the target keeps its result before a rotation, the golden run behind it."""
+    matrix, result = [[1, 2, 3], [4, 5, 7]], [[0, 1, 0], [0, 0, 1], [2, 0, 0]]
+    rotated = [[sum(row[k] * result[k][j] for k in range(3)) for j in range(3)] for row in matrix]
+    name = "Torch.mm.0.forward.output.0.npy"
+    for side, values in (("target", matrix), ("golden", rotated)):
+        os.makedirs(f"{work}/products/{side}/dump_tensor_data")
+        npy(f"{work}/products/{side}/dump_tensor_data/{name}", values)
+        leaf = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 3], "Max": 7.0, "Min": 1.0, "Mean": 3.0, "Norm": 10.0, "requires_grad": False}
+        entry = {"input_args": [], "input_kwargs": {}, "output": [{**leaf, "data_name": name}]}
+        save(f"{work}/products/{side}/dump.json", {"task": "tensor", "framework": "pytorch", "data": {"Torch.mm.0.forward": entry}})
+    npy(f"{work}/products/r.npy", result)
+    npy(f"{work}/products/l.npy", [[1, 1, 1]])
+    pair = [f"{work}/products/{side}/dump.json" for side in ("target", "golden")]
+
+    def config(text):
+        with open(f"{work}/products/c.yaml", "w", encoding="utf-8") as f:
+            f.write(text)
+        return Run(*pair, "--config", f"{work}/products/c.yaml")
+
+    run = config(f"right_matmul:\n  target_tensor_map:\n    r.npy: [{name}]\n")
+    check("config: product", run.row("Torch.mm.0.forward.output.0")["MaxAbsErr"] == "0.0", run.rows())
+    check("config: without", Run(*pair).row("Torch.mm.0.forward.output.0")["MaxAbsErr"] != "0.0")
+    run = config(f"left_matmul:\n  golden_tensor_map:\n    l.npy: [{name}]\n")
+    check("config: shapes", run.status == 1 and "cannot be multiplied from the left" in run.rows()[0]["Err_message"], run.rows())
+    run = config(f"right_matmul:\n  target_tensor_map:\n    none.npy: [{name}]\n")
+    check("config: no matrix", run.status == 2 and "none.npy" in run.err, run.err)
+    check("config: key", config("right:\n  x: {}\n").status == 2)
 
 
 def stacks(root, work):
@@ -188,45 +237,6 @@ def stacks(root, work):
     check("stack required", Run(f"{moved}/dump.json", pair[1], "--stack-mode", "on").status == 2)
     given = Run(f"{moved}/dump.json", pair[1], "--stack-mode", "on", "--stack-json", f"{work}/other.json")
     check("stack given", given.rows()[0]["NPU_Stack_Info"].startswith("['File "))
-
-
-def matching(root, work):
-    golden = load(dump_of(f"{root}/gpt2_statistics", "golden"))
-    path = save(f"{work}/match/golden/dump.json", golden)
-    # Every call of one API has another number.
-    shifted = copy.deepcopy(golden)
-    shifted["data"] = {
-        re.sub(r"^(Functional\.linear)\.(\d+)", lambda m: f"{m[1]}.{int(m[2]) + 7}", key): entry for key, entry in golden["data"].items()
-    }
-    target = save(f"{work}/match/shifted/dump.json", shifted)
-    check("shifted numbers are unmatched", Run(target, path).json["summary"]["unmatched"] > 0)
-    fuzzy = Run(target, path, "-fm")
-    check("fuzzy", fuzzy.json["summary"]["pass"] == fuzzy.json["summary"]["rows"], fuzzy.json["summary"])
-    check("fuzzy is named", fuzzy.row("Functional.linear.7.forward.input.0")["Match"] == "fuzzy")
-    names = [name for name in golden["data"] if name.startswith("Functional.linear.0.")]
-    mapping = save(f"{work}/match/map.yaml", {name.replace(".0.", ".7.", 1) + ".input.0": name + ".input.0" for name in names})
-    mapped = Run(target, path, "-dm", mapping)
-    check(
-        "data mapping",
-        mapped.row("Functional.linear.7.forward.input.0")["Match"] == "mapping"
-        and mapped.row("Functional.linear.7.forward.input.0")["Result"] == "pass",
-    )
-    # Backward calls of a run that computed its forward calls again.
-    again = copy.deepcopy(golden)
-    again["data"] = {
-        re.sub(r"^(Functional\.linear)\.(\d+)\.backward", lambda m: f"{m[1]}.{int(m[2]) + 50}.backward", key): entry
-        for key, entry in golden["data"].items()
-    }
-    recomputed = Run(save(f"{work}/match/again/dump.json", again), path)
-    check("recomputed", recomputed.json["summary"]["pass"] == recomputed.json["summary"]["rows"], recomputed.json["summary"])
-    modules = load(dump_of(f"{root}/convnet_mix_statistics", "golden"))
-    renamed = copy.deepcopy(modules)
-    renamed["data"] = {key.replace("Module.stem.", "Cell.trunk.", 1): entry for key, entry in modules["data"].items()}
-    pair = save(f"{work}/cells/target/dump.json", renamed), save(f"{work}/cells/golden/dump.json", modules)
-    check("cells are unmatched", Run(*pair).json["summary"]["unmatched"] > 0)
-    cells = save(f"{work}/cells/map.yaml", {"trunk.Conv2d": "stem.Conv2d"})
-    both = Run(*pair, "-cm", cells)
-    check("cell mapping", both.json["summary"]["pass"] == both.json["summary"]["rows"], both.json["summary"])
 
 
 def trees(root, work):
@@ -324,7 +334,7 @@ def main():
         for folder in sorted(glob.glob(f"{root}/*/")):
             recorded_tables(folder.rstrip("/"))
         unmatched(root)
-        for part in (stacks, matching, trees, tensor_files, bad_input):
+        for part in (stacks, trees, tensor_files, bad_input, products):
             part(root, work)
     print(f"{len(FAILED)} failed")
     sys.exit(1 if FAILED else 0)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The engine computes what Python computed: a recorded dump replayed in equal precision, then the same dump with faults.
 
 usage: equal_precision.py ENGINE DUMP_FOLDER

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A convolutional network trains for a step here and now, so with this machine's kernels, and is recorded; the engine computes every call
 of it again, digit for digit. Nothing in it is random.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains a small model on the simulated device, with and without a fault in one operator, and asks where the runs part.
 
 usage: first_divergence_check.py PROGRAM SIM_LIBRARY        (PYTHONPATH has the collector)

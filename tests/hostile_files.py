@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Make the broken and hostile files that tests/hostile reads. Standard library only.
 
 usage: hostile_files.py DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Disturb a check again and again, continue it each time, and compare the bytes with an undisturbed run.
 
 usage: kill_check.py PROGRAM [DUMP_JSON] [--kills 20] [--workers 4] [--seed 1] [--only DISTURBANCE...] [--tmpfs] [--without-run-file]
@@ -20,7 +21,7 @@ DISTURBANCES = ["kill msprobe", "kill an engine", "SIGTERM", "full disk"]
 
 def synthetic_dump(path, calls, slow=0):
     """`slow` of the calls take 20 ms."""
-    names = ["Torch.a" if i % 11 else "Torch.error" if i % 2 else "Torch.lost" for i in range(calls)]
+    names = ["Torch.a" if i % 11 else "Torch.mapped" if i % 2 else "Torch.lost" for i in range(calls)]
     if slow:
         names[:: calls // slow] = ["Torch.slow"] * len(names[:: calls // slow])
     entry = {"input_args": [], "input_kwargs": {}, "output": []}
@@ -34,10 +35,16 @@ def result_csv(out):
     return found[0] if found else None
 
 
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
 def merged_bytes(out):
+    """Of the result CSV, the details CSV and the error maps, if there are any."""
     result = result_csv(out)
-    with open(result, "rb") as f, open(result.replace("_result_", "_details_"), "rb") as g:
-        return f.read(), g.read()
+    maps = result.replace("_result_", "_maps_").replace(".csv", ".jsonl")
+    return read(result), read(result.replace("_result_", "_details_")), read(maps) if os.path.exists(maps) else None
 
 
 def children(pid):

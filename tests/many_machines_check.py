@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The same check on one machine, on the ranks of an MPI job, and in shards: the same bytes each time.
 
 usage: many_machines_check.py MSPROBE MSPROBE_MPI [DUMP_JSON] [--ranks 4] [--shards 5] [-- further options]

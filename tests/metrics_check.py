@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`msprobe metrics --profile reference --json` of recorded pairs gives the numbers that the public tool gave.
 
 usage: metrics_check.py MSPROBE

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Run one end-to-end case: a directory that says what to run and what must come out.
 
 usage: run_case.py PROGRAM CASE_DIR [--files DIR] [--update]
 
 A case holds
-  args              the arguments, as a shell would split them; {case}, {out} (a fresh directory) and {files} are replaced
-  status.expected   the exit status
+  args              the arguments, as a shell would split them, a line for each command; {case}, {data} (tests/data), {files}, {out} (a fresh
+                    directory) and {input} (a copy of the case's folder input in it, for commands that write there) are replaced
+  status.expected   the exit status, a line for each command
   stderr.expected   optional: the WARNING and ERROR lines, without time stamp and process id, paths as placeholders
   stdout.expected   optional: standard output
-  needs_engine      optional, empty: the case runs only where msprobe-engine is built
-  NAME.expected.csv optional: the file of {out} whose name holds _NAME_ (or is NAME.csv), byte for byte
+  needs_engine      optional, empty: the case runs only where msprobe-engine is built; needs_sim: the simulated device
+  NAME.expected.csv optional: the file of {out} whose name holds _NAME_ (or is NAME.csv), byte for byte,
+                    paths as placeholders
+  FILE.expected     optional: the text file FILE of {out}, paths as placeholders
 --files names a directory with hostile files (tests/hostile_files.py makes it). With it the program runs under strace where
 that is installed, and opening anything called outside_*, or starting another program, fails the case.
 --update writes the expected files from what came out; look at the difference before you commit it.
@@ -89,22 +93,30 @@ def main():
             failures.append(f"{name}: wanted\n{read(path)}\ngot\n{got}")
 
     with tempfile.TemporaryDirectory(prefix="msprobe_case_") as out:
-        places = {"{case}": options.case, "{out}": out, "{files}": options.files or "/nowhere"}
+        places = {"{input}": os.path.join(out, "input"), "{case}": options.case, "{out}": out, "{files}": options.files or "/nowhere",
+                  "{data}": os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")}
         text = read(os.path.join(options.case, "args"))
         for placeholder, path in places.items():
             text = text.replace(placeholder, path)
+        if os.path.exists(os.path.join(options.case, "input")):
+            shutil.copytree(os.path.join(options.case, "input"), places["{input}"])
         trace = os.path.join(out, "trace.txt") if options.files and shutil.which("strace") else None
-        result = run(options.program, shlex.split(text), trace, out)
-        compare("status.expected", f"{result.returncode}\n")
-        compare("stderr.expected", complaints(result.stderr, places))
-        compare("stdout.expected", shown(result.stdout, places))
+        results = [run(options.program, shlex.split(line), trace, out) for line in text.splitlines()]
+        compare("status.expected", "".join(f"{result.returncode}\n" for result in results))
+        compare("stderr.expected", complaints("".join(result.stderr for result in results), places))
+        compare("stdout.expected", shown("".join(result.stdout for result in results), places))
+        for path in glob.glob(os.path.join(options.case, "*.expected")):
+            name = os.path.basename(path)[: -len(".expected")]
+            if name not in ("status", "stderr", "stdout"):
+                file = os.path.join(out, name)
+                compare(f"{name}.expected", shown(read(file), places) if os.path.exists(file) else "there is no such file\n")
         for path in glob.glob(os.path.join(options.case, "*.expected.csv")):
             name = os.path.basename(path)
             found = produced(out, name[: -len(".expected.csv")])
             if found is None:
                 failures.append(f"{name}: no such file came out: {os.listdir(out)}")
             else:
-                compare(name, read(found))
+                compare(name, shown(read(found), places))
         if trace and (bad := trespasses(trace)):
             failures.append("opened or started what it must not:\n" + "\n".join(bad))
         if glob.glob(os.path.join(out, "canary*")):

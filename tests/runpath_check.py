@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every program and library, built and installed, looks for others in directories that it needs and nowhere else: each entry of its RUNPATH
 is absolute and holds a library that it names, and with them it finds all it names.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A call's rows do not depend on how the check was run: any number of engines, any order of the dump, any selection of calls.
 
 usage: same_bytes_check.py MSPROBE DUMP_JSON [-- further options]
@@ -16,7 +17,8 @@ def check(program, dump, out, *options):
 
 
 def bytes_of(paths):
-    return [open(path, "rb").read() for path in paths]
+    maps = paths[0].replace("_result_", "_maps_").replace(".csv", ".jsonl")
+    return [open(path, "rb").read() for path in [*paths, maps] if path != maps or os.path.exists(maps)]
 
 
 def rows_by_call(paths):

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """msprobe shrink on a tile fault in a 512 x 512 product: the smallest size is found, and what was written shows the fault.
 
     python3 tests/shrink_check.py MSPROBE

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """compare --mode torchair over generated dumps of every layout, container and mode: every difference at its place, nothing else.
 
 usage: torchair_check.py PROGRAM

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The conversion script of the documentation, its import line changed, over a generated dump.
 
 usage: torchair_script_check.py PROGRAM

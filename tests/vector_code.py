@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What clang made of the vector kernels, for every target, also those that this machine cannot run: no vpternlog that is merged under a
 mask and has an operand in memory. Clang gives some of these the truth table of other operands (LLVM issue 157929): an infinity that
 both sides have was then counted as above.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Which API names an engine runs, and whether it computes what Python computes.
 
 usage: api_coverage.py ENGINE SUPPORTED_APIS_YAML [--group NAME ...] [--all] [--markdown FILE]

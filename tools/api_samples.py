@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples for API names: calls that Python can make, from PyTorch's operator database and by hand."""
 
 from __future__ import annotations

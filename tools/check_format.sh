@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Every C++ file is as clang-format leaves it; `tools/check_format.sh --fix` makes it so.
+# SPDX-License-Identifier: Apache-2.0
+# Every C++ file is as clang-format leaves it, and every source file names its license; `tools/check_format.sh --fix` makes it so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=(--dry-run --Werror)
 [ "${1:-}" = "--fix" ] && mode=(-i)
 git ls-files -z '*.cc' '*.h' | xargs -0 clang-format-19 "${mode[@]}"
+python3 tools/check_spdx.py "$@"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A longer search of every fuzz target under AddressSanitizer and UndefinedBehaviorSanitizer: a nightly job. The test command runs
 # each for a fixed number of executions. What is found new is kept in build/asan/fuzz/found.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # ruff over the Python files (where it is installed), clang-tidy over the files changed since REV (default: the last commit's parent),
 # or over all with --all. LibTorch files take half a minute each, so the whole tree is a nightly job.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the seeds of the fuzz targets into fuzz/corpus/<target>.
 
     python3 tools/make_corpus.py           (after tools/make_test_data.py)

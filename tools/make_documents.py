@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write docs/documents.md: what the documents promise, and the tests that show it. Fails where a test is gone.
 
 usage: make_documents.py [--check]     --check: write nothing, only say what is wrong

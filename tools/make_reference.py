@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write docs/reference.md, the options of every command as `--help` prints them.
 
 usage: make_reference.py MSPROBE [--check]     --check: only say whether the file is up to date
@@ -11,8 +12,23 @@ import sys
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference.md"
 HEAD = """# Commands and options
 
-What `msprobe COMMAND --help` prints; made by `python3 tools/make_reference.py build/release/bin/msprobe`. What the columns of the CSV files
-mean is in [columns.md](columns.md), the exit status in [exit_status.md](exit_status.md).
+| To do this | Use |
+|---|---|
+| check a recorded training step on a device | [acc_check](#acc_check); with many engines or devices [multi_acc_check](#multi_acc_check) |
+| look at a result | [report](#report) |
+| see what changed since the last check | [diff](#diff) |
+| compare two devices | [api_precision_compare](#api_precision_compare) |
+| make a failing call small | [shrink](#shrink) |
+| find where two runs of a model diverge, or where NaN comes from | [compare](#compare) |
+| join the parts of a check that several machines shared | [merge_checks](#merge_checks) |
+| compare one pair of tensors | [metrics](#metrics) |
+| check the checker | [self_check](#self_check) |
+| use recordings of the older tool | [run_ut](#run_ut), [run_overflow_check](#run_overflow_check) |
+| shrink graph-mode dumps to minimum and maximum | [convert_info](#convert_info) |
+
+The columns of the CSV files are explained in [columns.md](columns.md), the exit status in
+[exit_status.md](exit_status.md). The rest of this page is what `msprobe COMMAND --help` prints; it is made by
+`python3 tools/make_reference.py build/release/bin/msprobe`.
 """
 
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write tests/data/replay: calls with what Python computed, forward and backward, for the engine's --equal-precision.
 
     python3 tools/make_replay_dump.py

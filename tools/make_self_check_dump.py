@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write share/msprobe/self_check/dump.json: the calls of one training step of a small transformer and a small convolutional
 network, in float32, bfloat16 and float16, and some calls at the ends of the number range. Ranges only, no tensors.
 
@@ -147,6 +148,29 @@ def ends_of_range(r: Recorder, dtype: torch.dtype) -> None:
     r("Torch.exp", torch.exp, between(math.log(info.max) - 4, math.log(info.max) + 4))
 
 
+def long_sums(r: Recorder, dtype: torch.dtype) -> None:
+    """Products of many terms, with terms of both signs and of one: what matrix units that cut are judged by."""
+    between = lambda low, *shape: torch.empty(shape).uniform_(low, 1).to(dtype).requires_grad_()
+    for terms in (2048, 65536):
+        for low in (-1.0, 0.0):
+            r("Torch.matmul", torch.matmul, between(low, 8, terms), between(low, terms, 8)).float().sum().backward()
+    r("Functional.linear", F.linear, between(0, 8, 4096), between(0, 10, 4096), between(0, 10)).float().sum().backward()
+    r("Torch.bmm", torch.bmm, between(-1, 2, 6, 4096), between(-1, 2, 4096, 5)).float().sum().backward()
+    image, kernel = torch.randn(4, 3, 34, 34).to(dtype).requires_grad_(), torch.rand(4, 3, 3, 3).to(dtype).requires_grad_()
+    r("Functional.conv2d", F.conv2d, image, kernel).float().sum().backward()
+    q, k, v = (torch.randn(1, 2, 128, 16).to(dtype).requires_grad_() for _ in range(3))
+    r("Functional.scaled_dot_product_attention", F.scaled_dot_product_attention, q, k, v).float().sum().backward()
+
+
+def small_sums(r: Recorder) -> None:
+    """Sums of float32 products that are subnormal, forward and backward."""
+    between = lambda size, *shape: torch.empty(shape).uniform_(-size, size).requires_grad_()
+    x = between(1e-19, 24, 200)
+    for size in (1e-19, 2e-2, 2e-1):
+        x = r("Torch.matmul", torch.matmul, x, between(size, x.shape[1], 40))
+    (x * 1e30).sum().backward()
+
+
 def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -154,6 +178,9 @@ def main() -> None:
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         for part in (transformer, convolutional, reductions, ends_of_range):
             part(r, dtype)
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        long_sums(r, dtype)
+    small_sums(r)
     FILE.parent.mkdir(parents=True, exist_ok=True)
     document = {"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": r.data}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in r.data.items())

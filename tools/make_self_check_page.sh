@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Writes the scores of msprobe self_check into docs/self-check.md, below their mark.
 #   tools/make_self_check_page.sh [build/release/bin/msprobe]
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the tensor files in tests/data/pt and tests/data/npy, and what they hold.
 
     python3 tools/make_test_data.py        (PyTorch 2.13 and NumPy 2)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes GE and FX dumps of a described network, in every layout and container, and what a comparison must find.
 
   tools/make_torchair_dump.py OUT --fault Relu:scale=1.05

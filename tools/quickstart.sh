@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From nothing to a verdict: installs what is missing, builds, records a small training, checks every call of it on this machine's
 # CPU and on a simulated accelerator with two wrong kernels, compares the two devices, and writes a report to look at.
 #

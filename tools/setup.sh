@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what the project needs, by package name, where it is missing.
 #
 #   tools/setup.sh               what the program needs to be built and run
@@ -12,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev
-                libsimdjson-dev libhwy-dev libxlsxwriter-dev libxxhash-dev zlib1g-dev python3 python3-venv
+                libsimdjson-dev libhwy-dev libsqlite3-dev libxlsxwriter-dev libxxhash-dev zlib1g-dev python3 python3-venv
                 python3-dev)
 dev_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace python3-numpy)
 torch_version=2.13.0
@@ -54,5 +55,9 @@ if [ "${MSPROBE_NO_TORCH:-0}" != 1 ] && ! has_torch python3 && ! has_torch .venv
   echo "installing PyTorch $torch_version (CPU) into .venv"
   python3 -m venv .venv
   .venv/bin/pip install --quiet "torch==$torch_version" numpy
+fi
+# The tests of the Python package: its pytest plugin and its types.
+if [ "${1:-}" = --dev ] && [ -x .venv/bin/python ] && ! .venv/bin/python -c 'import mypy, pytest' 2>/dev/null; then
+  .venv/bin/pip install --quiet mypy pytest
 fi
 echo "set-up complete"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Sets up and passes the tests: formatting; the release build with everything; all but the engine once more under AddressSanitizer
 # and UndefinedBehaviorSanitizer, with a short run of every fuzz target.
 set -euo pipefail

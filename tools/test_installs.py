@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every way to install, with PyTorch in every place: used from another directory, and where the programs look for libraries is read.
 
-usage: test_installs.py [--places clone user system] [--directory DIR] [--python PYTHON] [--flags "-O0"]
+usage: test_installs.py [--places clone user system] [--directory DIR] [--python PYTHON] [--flags=-O1]
 Ways: the build tree, `cmake --install` and `pip install .`. Places of PyTorch: .venv of the clone, a virtual environment of the user, the
 Python of the system. A copy of what is committed is built once for each place; run by hand, it takes a few minutes of compiling for each.
 PYTHON (default: python3) has PyTorch; the virtual environments get hard links to its packages, or copies.
@@ -68,7 +69,9 @@ class Place:
             self.python = scratch / "beside_system" / "bin" / "python"
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith("MSPROBE") and key not in ("PYTHONPATH", "VIRTUAL_ENV")}
-        self.build = clone / "build" / f"installs_{name}"
+        # The same for every place, so that a compiler cache serves the files that do not see PyTorch.
+        self.build = clone / "build" / "release"
+        shutil.rmtree(self.build, ignore_errors=True)
         self.elsewhere = scratch / f"elsewhere_{name}"
         self.elsewhere.mkdir()
 
@@ -119,7 +122,7 @@ def main():
     parser.add_argument("--places", nargs="+", default=["clone", "user", "system"], choices=["clone", "user", "system"])
     parser.add_argument("--directory", help="where it is done, and left afterwards; default: a temporary one")
     parser.add_argument("--python", default=shutil.which("python3"))
-    parser.add_argument("--flags", default="", help="of the compiler, in place of the release's: -O0 is quicker")
+    parser.add_argument("--flags", default="", help="of the compiler, in place of the release's: -O1 is quicker")
     arguments = parser.parse_args()
     kept = pathlib.Path(arguments.directory).resolve() if arguments.directory else None
     with tempfile.TemporaryDirectory(prefix="installs_") as temporary:

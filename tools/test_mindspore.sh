@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The tests that need MindSpore itself, on its CPU: the collector, and the device `mindspore`. Not part of tools/test.sh.
 #
 #   tools/test_mindspore.sh          all of them, with what is built in build/release or build/dev

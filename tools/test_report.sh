@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The page of the HTML report: its types, that web/dist is what web/src gives, and a walk through reports in Chromium.
 #
 #   tools/test_report.sh MSPROBE OUT_DIR

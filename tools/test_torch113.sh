@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The other end of the versions: builds the engine on Debian's LibTorch 1.13, without any PyTorch of Python, and passes its
 # tests and the bundled examples on it; a nightly job. The newest version is the one tools/test.sh takes.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds dist/report.js and dist/report.css, which msprobe embeds. --check: fails where dist is not
 // what the sources give.
 import {readFileSync, mkdirSync, writeFileSync} from 'node:fs';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "foreign_devices.h"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ class MindSporeDevice : public execute::ForeignDevice {
 bool is_foreign(std::string_view name) { return name.substr(0, name.find(':')) == kMindSpore; }
 
 Result<std::shared_ptr<execute::ForeignDevice>> open_foreign_device(std::string_view name) {
-  runner::Options options;
+  runner::RunnerOptions options;
   const std::size_t colon = name.find(':');
   if (colon != std::string_view::npos) options.device_id = name.substr(colon + 1);
   Result<std::unique_ptr<runner::Runner>> runner = runner::Runner::start(options);

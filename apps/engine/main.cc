@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe-engine: the worker process of msprobe, and the only program that links LibTorch.
 #include <cstdlib>
 #include <optional>
@@ -12,9 +13,10 @@
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
 #include "libtorch/jit_compile.h"
+#include "libtorch/matrix_tiles.h"
 #include "libtorch/mend.h"
 #include "protocol/frames.h"
-#include "replay.h"
+#include "replay/replay_dump.h"
 #include "serve.h"
 #include "sim_device.h"
 
@@ -33,7 +35,7 @@ struct Options {
   std::string replay;  // empty: serve msprobe
   bool equal_precision = false;
   std::optional<std::uint64_t> seed;
-  engine::ReplayOptions replay_options;
+  replay::ReplayOptions replay_options;
 };
 
 // What an operator prints must not get among the frames: standard output becomes standard error,
@@ -94,18 +96,20 @@ int serve(const Options& options) {
   return 0;
 }
 
-int replay(const Options& options) {
+int run_replay(const Options& options) {
   const Result<engine::ServeOptions> device = open_device(options);
-  engine::ReplayOptions replay = options.replay_options;
-  replay.dump = options.replay;
+  replay::ReplayOptions job = options.replay_options;
+  job.dump = options.replay;
   if (device) {
-    replay.execute.device = device->device;
-    replay.execute.recorded = device->recorded;
-    replay.execute.device_calls = libtorch::device_calls();
+    job.execute.device = device->device;
+    job.execute.recorded = device->recorded;
+    job.execute.device_calls = libtorch::device_calls();
   }
-  if (options.equal_precision) engine::compare_in_equal_precision(replay);
-  if (options.seed) replay.execute.arguments.seed = *options.seed;
-  const Result<bool> good = device ? engine::replay(replay) : Result<bool>(propagate(device));
+  if (options.equal_precision) replay::compare_in_equal_precision(job);
+  if (options.seed) job.execute.arguments.seed = *options.seed;
+  const auto print = [](const std::string& text) { fmt::print("{}", text); };
+  const Result<bool> good =
+      device ? replay::replay_dump(job, print) : Result<bool>(propagate(device));
   if (good) return *good ? 0 : 1;
   fmt::print(stderr, "msprobe-engine: {}\n", good.error().message);
   return kCannotWork;
@@ -116,10 +120,11 @@ int replay(const Options& options) {
 int main(int argc, char** argv) {
   // Large tensors on huge pages: a call with 10^8 elements spends half as long in page faults.
   ::setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
+  libtorch::avoid_unusable_tiles();
   cli::Parser parser("msprobe-engine",
                      "runs recorded calls for msprobe, which starts it by itself");
   Options options;
-  engine::ReplayOptions& replayed = options.replay_options;
+  replay::ReplayOptions& replayed = options.replay_options;
   parser.value("--device", options.device,
                "N, cpu, cuda:N, npu:N, sim:N or recorded; of several (a,b) the first there is");
   parser.value("--device-lib", options.device_libraries, "library of a back end to load");
@@ -147,5 +152,5 @@ int main(int argc, char** argv) {
   at::set_num_threads(options.threads);
   libtorch::make_errors_short();
   libtorch::mend_kernels();
-  return options.replay.empty() ? serve(options) : replay(options);
+  return options.replay.empty() ? serve(options) : run_replay(options);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "serve.h"
 
 #include <optional>
@@ -6,12 +7,12 @@
 
 #include "dump/dump_json.h"
 #include "execute/caught.h"
-#include "execute/dialect.h"
+#include "execute/replay_dialect.h"
 #include "libtorch/device.h"
 #include "libtorch/version.h"
-#include "measure_outcome.h"
 #include "protocol/frames.h"
-#include "save_data.h"
+#include "replay/measure_outcome.h"
+#include "replay/save_data.h"
 
 namespace msprobe::engine {
 namespace {
@@ -28,6 +29,7 @@ struct Run {
   RunOptions options;
   std::optional<Directory> data;
   execute::ExecuteOptions execute;
+  std::function<probe::DeviceSums()> device_sums;  // empty: no device to ask
 };
 
 Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& run) {
@@ -37,7 +39,7 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
     if (!data) return propagate(data);
     run.data = *std::move(data);
   }
-  const execute::Dialect* dialect = execute::find_dialect(options.dialect);
+  const execute::ReplayDialect* dialect = execute::find_dialect(options.dialect);
   if (dialect == nullptr) {
     return fail(ErrorKind::kUnsupported, fmt::format("no dialect {}", options.dialect));
   }
@@ -57,6 +59,7 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   run.execute.recorded = serve.recorded;
   run.execute.foreign = serve.foreign.get();
   run.execute.device_calls = libtorch::device_calls();
+  if (!serve.recorded && serve.foreign == nullptr) run.device_sums = probe::lazy_sums(serve.device);
   return {};
 }
 
@@ -64,30 +67,33 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
                       const execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
-    MeasuredCall found = measure_outcome(request.full_name, outcome, run.options,
-                                         run.execute.dialect->like_mindspore);
+    MeasuredCall found = replay::measure_outcome(request.full_name, outcome, run.options,
+                                                 run.execute.dialect->like_mindspore);
     if (run.options.strict) {
-      add_findings(strict::judge_call(record, run.execute, outcome, {run.options.allow_tf32}),
-                   found);
+      replay::add_findings(strict::judge_call(record, run.execute, outcome,
+                                              {run.options.allow_tf32, run.device_sums}),
+                           found);
     }
     return found;
   });
-  return call ? *call : skipped_call(request.full_name, call.error());
+  return call ? *call : replay::skipped_call(request.full_name, call.error());
 }
 
 MeasuredCall check_call(const CallRequest& request, const Run& run) {
   const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
   const Result<dump::CallRecord> record = run.execute.dialect->parse(slice, run.options.dump_name);
   if (!record) {
-    return skipped_call(request.full_name, {SkipReason::kBrokenRecord, record.error().message});
+    return replay::skipped_call(request.full_name,
+                                {SkipReason::kBrokenRecord, record.error().message});
   }
   OrSkip<execute::CallOutcome> outcome = execute::execute_call(*record, run.execute);
-  if (!outcome) return skipped_call(request.full_name, outcome.error());
+  if (!outcome) return replay::skipped_call(request.full_name, outcome.error());
   if (!request.save_directory.empty()) {
     const Result<void> saved =
-        run.options.save_npy ? save_npy_data(request.save_directory, request.full_name, *outcome)
-                             : save_data(request.save_directory, request.full_name, *outcome,
-                                         run.options.saved_device);
+        run.options.save_npy
+            ? replay::save_npy_data(request.save_directory, request.full_name, *outcome)
+            : replay::save_data(request.save_directory, request.full_name, *outcome,
+                                run.options.saved_device);
     if (!saved) outcome->note += saved.error().message;
   }
   return measured(request, *record, run, *outcome);

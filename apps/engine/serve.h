@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine as msprobe's worker: requests on one descriptor, responses on the other.
 #pragma once
 

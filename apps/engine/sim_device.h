@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulated device, whose library lies beside the engine.
 #pragma once
 

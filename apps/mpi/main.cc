@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe-mpi: multi_acc_check on the devices of several machines. Rank 0 holds the queue, the
 // files and engines of its own; every other rank runs the engines of its node for it.
 #include <cstdlib>
@@ -20,8 +21,9 @@ namespace {
 ExitStatus check_with(engines::Hosts* hosts, std::vector<std::string> arguments) {
   const std::vector<Command> commands = {
       {"multi_acc_check", "Check a dump with many engines, on the devices of several machines.",
-       "  mpirun -n 4 msprobe-mpi multi_acc_check -api_info dump.json -n 8 -d 0 1 2 3\n"
-       "  srun -N 4 --ntasks-per-node=1 msprobe-mpi multi_acc_check -api_info dump.json -o out\n",
+       "  mpirun -n 4 msprobe-mpi multi_acc_check -api_info dump.json -n 8 -d 0 1\n"
+       "  srun -N 4 --ntasks-per-node=1 \\\n"
+       "      msprobe-mpi multi_acc_check -api_info dump.json -o out\n",
        [hosts](cli::Parser& command) { return declare_multi_acc_check_on(command, hosts); }}};
   return run_command_line(
       {"msprobe-mpi", "runs a check on the machines of an MPI job, -n engines on each", commands},

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages over MPI, between rank 0 and the others.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe acc_check: replay every recorded call, forward and backward, on one device.
 #include <memory>
 
@@ -12,9 +13,7 @@ namespace msprobe::app {
 Run declare_acc_check(cli::Parser& command) {
   auto arguments = std::make_shared<CheckArguments>();
   declare_check_options(command, *arguments);
-  command.value("--jobs", arguments->workers, "engines that share the work on the device")
-      .between(1, 64)
-      .shows_default();
+  declare_jobs(command, arguments->workers);
   return [arguments] {
     if (const auto good = engines::check_device_names(arguments->devices); !good) {
       return refuse(good.error());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe api_precision_compare: two details CSVs in, the final verdict out.
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@
 #include "core/path_check.h"
 #include "report_files.h"
 #include "summary.h"
-#include "text_table.h"
+#include "tables/text_table.h"
 #include "timestamp.h"
 
 namespace msprobe::app {
@@ -67,7 +68,7 @@ std::vector<std::string> count_row(std::string_view title, const compare::Verdic
 
 // The calls to look at: first those that are wrong, then those that fail by the documents alone.
 std::string worst_calls(const Told& told, bool with_strict) {
-  TextTable table{{"API", "Forward", "Backward"}, {}};
+  tables::TextTable table{{"API", "Forward", "Backward"}, {}};
   if (with_strict) table.titles.emplace_back("Strict verdict");
   for (const auto* rows : {&told.wrong, &told.failed}) {
     for (const judge::ResultRow& row : *rows) {
@@ -78,7 +79,7 @@ std::string worst_calls(const Told& told, bool with_strict) {
     }
   }
   if (table.rows.empty()) return "";
-  std::string text = render(table, log::colour(STDOUT_FILENO));
+  std::string text = tables::render(table, log::colour(STDOUT_FILENO));
   if (told.shown > table.rows.size()) {
     text += fmt::format("... and {} more\n", told.shown - table.rows.size());
   }
@@ -96,10 +97,10 @@ std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const To
         strict.documented_only);
   }
   text += worst_calls(told, strict.judged() > 0);
-  const TextTable counts{
+  const tables::TextTable counts{
       {"", "pass", "warning", "error", "SKIP", "none"},
       {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
-  text += render(counts, false) + "\n";
+  text += tables::render(counts, false) + "\n";
   text += fmt::format("{} calls compared, {} fail: {}\n", outcome.calls, told.failing,
                       name(outcome.worst()));
   if (outcome.npu_only + outcome.gpu_only + outcome.repeated + outcome.not_same +
@@ -240,11 +241,17 @@ ExitStatus run(const CompareOptions& options) {
 
 Run declare_api_precision_compare(cli::Parser& command) {
   auto options = std::make_shared<CompareOptions>();
-  command.value("--npu_csv_path", options->npu, "-npu: details CSV of the device under test")
+  command.group("Input");
+  command.value("-npu,--npu_csv_path", options->npu, "details CSV of the device under test")
+      .named("CSV")
       .required();
-  command.value("--gpu_csv_path", options->gpu, "-gpu: details CSV of the device to compare with")
+  command.value("-gpu,--gpu_csv_path", options->gpu, "details CSV of the device to compare with")
+      .named("CSV")
       .required();
-  command.value("-o,--out_path", options->out, "directory for the two CSVs").shows_default();
+  command.group("Output");
+  command.value("-o,--out_path", options->out, "directory for the two CSVs")
+      .named("DIR")
+      .shows_default();
   declare_json(command, options->json);
   declare_report_options(command, options->report);
   declare_verdict_options(command, options->verdict, /*has_strict=*/true);

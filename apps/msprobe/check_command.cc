@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check_command.h"
 
 #include <algorithm>
@@ -20,7 +21,6 @@
 #include "older_tables.h"
 #include "own_files.h"
 #include "progress_bar.h"
-#include "sim/faults.h"
 #include "summary.h"
 #include "timestamp.h"
 
@@ -71,24 +71,13 @@ std::string rerun_command(const CheckArguments& arguments) {
   const bool default_device = arguments.devices.empty() || arguments.devices.front() == "0";
   if (!default_device) add("-d", arguments.devices.front());
   add("--data_path", arguments.older.data);
-  add("--device-lib", arguments.device_library);
-  add("--sim-profile", arguments.sim_profile);
-  add("--sim-config", arguments.sim_config);
+  text += engines::device_text(arguments.engine);
   if (arguments.allow_tf32) text += " --allow-tf32";
   if (arguments.hf32) text += " --hf32";
   add("-config", arguments.config_json);
   add("--config-yaml", arguments.config_yaml);
   add("--standards", arguments.verdict.standards_file);
-  if (arguments.seed != CheckArguments{}.seed) add("--seed", std::to_string(arguments.seed));
-  if (arguments.threads != 1) add("--threads", std::to_string(arguments.threads));
-  if (arguments.jit_compile) text += " -j";
-  return text + " --only";
-}
-
-std::vector<std::string> profile_names() {
-  std::vector<std::string> names;
-  for (const sim::ProfileRow& row : sim::profiles()) names.emplace_back(row.name);
-  return names;
+  return text + engines::run_text(arguments.engine) + " --only";
 }
 
 // An engine may take its share of the machine, at most the default.
@@ -152,9 +141,10 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   if (const Result<void> good = engines::check_device_names(options.devices); !good) {
     return propagate(good);
   }
-  const Result<fs::path> found = find_own_engine(arguments.engine);
+  const Result<fs::path> found = find_own_engine(arguments.engine.program);
   if (!found) return propagate(found);
-  options.engine = *found;
+  options.engine = arguments.engine;
+  options.engine.program = found->string();
   if (arguments.resume_csv.empty()) {
     const Result<fs::path> out = prepare_output_directory(arguments.out);
     if (!out) return propagate(out);
@@ -169,7 +159,6 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.shard = *shard;
   options.save_error_data = arguments.save_error_data;
   if (const Result<void> fresh = check_older_output(options); !fresh) return propagate(fresh);
-  options.jit_compile = arguments.jit_compile;
   options.profile = arguments.verdict.profile;
   options.titles = arguments.output.titles;
   options.rerun_command = rerun_command(arguments);
@@ -180,22 +169,19 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   const bool on_sim = std::ranges::any_of(options.devices, [](const std::string& name) {
     return engines::device_kind(name) == "sim" || engines::is_bare_id(name);
   });
-  if (!on_sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
+  if (!on_sim && arguments.engine.is_for_sim()) {
     return fail(ErrorKind::kUsage,
                 "--sim-profile and --sim-config are for the simulated device: add -d sim");
   }
-  options.device_library = arguments.device_library;
   options.allow_tf32 = arguments.allow_tf32;
   options.hf32 = arguments.hf32;
-  options.sim.profile = arguments.sim_profile;
-  Result<std::string> sim_text = text_of(arguments.sim_config);
+  Result<std::string> sim_text = text_of(arguments.engine.sim_config);
   if (!sim_text) return propagate(sim_text);
   options.sim_config_text = std::move(*sim_text);
   // The engine may stand elsewhere.
-  if (!arguments.sim_config.empty())
-    options.sim.config = fs::absolute(arguments.sim_config).string();
-  options.seed = arguments.seed;
-  options.threads = arguments.threads;
+  if (!arguments.engine.sim_config.empty()) {
+    options.engine.sim_config = fs::absolute(arguments.engine.sim_config).string();
+  }
   options.dispatch.timeout_seconds = arguments.timeout_seconds;
   options.dispatch.worker_memory_bytes = worker_memory(arguments);
   options.timestamp = &local_timestamp;
@@ -213,7 +199,8 @@ std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) 
   if (coverage.has_strict()) {
     json.key("strict").begin_object();
     json.key("passed").value(coverage.strict_passed).key("warned").value(coverage.strict_warned);
-    json.key("failed").value(coverage.strict_failed).end_object();
+    json.key("failed").value(coverage.strict_failed);
+    json.key("otherwise_skipped").value(coverage.strict_only).end_object();
   }
   json.key("skipped").begin_object();
   for (const auto& [reason, calls] : coverage.skipped) json.key(reason).value(calls);
@@ -271,44 +258,44 @@ namespace {
 
 // Those of every check.
 void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
-  command.value("-o,--out_path", arguments.out, "directory for the two CSVs").shows_default();
-  command.value("-d,--device", arguments.devices,
-                "ids (of npu, else cuda, else cpu; default 0) or names: cpu, cuda:1, npu:0, sim:0, "
-                "recorded, mindspore");
-  command.value("--result_csv_path", arguments.resume_csv,
-                "-csv_path: the result CSV of an interrupted run, to continue it");
-  command.flag("--save_error_data", arguments.save_error_data,
-               "-save_error_data: keep inputs and outputs of calls that do not pass");
-  command.flag("-j,--jit_compile", arguments.jit_compile,
-               "jit compile mode, handed to the device's back end");
-  command.value("--config-yaml", arguments.config_yaml,
-                "config.yaml (else $MSPROBE_CONFIG, else the installed one)");
-  command.value("--only", arguments.only, "check this call alone; may be repeated").repeatable();
-  command.value("--seed", arguments.seed, "seed of generated inputs").shows_default();
-  command.value("--threads", arguments.threads, "threads inside an operator")
-      .between(1, 1024)
-      .shows_default();
+  command.group("Input");
   command
-      .value("--timeout", arguments.timeout_seconds,
-             "seconds a small call may take; large ones get more")
-      .positive()
-      .shows_default();
+      .value("--only", arguments.only,
+             "check this call alone and show its result; may be "
+             "repeated")
+      .named("CALL")
+      .repeatable();
+  command
+      .value("--config-yaml", arguments.config_yaml,
+             "config.yaml with lists of APIs (default: $MSPROBE_CONFIG, else the installed one)")
+      .named("YAML");
+  command.group("Device");
+  command
+      .value("-d,--device", arguments.devices,
+             "device ids (of npu, else cuda, else cpu; default 0) or names: cpu, cuda:1, npu:0, "
+             "sim, recorded, mindspore")
+      .named("DEVICE");
+  declare_engine_options(command, arguments.engine);
+  command.flag("-j,--jit_compile", arguments.engine.jit_compile,
+               "jit compile mode, passed to the back end of the device");
+  declare_timeout(command, arguments.timeout_seconds);
   command.value("--worker-memory", arguments.worker_memory_mb,
-                "MB of memory above which an engine is replaced");
-  command.value("--engine", arguments.engine,
-                "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
-  command.value("--device-lib", arguments.device_library,
-                "library of an out-of-tree backend, loaded by the engine");
-  command
-      .value("--sim-profile", arguments.sim_profile,
-             "arithmetic of the simulated device (docs/sim.md)")
-      .one_of(profile_names());
-  command.value("--sim-config", arguments.sim_config,
-                "YAML with the faults of the simulated device");
+                "replace an engine that uses more than N MB of memory");
+  command.group("Verdicts");
   command.flag("--allow-tf32", arguments.allow_tf32,
-               "the strict status lets products round float32 inputs to TF32 or HF32");
+               "allow matrix products to round float32 inputs to TF32 or HF32 (strict status)");
   command.flag("--hf32", arguments.hf32,
-               "conv1d and conv2d get float32 inputs rounded to HF32, as on an npu");
+               "round float32 inputs of conv1d and conv2d to HF32 in the benchmark, as for an npu");
+  command.group("Output");
+  command.value("-o,--out_path", arguments.out, "directory for the two CSVs")
+      .named("DIR")
+      .shows_default();
+  command
+      .value("-csv_path,--result_csv_path", arguments.resume_csv,
+             "continue an interrupted run: its result CSV")
+      .named("CSV");
+  command.flag("-save_error_data,--save_error_data", arguments.save_error_data,
+               "save inputs and outputs of calls that do not pass");
   declare_json(command, arguments.json);
   declare_report_options(command, arguments.report);
 }
@@ -316,15 +303,19 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
 }  // namespace
 
 void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
-  command.value("--api_info_file", arguments.api_info, "-api_info: the dump.json to check")
-      .required();
-  declare_shared_options(command, arguments);
+  command.group("Input");
+  command.value("DUMP,-api_info,--api_info_file", arguments.api_info, "dump.json to check");
   command.flag("-f,--filter_api", arguments.filter_api,
-               "check calls of equal parameters and structure once");
-  command.value("--config_path", arguments.config_json,
-                "-config: config.json whose section acc_check replaces the lists");
-  command.value("--shard", arguments.shard,
-                "K/N: check only part K of N of about equal cost; merge_checks joins them");
+               "check calls with equal parameters and structure only once");
+  command
+      .value("-config,--config_path", arguments.config_json,
+             "config.json whose acc_check section replaces the lists of config.yaml")
+      .named("FILE");
+  command
+      .value("--shard", arguments.shard,
+             "check only part K of N parts of about equal cost; merge_checks joins them")
+      .named("K/N");
+  declare_shared_options(command, arguments);
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
 }
@@ -333,7 +324,8 @@ void declare_run_ut_options(cli::Parser& command, CheckArguments& arguments) {
   declare_older_files(command, arguments.older);
   declare_shared_options(command, arguments);
   declare_fail_on(command, arguments.verdict, /*has_strict=*/true);
-  command.value("--precision", arguments.output.precision, "decimals of the numbers")
+  command.group("Output");
+  command.value("--precision", arguments.output.precision, "decimals of the numbers in the CSVs")
       .between(0, 20);
 }
 

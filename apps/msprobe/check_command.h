@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What acc_check and multi_acc_check share: their options, and the run.
 #pragma once
 
@@ -24,22 +25,16 @@ struct CheckArguments {
   std::string resume_csv;
   std::string config_json;
   std::string config_yaml;
-  std::string engine;
-  std::string device_library;
-  std::string sim_profile;
-  std::string sim_config;
+  engines::EngineOptions engine;
   bool allow_tf32 = false;
   bool hf32 = false;
   std::vector<std::string> devices;
   std::vector<std::string> only;
   bool save_error_data = false;
-  bool jit_compile = false;
   bool filter_api = false;
   std::string shard = "1/1";
   std::string json;  // see summary.h
   ReportFiles report;
-  std::uint64_t seed = 1234;
-  int threads = 1;
   double timeout_seconds = 300;
   std::uint64_t worker_memory_mb = 0;  // 0: by what the machine has
   VerdictOptions verdict;

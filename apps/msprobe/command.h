@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command is a row: its name, what it is for, and the function that declares its options and what
 // runs.
 #pragma once

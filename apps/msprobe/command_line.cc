@@ -1,10 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "command_line.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "cli/completion.h"
+#include "cli/help_text.h"
+#include "cli/man_page.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "core/log.h"
@@ -15,19 +22,27 @@
 namespace msprobe::app {
 namespace {
 
+constexpr std::size_t kSummaryColumn = 25;
+
 std::string overview(const Program& program) {
   std::string text = fmt::format(
       "{0} {1}: {2}\n\n"
       "usage: {0} COMMAND [options]\n\ncommands:\n",
       program.name, kVersion, program.summary);
   for (const Command& command : program.commands) {
-    text += fmt::format("  {:<24}{}\n", command.name, command.summary);
+    std::string_view gap;
+    for (const std::string& line : cli::wrap(command.summary, cli::kHelpColumns - kSummaryColumn)) {
+      text += fmt::format("{:<{}}{}\n", gap.empty() ? fmt::format("  {}", command.name) : "",
+                          kSummaryColumn, line);
+      gap = " ";
+    }
   }
   text += fmt::format(
-      "\n  {0} COMMAND --help   options and examples of a command\n"
+      "\n  {0} help COMMAND       options and examples of a command\n"
+      "  {0} completion SHELL   completion script for bash, zsh or fish\n"
       "  {0} --version\n\n"
-      "exit status: 0 nothing failed, 1 a verdict failed or a call was lost, 2 the job could not "
-      "be done\n",
+      "exit status: 0 nothing failed, 1 a verdict failed or a call was lost,\n"
+      "2 the job could not be done\n",
       program.name);
   return text;
 }
@@ -48,38 +63,47 @@ ExitStatus refuse_command(const Program& program, const std::string& name) {
   return kCannot;
 }
 
+// A command with its options declared; the variables behind them live in `action`.
+struct Declared {
+  std::unique_ptr<cli::Parser> parser;
+  Run action;
+};
+
+Declared declare(const Command& command) {
+  Declared declared{
+      std::make_unique<cli::Parser>(std::string(command.name), std::string(command.summary),
+                                    std::string(command.examples)),
+      {}};
+  declared.action = command.declare(*declared.parser);
+  return declared;
+}
+
 // A documented option that only other commands have: which ones.
 std::string elsewhere(const Program& program, const cli::Parser& parser,
                       std::span<const std::string> words) {
-  const std::vector<std::string> declared = parser.long_names();
-  for (const Spelling& spelling : documented_spellings()) {
-    const auto is_given = [&](const std::string& word) {
-      return word.substr(0, word.find('=')) == spelling.documented;
-    };
-    if (std::ranges::none_of(words, is_given)) continue;
-    if (std::ranges::find(declared, spelling.long_name) != declared.end()) continue;
-    std::string names;
-    for (const Command& command : program.commands) {
-      cli::Parser other{std::string(command.name), std::string(command.summary)};
-      (void)command.declare(other);
-      const std::vector<std::string> options = other.long_names();
-      if (std::ranges::find(options, spelling.long_name) == options.end()) continue;
+  const auto is_spelling = [](std::string_view word) {  // -forward
+    return word.size() > 2 && word[0] == '-' && word[1] != '-';
+  };
+  if (std::ranges::none_of(words, is_spelling)) return {};
+  std::map<std::string, std::string> owners;  // spelling -> commands
+  for (const Command& command : program.commands) {
+    for (const auto& [documented, long_name] : declare(command).parser->spellings()) {
+      std::string& names = owners[documented];
       names += fmt::format("{}{} {}", names.empty() ? "" : " and ", program.name, command.name);
     }
-    if (!names.empty()) {
-      return fmt::format("{} is not an option of {}; it belongs to {}", spelling.documented,
-                         parser.name(), names);
-    }
+  }
+  for (const auto& [documented, long_name] : parser.spellings()) owners.erase(documented);
+  for (const std::string& word : words) {
+    const auto owner = owners.find(word.substr(0, word.find('=')));
+    if (owner == owners.end()) continue;
+    return fmt::format("{} is not an option of {}; it belongs to {}", owner->first, parser.name(),
+                       owner->second);
   }
   return {};
 }
 
 ExitStatus refuse_options(const Program& program, const Error& error, const cli::Parser& parser,
                           std::span<const std::string> words) {
-  if (const std::string other = elsewhere(program, parser, words); !other.empty()) {
-    log::error("{} ('{} {} --help' shows the options)", other, program.name, parser.name());
-    return kCannot;
-  }
   std::string meant;
   const std::vector<std::string> declared = parser.long_names();
   for (const std::string& word : words) {
@@ -95,36 +119,88 @@ ExitStatus refuse_options(const Program& program, const Error& error, const cli:
   return kCannot;
 }
 
+ExitStatus show_help(const Program& program, const Command& command) {
+  fmt::print("{}", declare(command).parser->help(std::string(program.name)));
+  return kPassed;
+}
+
 ExitStatus run(const Program& program, const Command& command, std::span<const std::string> words) {
-  cli::Parser parser(std::string(command.name), std::string(command.summary),
-                     std::string(command.examples));
-  const Run action = command.declare(parser);
+  const auto [parser, action] = declare(command);
   const std::vector<std::string> rewritten =
-      rewrite_spellings(words, {parser.long_names(), parser.letters()});
-  const Result<cli::Parser::Parsed> parsed = parser.parse(rewritten);
-  if (!parsed) return refuse_options(program, parsed.error(), parser, rewritten);
-  if (*parsed == cli::Parser::Parsed::kHelp) {
-    fmt::print("{}", parser.help(std::string(program.name)));
+      rewrite_spellings(words, {parser->long_names(), parser->letters(), parser->spellings()});
+  // A word such as -forward could be read as letters, here -f and -o rward.
+  if (const std::string other = elsewhere(program, *parser, rewritten); !other.empty()) {
+    return refuse_options(program, {ErrorKind::kUsage, other}, *parser, rewritten);
+  }
+  const Result<cli::Parser::Parsed> parsed = parser->parse(rewritten);
+  if (!parsed) return refuse_options(program, parsed.error(), *parser, rewritten);
+  if (*parsed == cli::Parser::Parsed::kHelp) return show_help(program, command);
+  return action();
+}
+
+ExitStatus help(const Program& program, std::span<const std::string> words) {
+  if (words.empty()) {
+    fmt::print("{}", overview(program));
     return kPassed;
   }
-  return action();
+  const Command* command = find_command(program, words[0]);
+  return command == nullptr ? refuse_command(program, words[0]) : show_help(program, *command);
+}
+
+std::vector<cli::CommandRow> rows_of(const Program& program) {
+  std::vector<cli::CommandRow> rows;
+  for (const Command& command : program.commands) rows.push_back(declare(command).parser->row());
+  return rows;
+}
+
+// For the installation: `msprobe man` is the page of the program, `msprobe man NAME` of a command.
+ExitStatus print_man_page(const Program& program, std::span<const std::string> words) {
+  if (words.empty()) {
+    fmt::print("{}", cli::man_page(program.name, kVersion, program.summary, rows_of(program)));
+    return kPassed;
+  }
+  const Command* command = find_command(program, words[0]);
+  if (command == nullptr) return refuse_command(program, words[0]);
+  fmt::print("{}", cli::man_page(declare(*command).parser->row(), program.name, kVersion));
+  return kPassed;
+}
+
+ExitStatus print_completion(const Program& program, std::span<const std::string> words) {
+  const std::vector<std::string> shells = cli::completion_shells();
+  if (words.size() != 1 || std::ranges::find(shells, words[0]) == shells.end()) {
+    log::error(
+        "{0} completion takes the name of a shell: {1}. For this shell only: source <({0} "
+        "completion bash)",
+        program.name, fmt::join(shells, ", "));
+    return kCannot;
+  }
+  std::vector<cli::CommandRow> rows = rows_of(program);
+  rows.push_back({"help", "Show the options of a command.", "", {}});
+  cli::CommandRow completion{
+      "completion", "Print a script that completes commands and options in a shell.", "", {}};
+  completion.options.push_back(
+      {.value_name = "SHELL", .help = "shell", .choices = shells, .is_positional = true});
+  rows.push_back(std::move(completion));
+  fmt::print("{}", cli::completion_script(words[0], program.name, rows));
+  return kPassed;
 }
 
 }  // namespace
 
 ExitStatus run_command_line(const Program& program, std::vector<std::string> arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
-      arguments[0] == "help") {
-    fmt::print("{}", overview(program));
-    return kPassed;
-  }
+  if (arguments.empty()) arguments = {"help"};
+  const auto words = std::span<const std::string>(arguments).subspan(1);
+  if (arguments[0] == "--help" || arguments[0] == "-h") return help(program, {});
+  if (arguments[0] == "help") return help(program, words);
+  if (arguments[0] == "completion") return print_completion(program, words);
+  if (arguments[0] == "man") return print_man_page(program, words);
   if (arguments[0] == "--version" || arguments[0] == "-V") {
     fmt::print("{} {}\n", program.name, kVersion);
     return kPassed;
   }
   const Command* command = find_command(program, arguments[0]);
   if (command == nullptr) return refuse_command(program, arguments[0]);
-  return run(program, *command, std::span<const std::string>(arguments).subspan(1));
+  return run(program, *command, words);
 }
 
 int run_main(const std::function<ExitStatus()>& run) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From argv to the exit status: picks the command, parses its options, runs it.
 #pragma once
 

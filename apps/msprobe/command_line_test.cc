@@ -1,5 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
+#include "cli/parser.h"
+#include "command.h"
 #include "core/suggestion.h"
 #include "documented_spellings.h"
 
@@ -12,7 +18,15 @@ const DeclaredOptions kCheck{
     .long_names = {"api_info_file", "save_error_data", "out_path", "jit_compile", "device",
                    "result_csv_path", "filter_api", "config_path", "config-yaml", "npu_csv_path",
                    "gpu_csv_path", "forward_input_file", "backward_input_file", "help"},
-    .letters = "ojdfnh"};
+    .letters = "ojdfnh",
+    .spellings = {{"-api_info", "api_info_file"},
+                  {"-save_error_data", "save_error_data"},
+                  {"-csv_path", "result_csv_path"},
+                  {"-config", "config_path"},
+                  {"-npu", "npu_csv_path"},
+                  {"-gpu", "gpu_csv_path"},
+                  {"-forward", "forward_input_file"},
+                  {"-backward", "backward_input_file"}}};
 
 Words rewrite(const Words& words) { return rewrite_spellings(words, kCheck); }
 
@@ -25,18 +39,49 @@ TEST(Spellings, EveryDocumentedOneIsRewritten) {
   EXPECT_EQ(rewrite({"-forward", "f.json", "-backward", "b.json"}),
             (Words{"--forward_input_file", "f.json", "--backward_input_file", "b.json"}));
   EXPECT_EQ(rewrite({"-save_error_data"}), (Words{"--save_error_data"}));
-  const DeclaredOptions compare{.long_names = {"target_path", "golden_path"}, .letters = "om"};
-  EXPECT_EQ(rewrite_spellings(Words{"-tp", "ge", "-gp", "fx"}, compare),
-            (Words{"--target_path", "ge", "--golden_path", "fx"}));
-  const DeclaredOptions dumps{.long_names = {"cell_mapping", "data_mapping", "diff_analyze",
-                                             "fuzzy_match", "is_print_compare_log"},
-                              .letters = "om"};
-  EXPECT_EQ(rewrite_spellings(Words{"-cm", "-dm", "map.yaml", "-da", "-fm", "-tensor_log"}, dumps),
-            (Words{"--cell_mapping", "--data_mapping", "map.yaml", "--diff_analyze",
-                   "--fuzzy_match", "--is_print_compare_log"}));
+  const DeclaredOptions dumps{
+      .long_names = {"cell_mapping"}, .letters = "om", .spellings = {{"-cm", "cell_mapping"}}};
   EXPECT_EQ(rewrite_spellings(Words{"-cm", "cells.yaml"}, dumps),
             (Words{"--cell_mapping=cells.yaml"}));
-  EXPECT_EQ(documented_spellings().size(), 15U);
+}
+
+// The commands that take each of the documents' spellings.
+TEST(Spellings, CommandsDeclareThoseOfTheDocuments) {
+  std::map<std::string, std::string> long_names;
+  for (const Command& command : commands()) {
+    cli::Parser parser{std::string(command.name), std::string(command.summary)};
+    (void)command.declare(parser);
+    for (const auto& [documented, long_name] : parser.spellings()) {
+      EXPECT_TRUE(long_names.try_emplace(documented, long_name).first->second == long_name);
+    }
+  }
+  EXPECT_EQ(long_names, (std::map<std::string, std::string>{{"-api_info", "api_info_file"},
+                                                            {"-backward", "backward_input_file"},
+                                                            {"-cm", "cell_mapping"},
+                                                            {"-config", "config_path"},
+                                                            {"-csv_path", "result_csv_path"},
+                                                            {"-da", "diff_analyze"},
+                                                            {"-dm", "data_mapping"},
+                                                            {"-fm", "fuzzy_match"},
+                                                            {"-forward", "forward_input_file"},
+                                                            {"-gp", "golden_path"},
+                                                            {"-gpu", "gpu_csv_path"},
+                                                            {"-npu", "npu_csv_path"},
+                                                            {"-save_error_data", "save_error_data"},
+                                                            {"-tensor_log", "is_print_compare_log"},
+                                                            {"-tp", "target_path"}}));
+}
+
+TEST(Help, FitsEightyColumns) {
+  for (const Command& command : commands()) {
+    cli::Parser parser{std::string(command.name), std::string(command.summary),
+                       std::string(command.examples)};
+    (void)command.declare(parser);
+    std::istringstream lines(parser.help("msprobe"));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 80U) << command.name << ": " << line;
+    }
+  }
 }
 
 TEST(Spellings, ValuesAfterAnEqualsSign) {

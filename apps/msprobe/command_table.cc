@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "command.h"
@@ -7,25 +8,26 @@ namespace {
 
 const std::vector<Command>& table() {
   static const std::vector<Command> kCommands = {
-      {"acc_check",
-       "Replay every recorded API call, forward and backward, and judge what it gives.",
-       "  msprobe acc_check -api_info dump/step0/rank0/dump.json\n"
-       "  msprobe acc_check -api_info dump.json -o out --device cpu --jobs 4\n"
-       "  msprobe acc_check -api_info dump.json -csv_path "
-       "out/accuracy_checking_result_20260101000000.csv\n"
+      {"acc_check", "Replay every recorded API call, forward and backward, and judge the results.",
+       "  msprobe acc_check dump/step0/rank0/dump.json\n"
+       "  msprobe acc_check dump -d npu:0 -o out --report\n"
+       "  msprobe acc_check -api_info dump.json -o out -d cpu --jobs 4\n"
+       "  msprobe acc_check -api_info dump.json \\\n"
+       "      -csv_path out/accuracy_checking_result_20260101000000.csv\n"
        "  msprobe acc_check -api_info dump.json --only Functional.conv2d.0\n",
        &declare_acc_check},
       {"api_precision_compare",
        "Compare the details CSVs of two devices: the final verdict per API.",
-       "  msprobe api_precision_compare -npu npu/accuracy_checking_details_20260101000000.csv \\\n"
-       "                                -gpu gpu/accuracy_checking_details_20260101000000.csv -o "
-       "out\n"
-       "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --profile reference --titles zh\n"
-       "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --standards my.yaml --json\n",
+       "  msprobe api_precision_compare -o out \\\n"
+       "      -npu npu/accuracy_checking_details_20260101000000.csv \\\n"
+       "      -gpu gpu/accuracy_checking_details_20260101000000.csv\n"
+       "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv --titles zh\n"
+       "  msprobe api_precision_compare -npu npu.csv -gpu gpu.csv \\\n"
+       "      --standards my.yaml --json\n",
        &declare_api_precision_compare},
       {"compare",
        "Compare two dumps item by item: two runs of a model, or graph-mode dumps (TorchAir).",
-       "  msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json -o out\n"
+       "  msprobe compare -tp npu/rank0/dump.json -gp gpu/rank0/dump.json -o out\n"
        "  msprobe compare -tp npu/step0 -gp gpu/step0 --xlsx --report\n"
        "  msprobe compare --nan -tp npu/step0\n"
        "  msprobe compare -tp dump/msprobe_ge_dump -gp dump/msprobe_fx_dump\n",
@@ -39,52 +41,51 @@ const std::vector<Command>& table() {
        "               new/accuracy_checking_result_20260201000000.csv\n"
        "  msprobe diff old.csv new.csv --fail-on strict --json\n",
        &declare_diff},
-      {"merge_checks", "Join the shards of one check (--shard K/N) to the result of one machine.",
+      {"merge_checks", "Join the shards of one check (--shard K/N).",
        "  msprobe acc_check -api_info dump.json --shard 2/5 -o shard2\n"
        "  msprobe merge_checks shard1 shard2 shard3 shard4 shard5 -o out\n",
        &declare_merge_checks},
-      {"metrics",
-       "Every metric of one pair of tensors, and the verdict an API's standard gives it.",
+      {"metrics", "Show every metric of one pair of tensors, and the verdict for an API.",
        "  msprobe metrics bench.npy device.npy\n"
        "  msprobe metrics bench.npy device.npy --device-dtype bfloat16 --api matmul\n"
        "  msprobe metrics bench.pt device.pt --api Functional.conv2d.0 --json\n",
        &declare_metrics},
-      {"multi_acc_check", "The same check with many engines, on several devices.",
-       "  msprobe multi_acc_check -api_info dump/step0/rank0/dump.json -n 32 -d 0 1 2 3\n"
+      {"multi_acc_check", "Run acc_check with many engines, on one or several devices.",
+       "  msprobe multi_acc_check -api_info dump.json -n 32 -d 0 1 2 3\n"
        "  msprobe multi_acc_check -api_info dump.json -n 4 -d cpu\n",
        &declare_multi_acc_check},
-      {"report", "One HTML page of results: what fails, how badly, why, and where it was called.",
-       "  msprobe report out/accuracy_checking_result_20260101000000.csv -o report.html\n"
+      {"report", "Write an HTML page of results: what fails, how badly, why, and where.",
+       "  msprobe report out/accuracy_checking_result_20260101000000.csv\n"
        "  msprobe report npu/accuracy_checking_result_20260101000000.csv \\\n"
-       "                 gpu/accuracy_checking_result_20260101000000.csv -o two_devices.html\n"
+       "      gpu/accuracy_checking_result_20260101000000.csv -o two_devices.html\n"
        "  msprobe report old/accuracy_checking_result_20260101000000.csv \\\n"
-       "                 new/accuracy_checking_result_20260201000000.csv -o what_changed.html\n"
-       "  msprobe report details.csv --dump dump.json --junit verdicts.xml --sarif "
-       "verdicts.sarif\n",
+       "      new/accuracy_checking_result_20260201000000.csv -o what_changed.html\n"
+       "  msprobe report details.csv --dump dump.json \\\n"
+       "      --junit verdicts.xml --sarif verdicts.sarif\n",
        &declare_report},
       {"run_overflow_check",
-       "Say for each recorded call whether its overflow is one of its data or of the device.",
+       "Tell whether the overflow of a call comes from its data or from the device.",
        "  msprobe run_overflow_check -forward forward_info_0.json\n"
-       "  msprobe run_overflow_check -forward forward_info_0.json -backward backward_info_0.json "
-       "-d "
-       "npu:0 -o out\n"
-       "  msprobe run_overflow_check -api_info dump/step0/rank0/dump.json -d npu:0\n"
+       "  msprobe run_overflow_check -forward forward_info_0.json \\\n"
+       "      -backward backward_info_0.json -d npu:0 -o out\n"
+       "  msprobe run_overflow_check -api_info dump.json -d npu:0\n"
        "  msprobe run_overflow_check -api_info dump/step0 --provenance\n",
        &declare_run_overflow_check},
-      {"run_ut", "Check the calls that the older recorder (api_accuracy_checker.dump) wrote.",
-       "  msprobe run_ut -forward forward_info_0.json -backward backward_info_0.json\n"
-       "  msprobe run_ut -forward forward_info_0.json -backward backward_info_0.json "
-       "-save_error_data --out_path out\n"
-       "  msprobe run_ut -forward forward_info_0.json -backward backward_info_0.json -csv_path "
-       "accuracy_checking_result.csv\n",
+      {"run_ut", "Check recordings of the older api_accuracy_checker.dump.",
+       "  msprobe run_ut -forward forward_info_0.json \\\n"
+       "      -backward backward_info_0.json\n"
+       "  msprobe run_ut -forward forward_info_0.json \\\n"
+       "      -backward backward_info_0.json -save_error_data --out_path out\n"
+       "  msprobe run_ut -forward forward_info_0.json \\\n"
+       "      -backward backward_info_0.json -csv_path accuracy_checking_result.csv\n",
        &declare_run_ut},
-      {"self_check", "Check the verdicts against a simulated device whose faults are known.",
+      {"self_check", "Check the verdicts against a simulated device with known faults.",
        "  msprobe self_check --jobs 2\n"
        "  msprobe self_check --only wrong_tile --only tf32 --json scores.json\n",
        &declare_self_check},
-      {"shrink", "Find the smallest form of one failing call, as a dump and as a Python script.",
+      {"shrink", "Reduce a failing call to its smallest form: a dump and a Python script.",
        "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d npu:0 -o shrunk\n"
-       "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d sim --sim-config sim.yaml\n",
+       "  msprobe shrink dump.json --only Torch.matmul.0 -d sim --sim-config sim.yaml\n",
        &declare_shrink},
   };
   return kCommands;

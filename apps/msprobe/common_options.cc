@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common_options.h"
 
 #include <map>
@@ -8,30 +9,79 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "judge/standards_file.h"
+#include "sim/faults.h"
 
 namespace msprobe::app {
+namespace {
+
+std::vector<std::string> sim_profile_names() {
+  std::vector<std::string> names;
+  for (const sim::ProfileRow& row : sim::profiles()) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+void declare_engine_options(cli::Parser& command, engines::EngineOptions& options) {
+  command.group("Device");
+  command
+      .value("--device-lib", options.device_library,
+             "shared library of an out-of-tree back end, loaded by the engine")
+      .named("LIBRARY");
+  command
+      .value("--sim-profile", options.sim_profile,
+             "arithmetic of the simulated device (docs/sim.md)")
+      .named("PROFILE")
+      .one_of(sim_profile_names());
+  command.value("--sim-config", options.sim_config, "faults of the simulated device").named("YAML");
+  command
+      .value("--engine", options.program,
+             "msprobe-engine to start (default: $MSPROBE_ENGINE, else the one beside msprobe)")
+      .named("PROGRAM");
+  command.value("--seed", options.seed, "seed of generated inputs").shows_default();
+  command.value("--threads", options.threads, "threads inside an operator")
+      .between(1, 1024)
+      .shows_default();
+}
+
+void declare_timeout(cli::Parser& command, double& seconds) {
+  command.group("Device");
+  command.value("--timeout", seconds, "time limit of a small call; large ones get more")
+      .named("SECONDS")
+      .positive()
+      .shows_default();
+}
+
+void declare_jobs(cli::Parser& command, std::size_t& jobs) {
+  command.group("Device");
+  command.value("--jobs", jobs, "engines that share the work").between(1, 64).shows_default();
+}
 
 void declare_verdict_options(cli::Parser& command, VerdictOptions& options, bool has_strict) {
   static const std::map<std::string, judge::Profile> kProfiles{
       {"documented", judge::Profile::kDocumented}, {"reference", judge::Profile::kReference}};
+  command.group("Verdicts");
   command
       .value(
           "--profile",
           [&options](const std::string& name) { options.profile = kProfiles.at(name); },
-          "whose rules: documented (default), or reference for today's public tool")
+          "rules to judge by: documented (default), or reference for those of the public tool")
       .one_of({"documented", "reference"});
-  command.value("--standards", options.standards_file,
-                "YAML with your own standards per API, dtype or device (docs/standards.md)");
+  command
+      .value("--standards", options.standards_file,
+             "your own standards per API, dtype or device (docs/standards.md)")
+      .named("YAML");
   declare_fail_on(command, options, has_strict);
 }
 
 void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_strict) {
   std::vector<std::string> fail_on{"error", "warning"};
   if (has_strict) fail_on.emplace_back("strict");
+  command.group("Verdicts");
   command
       .value("--fail-on", options.fail_on,
              has_strict ? "which verdicts make the exit status 1: error (default), warning, or "
-                          "strict for the strict status alone"
+                          "only the strict status"
                         : "which verdicts make the exit status 1: error (default) or warning")
       .one_of(fail_on);
 }
@@ -44,10 +94,11 @@ Result<void> check_fail_on(const VerdictOptions& options) {
 void declare_output_options(cli::Parser& command, OutputOptions& options) {
   static const std::map<std::string, tables::Titles> kTitles{{"en", tables::Titles::kEnglish},
                                                              {"zh", tables::Titles::kChinese}};
+  command.group("Output");
   command
       .value(
           "--titles", [&options](const std::string& name) { options.titles = kTitles.at(name); },
-          "column titles: en (default), or zh as the public tool writes them")
+          "column titles: en (default), or zh as in the public tool")
       .one_of({"en", "zh"});
   command
       .value("--precision", options.precision,

@@ -1,11 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options that several commands share, and what they mean.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 
 #include "core/result.h"
+#include "engines/engine_options.h"
 #include "exit_status.h"
 #include "judge/profile.h"
 #include "judge/standard.h"
@@ -27,6 +31,13 @@ struct VerdictOptions {
   bool fail_on_warning() const { return fail_on == "warning"; }
   bool fail_on_strict() const { return fail_on == "strict"; }
 };
+
+// Declares --device-lib, --sim-profile, --sim-config, --engine, --seed and --threads.
+void declare_engine_options(cli::Parser& command, engines::EngineOptions& options);
+// Declares --timeout.
+void declare_timeout(cli::Parser& command, double& seconds);
+// Declares --jobs.
+void declare_jobs(cli::Parser& command, std::size_t& jobs);
 
 // Declares --profile, --standards and --fail-on; `has_strict`: where there is a strict status.
 void declare_verdict_options(cli::Parser& command, VerdictOptions& options,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe compare: two dumps of PyTorch, item by item, or two graph-mode dumps, operator by
 // operator. The input decides which.
 #include "compare_command.h"
@@ -32,42 +33,49 @@ ExitStatus run(const CompareCommand& options) {
 }
 
 void declare_dump_options(cli::Parser& command, CompareCommand& options) {
-  command.flag("--fuzzy_match", options.fuzzy,
-               "-fm: pair calls by their place in the sequence, whatever their numbers");
-  command.value("--data_mapping", options.data_mapping,
-                "-dm: YAML file, target item name: golden item name");
-  command.flag("--cell_mapping", options.cell_mapping,
-               "-cm: pair cells with modules; with =FILE also modules of other names (YAML, "
-               "path.Class: path.Class)");
-  command.flag("--diff_analyze", options.diff_analyze,
-               "-da: write where the two runs part to diff_analyze_{time}.json");
-  command.flag("--is_print_compare_log", options.log_rows,
-               "-tensor_log: log every row of a comparison of real data");
+  command.group("Matching");
+  command.flag("-fm,--fuzzy_match", options.fuzzy,
+               "pair calls by their place in the sequence and ignore their numbers");
   command
-      .value("--stack-mode", options.stack,
-             "column of stacks: auto (if stack.json is there), on, off")
+      .value("-dm,--data_mapping", options.data_mapping,
+             "file with lines \"target item name: golden item name\"")
+      .named("YAML");
+  command.flag("-cm,--cell_mapping", options.cell_mapping,
+               "pair cells with modules; with FILE also modules of other names (lines "
+               "\"path.Class: path.Class\")");
+  command
+      .value("--config", options.config,
+             "matrices that tensors are multiplied with before they are compared")
+      .named("YAML");
+  command.group("Output");
+  command.flag("-da,--diff_analyze", options.diff_analyze,
+               "write where the two runs diverge to diff_analyze_{time}.json");
+  command.flag("-tensor_log,--is_print_compare_log", options.log_rows,
+               "log every row of a comparison of real data");
+  command.value("--stack-mode", options.stack, "column of stacks; auto: if there is a stack.json")
       .one_of({"auto", "on", "off"})
       .shows_default();
-  command.value("--stack-json", options.stack_json, "stack.json, if not beside the target");
-  command.value("--suffix", options.suffix, "put into the names of the tables");
+  command.value("--stack-json", options.stack_json, "stack.json, if it is not beside the target")
+      .named("FILE");
+  command.value("--suffix", options.suffix, "text to add to the names of the tables");
+  command.group("Input");
   command.flag("--nan", options.nan,
-               "only find where NaN and infinities come from in --target_path; no golden dump");
+               "only find where NaN and infinities come from in the target; needs no golden dump");
 }
 
 void declare_torchair_options(cli::Parser& command, CompareCommand& options) {
-  command
-      .value("--data-mode", options.data_mode,
-             "TorchAir: what is compared; auto: what the files hold")
+  command.group("Graph-mode dumps (TorchAir)");
+  command.value("--data-mode", options.data_mode, "what is compared; auto: what the files hold")
       .one_of(torchair_data_mode_names())
       .shows_default();
   command
       .value("--stat-limit", options.stat_limit,
-             "TorchAir statistics: relative difference above which a tensor fails")
+             "statistics: relative difference above which a tensor fails")
       .not_negative()
       .shows_default();
   command.value("--fx-token-offset", options.fx_token_offset,
-                "TorchAir: what FX token directories count more than the real token (found by "
-                "itself)");
+                "offset of FX token directories to the real token (default: detected "
+                "automatically)");
   command.value("--rank", options.rank, "compare this rank only").not_negative();
 }
 
@@ -75,21 +83,28 @@ void declare_torchair_options(cli::Parser& command, CompareCommand& options) {
 
 Run declare_compare(cli::Parser& command) {
   auto options = std::make_shared<CompareCommand>();
+  command.group("Input");
   command
-      .value("--target_path", options->target,
-             "-tp: dump.json, directory of ranks or steps; or GE dump (msprobe_ge_dump)")
+      .value("-tp,--target_path", options->target,
+             "dump.json, directory of ranks or steps; or GE dump (msprobe_ge_dump)")
+      .named("PATH")
       .required();
-  command.value("--golden_path", options->golden,
-                "-gp: the same of the run to compare with; or FX dump (msprobe_fx_dump, "
-                "data_dump), GE dump with fusion off");
-  command.value("-o,--output_path", options->out,
-                "directory for the tables [./output; graph-mode dumps: ./]");
-  command.value("-m,--mode", options->mode, "auto (the input decides), torchair")
+  command
+      .value("-gp,--golden_path", options->golden,
+             "the same of the run to compare with; or FX dump (msprobe_fx_dump, data_dump), GE "
+             "dump with fusion off")
+      .named("PATH");
+  command.value("-m,--mode", options->mode, "kind of the dumps; auto: detected automatically")
       .one_of({"auto", "torchair"})
       .shows_default();
-  command.value("--threads", options->threads, "threads").between(1, 256).shows_default();
+  command.value("--threads", options->threads, "threads").between(1, 256);
+  command.group("Output");
+  command
+      .value("-o,--output_path", options->out,
+             "directory for the tables (default: ./output; graph-mode dumps: ./)")
+      .named("DIR");
   command.flag("--xlsx", options->xlsx, "write the tables as xlsx too, with coloured rows");
-  command.value("--json", options->json, "write every row to this file as JSON");
+  command.value("--json", options->json, "write every row as JSON").named("FILE");
   declare_dump_options(command, *options);
   declare_torchair_options(command, *options);
   declare_report_options(command, options->report);

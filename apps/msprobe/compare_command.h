@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of msprobe compare, and what runs for each kind of dump.
 #pragma once
 
@@ -10,7 +11,7 @@
 
 #include "exit_status.h"
 #include "report_files.h"
-#include "torchair/verdict.h"
+#include "torchair/criteria.h"
 
 namespace msprobe::app {
 
@@ -28,6 +29,7 @@ struct CompareCommand {
   bool fuzzy = false;
   std::string data_mapping;
   std::string cell_mapping;  // a file, or kBesideResults: no file
+  std::string config;
   bool diff_analyze = false;
   bool log_rows = false;
   std::string stack = "auto";

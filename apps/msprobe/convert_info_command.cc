@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe convert_info: graph-mode dumps become info files of minimum and maximum.
 #include <memory>
 #include <string>
@@ -80,9 +81,10 @@ Run declare_convert_info(cli::Parser& command) {
   auto options = std::make_shared<ConvertOptions>();
   command.value("PATH", options->path, "GE or FX dump directory").required();
   command.flag("--watch", options->watch, "keep converting beside a running dump until Ctrl-C");
-  command.value("--arrays", options->arrays,
-                "PATH is one GE file: write its tensors to this directory as npy, convert "
-                "nothing");
+  command
+      .value("--arrays", options->arrays,
+             "PATH is one GE file: only write its tensors to DIR, as npy")
+      .named("DIR");
   command.flag("--keep", options->keep, "keep the original files");
   return [options] { return run(*options); };
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe diff: two checks of the same calls -> what fails now that did not, what was fixed.
 #include <memory>
 #include <string>
@@ -13,7 +14,7 @@
 #include "report/answer.h"
 #include "report/changes.h"
 #include "report_files.h"
-#include "text_table.h"
+#include "tables/text_table.h"
 
 namespace msprobe::app {
 namespace {
@@ -37,13 +38,14 @@ std::string over_bound_text(const ReportRun& run, const ReportCall& call) {
 void print_calls(std::string_view title, const ReportRun& run,
                  const std::vector<std::size_t>& calls) {
   if (calls.empty()) return;
-  TextTable table{{fmt::format("{} ({})", title, calls.size()), "Error", "Cause", "Line"}, {}};
+  tables::TextTable table{{fmt::format("{} ({})", title, calls.size()), "Error", "Cause", "Line"},
+                          {}};
   for (const std::size_t i : calls) {
     const ReportCall& call = run.calls[i];
     table.rows.push_back({call.name, over_bound_text(run, call), report::why(run, call),
                           report::source_line(run, call)});
   }
-  fmt::print("{}\n", render(table, false));
+  fmt::print("{}\n", tables::render(table, false));
 }
 
 void write_calls(JsonWriter& json, std::string_view key, const ReportRun& run,
@@ -107,11 +109,14 @@ ExitStatus run(DiffArguments& arguments) {
 
 Run declare_diff(cli::Parser& command) {
   auto arguments = std::make_shared<DiffArguments>();
-  command.value("old", arguments->older, "result or details CSV of the earlier check").required();
-  command.value("new", arguments->newer, "result or details CSV of the later check").required();
-  command.value("--dump", arguments->job.dump,
-                "the dump.json of the calls, for source lines (else the one the check's own record "
-                "names)");
+  command.group("Input");
+  command.value("OLD", arguments->older, "result or details CSV of the earlier check").required();
+  command.value("NEW", arguments->newer, "result or details CSV of the later check").required();
+  command
+      .value("--dump", arguments->job.dump,
+             "dump.json of the calls, for source lines (default: the one that was checked)")
+      .named("DUMP");
+  command.group("Output");
   command.flag("--json", arguments->json, "print the lists as JSON");
   declare_verdict_options(command, arguments->job.verdict, /*has_strict=*/true);
   return [arguments, &command] {

@@ -1,27 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "documented_spellings.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace msprobe::app {
 namespace {
-
-constexpr Spelling kSpellings[] = {
-    {"-api_info", "api_info_file"},
-    {"-backward", "backward_input_file"},
-    {"-cm", "cell_mapping"},
-    {"-config", "config_path"},
-    {"-csv_path", "result_csv_path"},
-    {"-da", "diff_analyze"},
-    {"-dm", "data_mapping"},
-    {"-fm", "fuzzy_match"},
-    {"-forward", "forward_input_file"},
-    {"-gp", "golden_path"},
-    {"-gpu", "gpu_csv_path"},
-    {"-npu", "npu_csv_path"},
-    {"-save_error_data", "save_error_data"},
-    {"-tensor_log", "is_print_compare_log"},
-    {"-tp", "target_path"},
-};
 
 // Options whose value may be left out; what follows is their value only with this suffix.
 struct OptionalValue {
@@ -41,10 +25,6 @@ bool is_optional_value(const std::string& word, std::string_view before) {
   });
 }
 
-bool declares(const DeclaredOptions& declared, std::string_view long_name) {
-  return std::ranges::find(declared.long_names, long_name) != declared.long_names.end();
-}
-
 // The one declared long name that starts with `prefix`; empty when none or several do.
 std::string_view unique_long(std::string_view prefix, const DeclaredOptions& declared) {
   std::string_view found;
@@ -57,14 +37,14 @@ std::string_view unique_long(std::string_view prefix, const DeclaredOptions& dec
   return found;
 }
 
-// The same for the documented one-dash spellings that this command has.
+// The same for documented spellings with one dash.
 std::string_view unique_documented(std::string_view prefix, const DeclaredOptions& declared) {
   std::string_view found;
-  for (const Spelling& row : kSpellings) {
-    if (!row.documented.starts_with(prefix) || !declares(declared, row.long_name)) continue;
-    if (row.documented == prefix) return row.long_name;
+  for (const auto& [documented, long_name] : declared.spellings) {
+    if (!documented.starts_with(prefix)) continue;
+    if (documented == prefix) return long_name;
     if (!found.empty()) return {};
-    found = row.long_name;
+    found = long_name;
   }
   return found;
 }
@@ -107,8 +87,6 @@ void rewrite_one_dash(const std::string& word, const DeclaredOptions& declared,
 }
 
 }  // namespace
-
-std::span<const Spelling> documented_spellings() { return kSpellings; }
 
 std::vector<std::string> rewrite_spellings(std::span<const std::string> arguments,
                                            const DeclaredOptions& declared) {

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe compare on two dumps of PyTorch: files, or directories of ranks and steps.
 #include <algorithm>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,19 +14,20 @@
 
 #include "common_options.h"
 #include "compare_command.h"
-#include "compare_output.h"
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
 #include "core/shrunken_file.h"
+#include "diff_analysis.h"
 #include "divergence/first_divergence.h"
-#include "divergence_search.h"
-#include "dump_compare/compare.h"
+#include "dump_compare/compare_dumps.h"
+#include "dump_compare/divergence_search.h"
+#include "dump_compare/dump_report.h"
+#include "dump_compare/dump_table.h"
 #include "dump_compare/inputs.h"
-#include "dump_compare_output.h"
-#include "dump_compare_report.h"
 #include "nonfinite_output.h"
 #include "progress_bar.h"
+#include "tables/output_file.h"
 #include "timestamp.h"
 
 namespace msprobe::app {
@@ -33,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 using dump_compare::EntryRows;
 using DumpOutcome = dump_compare::Outcome;
-using DumpRow = dump_compare::Row;
+using DumpRow = dump_compare::ItemRow;
 using dump_compare::Totals;
 
 constexpr std::size_t kShownFailures = 10;
@@ -44,8 +47,8 @@ Result<fs::path> checked_input(const std::string& path) {
                                          : check_input_file(path, {".json"});
 }
 
-Result<dump_compare::CompareOptions> base_options(const CompareCommand& command) {
-  dump_compare::CompareOptions options;
+Result<dump_compare::DumpCompareOptions> base_options(const CompareCommand& command) {
+  dump_compare::DumpCompareOptions options;
   options.fuzzy = command.fuzzy;
   options.threads = command.threads;
   if (command.stack == "on") options.stack_mode = dump_compare::StackMode::kRequired;
@@ -60,6 +63,12 @@ Result<dump_compare::CompareOptions> base_options(const CompareCommand& command)
         dump_compare::read_data_mapping(command.data_mapping);
     if (!mapping) return propagate(mapping);
     options.data_mapping = *std::move(mapping);
+  }
+  if (!command.config.empty()) {
+    Result<dump_compare::MatrixProducts> products =
+        dump_compare::MatrixProducts::read(command.config);
+    if (!products) return propagate(products);
+    options.products = std::make_shared<dump_compare::MatrixProducts>(*std::move(products));
   }
   if (command.cell_mapping == kBesideResults) {
     options.cell_mapping.emplace();
@@ -118,13 +127,14 @@ void log_row(const DumpRow& row) {
 
 class DumpComparison {
  public:
-  DumpComparison(const CompareCommand& command, dump_compare::CompareOptions options, fs::path out)
+  DumpComparison(const CompareCommand& command, dump_compare::DumpCompareOptions options,
+                 fs::path out)
       : command_(command), options_(std::move(options)), out_(std::move(out)) {}
 
   ExitStatus run(const dump_compare::DumpPairs& dumps) {
     for (const std::string& text : dumps.left_out) log::warning("{}", text);
     if (!command_.json.empty()) {
-      Result<DumpRowsJson> json = DumpRowsJson::start(command_.json);
+      Result<dump_compare::DumpRowsJson> json = dump_compare::DumpRowsJson::start(command_.json);
       if (!json) return refuse(json.error());
       json_.emplace(*std::move(json));
     }
@@ -145,11 +155,11 @@ class DumpComparison {
     options_.golden = pair.golden;
     const Result<dump_compare::OpenDumps> dumps = dump_compare::open_dumps(options_);
     if (!dumps) return propagate(dumps);
-    dump_compare::Mode mode = dump_compare::Mode::kStatistics;
-    DumpTable* table = nullptr;
-    DumpCompareReport* report = nullptr;
+    dump_compare::DataMode mode = dump_compare::DataMode::kStatistics;
+    dump_compare::DumpTable* table = nullptr;
+    dump_compare::DumpCompareReport* report = nullptr;
     ProgressBar bar("Comparing");
-    dump_compare::CompareEvents events;
+    dump_compare::DumpCompareEvents events;
     events.on_start = [&](const dump_compare::CompareStart& start) -> Result<void> {
       mode = start.mode;
       bar.clear();
@@ -158,25 +168,26 @@ class DumpComparison {
                 start.golden_entries);
       const std::string stem =
           fmt::format("compare_result{}{}_{}", command_.suffix, pair.suffix, timestamp_);
-      Result<DumpTable> started =
-          DumpTable::start(out_, free_stem(out_, stem), command_.xlsx, start);
+      Result<dump_compare::DumpTable> started =
+          dump_compare::DumpTable::start(out_, tables::free_stem(out_, stem), command_.xlsx, start);
       if (!started) return propagate(started);
       table = &tables_.emplace_back(pair, *std::move(started)).table;
-      if (command_.report.any()) report = &reports_.emplace_back(pair, mode);
+      if (command_.report.any()) {
+        report = &reports_.emplace_back(pair, start, as_given(pair.target));
+        search_.keep_flow();
+      }
       search_.start(pair, as_given(pair.target));
       return finish_tables(pair.step);
     };
-    events.on_block = [&](std::span<const EntryRows> block) {
+    events.on_block = [&](std::span<const EntryRows> block) -> Result<void> {
       search_.add(block, mode, command_.threads);
+      return json_ ? json_->add(pair, mode, block, command_.threads) : Result<void>();
     };
     events.on_rows = [&](const EntryRows& rows) -> Result<void> {
       if (report != nullptr) report->add(rows);
-      if (json_) {
-        if (const auto added = json_->add(pair, mode, rows); !added) return propagate(added);
-      }
       for (const DumpRow& row : rows.rows) {
         keep_failure(pair, row);
-        if (command_.log_rows && mode == dump_compare::Mode::kReal) log_row(row);
+        if (command_.log_rows && mode == dump_compare::DataMode::kReal) log_row(row);
       }
       return table->add(rows);
     };
@@ -207,6 +218,7 @@ class DumpComparison {
           open.table.finish([&](std::string_view entry) { return search_.role(open.pair, entry); });
       if (!written) return propagate(written);
       written_.insert(written_.end(), written->begin(), written->end());
+      table_files_[{open.pair.step, open.pair.rank}] = *written;
     }
     return {};
   }
@@ -256,16 +268,20 @@ class DumpComparison {
     }
   }
 
-  // -da: what --json says of the divergence, in a file of its own.
+  // -da: the calls where the runs part, with their rows, as the public tool lays them out.
   Result<void> write_analysis() {
-    JsonWriter json;
-    json.begin_object();
-    write_divergence(json);
-    json.end_object();
+    const auto tables_of = [this](int rank) {
+      std::vector<fs::path> csv = table_files_[{search_.step(), rank}];
+      std::erase_if(csv, [](const fs::path& path) { return path.extension() != ".csv"; });
+      return csv;
+    };
+    const Result<std::string> text = search_.report() ? analysis_json(*search_.report(), tables_of)
+                                                      : Result<std::string>("{}\n");
+    if (!text) return propagate(text);
     const fs::path path = out_ / fmt::format("diff_analyze_{}.json", timestamp_);
     Result<tables::OutputFile> file = tables::OutputFile::create(path);
     if (!file) return propagate(file);
-    file->buffer() += json.text() + "\n";
+    file->buffer() += *text;
     if (const auto done = file->commit(); !done) return propagate(done);
     written_.push_back(path);
     return {};
@@ -280,15 +296,12 @@ class DumpComparison {
     search_.finish();
     constexpr std::int64_t kNoStep = -1;
     if (const auto done = finish_tables(kNoStep); !done) return propagate(done);
-    for (DumpCompareReport& report : reports_) {
-      const dump_compare::DumpPair of_report{{}, {}, {}, {}, report.step(), report.rank()};
-      report.set_roles([&](std::string_view entry) { return search_.role(of_report, entry); });
-    }
+    for (dump_compare::DumpCompareReport& report : reports_) report.complete(search_);
     if (search_.report()) {
       const std::string text = divergence::describe(*search_.report());
       fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
       const auto& first = search_.report()->first;
-      for (DumpCompareReport& report : reports_) {
+      for (dump_compare::DumpCompareReport& report : reports_) {
         if (first && report.is_of(search_.step(), first->rank)) {
           report.set_first_divergence(first->target, text.substr(0, text.find('\n')));
         }
@@ -304,7 +317,7 @@ class DumpComparison {
     for (const fs::path& path : written_) log::info("Saved comparing results: {}", path.string());
     if (reports_.empty()) return {};
     std::vector<report::ReportRun> runs;
-    for (const DumpCompareReport& report : reports_) runs.push_back(report.run());
+    for (const dump_compare::DumpCompareReport& report : reports_) runs.push_back(report.run());
     return write_runs(command_.report, runs,
                       out_ / fmt::format("compare_report_{}.html", timestamp_), "error");
   }
@@ -320,19 +333,20 @@ class DumpComparison {
 
   struct OpenTable {
     dump_compare::DumpPair pair;
-    DumpTable table;
+    dump_compare::DumpTable table;
   };
 
   const CompareCommand& command_;
-  dump_compare::CompareOptions options_;
+  dump_compare::DumpCompareOptions options_;
   fs::path out_;
   std::string timestamp_ = local_timestamp();
-  std::optional<DumpRowsJson> json_;
+  std::optional<dump_compare::DumpRowsJson> json_;
   std::list<OpenTable> tables_;
-  DivergenceSearch search_;
-  std::list<DumpCompareReport> reports_;
+  dump_compare::DivergenceSearch search_;
+  std::list<dump_compare::DumpCompareReport> reports_;
   std::vector<std::string> failures_;
   std::vector<fs::path> written_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<fs::path>> table_files_;
   Totals totals_;
   bool failed_ = false;
 };
@@ -346,7 +360,7 @@ ExitStatus run_dump_compare(const CompareCommand& command) {
   if (!golden) return refuse(golden.error());
   const Result<dump_compare::DumpPairs> dumps = dump_compare::find_dumps(*target, *golden);
   if (!dumps) return refuse(dumps.error());
-  Result<dump_compare::CompareOptions> options = base_options(command);
+  Result<dump_compare::DumpCompareOptions> options = base_options(command);
   if (!options) return refuse(options.error());
   const Result<fs::path> out =
       prepare_output_directory(command.out.empty() ? "./output" : command.out);

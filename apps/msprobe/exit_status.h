@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exit status is a contract: docs/exit_status.md has the table.
 #pragma once
 

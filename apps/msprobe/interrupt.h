@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C, SIGTERM and SIGHUP as a descriptor that becomes readable, so that a job can end cleanly.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe: pick a command, run it, return its exit status. Never links LibTorch.
 #include "command_line.h"
 

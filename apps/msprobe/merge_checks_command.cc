@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe merge_checks: the shards of one check -> its CSV pair and its verdict.
 #include <memory>
 
@@ -46,11 +47,15 @@ ExitStatus run(const MergeArguments& arguments) {
 
 Run declare_merge_checks(cli::Parser& command) {
   auto arguments = std::make_shared<MergeArguments>();
+  command.group("Input");
   command
-      .value("directories", arguments->directories,
-             "where the shards wrote their results: one directory each, or all in one")
+      .value("DIR", arguments->directories,
+             "directories with the results of the shards: one each, or one for all")
       .required();
-  command.value("-o,--out_path", arguments->out, "directory for the two CSVs").shows_default();
+  command.group("Output");
+  command.value("-o,--out_path", arguments->out, "directory for the two CSVs")
+      .named("DIR")
+      .shows_default();
   declare_fail_on(command, arguments->verdict, true);
   declare_json(command, arguments->json);
   declare_report_options(command, arguments->report);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe metrics: every metric of one pair of tensors, for a person or for a program.
 #include <memory>
 #include <optional>
@@ -9,16 +10,12 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
-#include "core/call_name.h"
 #include "core/cast.h"
-#include "core/json_writer.h"
 #include "core/log.h"
 #include "dump/tensor_file.h"
-#include "judge/cells.h"
-#include "judge/judge.h"
-#include "measure/metrics.h"
+#include "pair/pair.h"
 #include "summary.h"
-#include "text_table.h"
+#include "tables/text_table.h"
 
 namespace msprobe::app {
 namespace {
@@ -32,70 +29,6 @@ struct MetricsOptions {
   int threads = 1;
   std::string json;
   VerdictOptions verdict;
-};
-
-// A key of the JSON answer, what a person reads for it, and the cell it shows.
-struct RowCell {
-  std::string_view key;
-  std::string_view title;
-  judge::Cell judge::DetailRow::* cell;
-};
-constexpr RowCell kRowCells[] = {
-    {"cosine_similarity", "Cosine similarity", &judge::DetailRow::cosine},
-    {"max_abs_err", "Maximum absolute error", &judge::DetailRow::max_abs_error},
-    {"rel_err_hundredth", "Dual-100 metric", &judge::DetailRow::dual_100},
-    {"rel_err_thousandth", "Dual-1000 metric", &judge::DetailRow::dual_1000},
-    {"rel_err_ten_thousandth", "Dual-10000 metric", &judge::DetailRow::dual_10000},
-    {"error_rate", "Binary consistency error rate", &judge::DetailRow::binary_error_rate},
-    {"eb", "Error balance", &judge::DetailRow::error_balance},
-    {"rmse", "Root-mean-square error (RMSE)", &judge::DetailRow::rmse},
-    {"small_value_err_ratio", "Error ratio in small value range",
-     &judge::DetailRow::small_value_error_ratio},
-    {"max_rel_err", "Maximum relative error", &judge::DetailRow::max_relative_error},
-    {"mean_rel_err", "Mean relative error", &judge::DetailRow::mean_relative_error},
-    {"inf_nan_error_ratio", "inf/nan error rate", &judge::DetailRow::inf_nan_error_rate},
-    {"rel_err_ratio", "Relative error rate", &judge::DetailRow::relative_error_rate},
-    {"abs_err_ratio", "Absolute error rate", &judge::DetailRow::absolute_error_rate},
-    {"max_ulp_err", "Maximum ULP error", &judge::DetailRow::max_ulp_error},
-    {"mean_ulp_err", "Mean ULP error", &judge::DetailRow::mean_ulp_error},
-    {"ulp_err_proportion", "Proportion of ULP errors greater than the threshold",
-     &judge::DetailRow::ulp_error_proportion},
-};
-
-// One algorithm's cells under the names its answer has.
-struct AlgorithmCell {
-  judge::Standard standard;
-  std::string_view algorithm;
-  std::string_view key;
-  judge::Cell judge::DetailRow::* cell;
-};
-constexpr AlgorithmCell kAlgorithmCells[] = {
-    {judge::Standard::kBenchmark, "benchmark", "small_value_err_ratio",
-     &judge::DetailRow::small_value_error_ratio},
-    {judge::Standard::kBenchmark, "benchmark", "max_rel_error",
-     &judge::DetailRow::max_relative_error},
-    {judge::Standard::kBenchmark, "benchmark", "mean_rel_error",
-     &judge::DetailRow::mean_relative_error},
-    {judge::Standard::kBenchmark, "benchmark", "rmse", &judge::DetailRow::rmse},
-    {judge::Standard::kBenchmark, "benchmark", "eb", &judge::DetailRow::error_balance},
-    {judge::Standard::kAbsoluteThreshold, "absolute_threshold", "inf_nan_error_ratio",
-     &judge::DetailRow::inf_nan_error_rate},
-    {judge::Standard::kAbsoluteThreshold, "absolute_threshold", "rel_err_ratio",
-     &judge::DetailRow::relative_error_rate},
-    {judge::Standard::kAbsoluteThreshold, "absolute_threshold", "abs_err_ratio",
-     &judge::DetailRow::absolute_error_rate},
-    {judge::Standard::kUlp, "ulp", "max_ulp_error", &judge::DetailRow::max_ulp_error},
-    {judge::Standard::kUlp, "ulp", "mean_ulp_error", &judge::DetailRow::mean_ulp_error},
-    {judge::Standard::kUlp, "ulp", "ulp_error_proportion", &judge::DetailRow::ulp_error_proportion},
-    {judge::Standard::kBinaryConsistency, "binary", "error_rate",
-     &judge::DetailRow::binary_error_rate},
-    {judge::Standard::kDual1000, "thousandth", "rel_err_thousandth", &judge::DetailRow::dual_1000},
-};
-
-struct Answer {
-  judge::OutputPair pair;
-  judge::DetailRow row;
-  std::optional<measure::Metrics> metrics;  // empty: the pair cannot be measured
 };
 
 Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
@@ -115,126 +48,14 @@ Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
   return converted;
 }
 
-// "Functional.conv2d.0" and "conv2d" are the same API.
-std::string bare_name(const std::string& api) {
-  const std::optional<CallName> full = parse_call_name(api);
-  return full ? std::string(full->bare_name) : api;
-}
-
-Answer evaluate(const Tensor& bench, const Tensor& device, const MetricsOptions& options,
-                const judge::Standards& standards) {
-  const std::string api = bare_name(options.api);
-  const std::string row_name = api.empty() ? "pair" : api;
-  const judge::Context context{
-      .row_name = row_name, .api = api, .profile = options.verdict.profile, .standards = standards};
-  Answer answer{
-      .pair = {bench.dtype, bench.shape, device.dtype, device.shape}, .row = {}, .metrics = {}};
-  const std::optional<judge::DetailRow> settled = judge::judge_structure(answer.pair, context);
-  if (bench.shape == device.shape) {
-    answer.metrics = measure::measure(
-        device.view(), bench.view(), judge::measure_options(answer.pair, context, options.threads));
+std::string text_for_a_person(const pair::Answer& answer, judge::Profile profile) {
+  tables::TextTable table{{"Metric", "Value"}, {}};
+  for (pair::Line& line : pair::to_lines(answer, profile)) {
+    table.rows.push_back({std::move(line.title), std::move(line.value)});
   }
-  answer.row = settled ? *settled : judge::judge_tensor(answer.pair, *answer.metrics, context);
-  return answer;
-}
-
-void write_cell(JsonWriter& json, const judge::Cell& cell) {
-  if (cell.blank()) {
-    json.null();
-  } else if (cell.kind == judge::Cell::Kind::kInteger) {
-    json.value(static_cast<std::int64_t>(cell.value));
-  } else {
-    json.value(cell.value);
-  }
-}
-
-void write_row(JsonWriter& json, const Answer& answer) {
-  json.key("row").begin_object();
-  json.key("bench_dtype").value(text(answer.pair.bench_dtype));
-  json.key("device_dtype").value(text(answer.pair.device_dtype));
-  json.key("shape").begin_array();
-  for (const std::int64_t extent : answer.pair.device_shape) json.value(extent);
-  json.end_array();
-  for (const RowCell& column : kRowCells) {
-    json.key(column.key);
-    write_cell(json, answer.row.*column.cell);
-  }
-  json.key("status").value(name(answer.row.status));
-  json.key("message").value(answer.row.message);
-  json.end_object();
-}
-
-void write_accumulative(JsonWriter& json, const measure::Metrics& metrics) {
-  const auto share = [&](std::string_view key, std::uint64_t part, std::uint64_t whole) {
-    json.key(key).value(whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole));
-  };
-  json.key("accumulative_error").begin_object();
-  share("inf_nan_error_ratio", metrics.accumulative_not_finite_errors, metrics.not_finite);
-  share("rel_err_ratio", metrics.accumulative_relative_errors, metrics.accumulative_normal);
-  share("abs_err_ratio", metrics.accumulative_small_errors, metrics.accumulative_small);
-  json.key("eb").value(metrics.error_balance);
-  json.end_object();
-}
-
-bool applies(judge::Standard standard, const judge::OutputPair& pair) {
-  if (standard == judge::Standard::kBinaryConsistency) return true;
-  const auto real = [](DType d) { return is_float(d) || is_float8(d); };
-  if (!real(pair.device_dtype) || !real(pair.bench_dtype)) return false;
-  return standard != judge::Standard::kUlp || judge::has_new_standard(pair.device_dtype);
-}
-
-void write_algorithms(JsonWriter& json, const Answer& answer, judge::Profile profile) {
-  json.key("algorithms").begin_object();
-  std::string_view open;
-  for (const AlgorithmCell& column : kAlgorithmCells) {
-    if (!answer.metrics || !applies(column.standard, answer.pair)) continue;
-    if (open != column.algorithm) {
-      if (!open.empty()) json.end_object();
-      json.key(column.algorithm).begin_object();
-      open = column.algorithm;
-    }
-    judge::DetailRow cells;
-    judge::fill_standard(cells, column.standard, *answer.metrics, answer.pair, profile);
-    json.key(column.key);
-    write_cell(json, cells.*column.cell);
-  }
-  if (!open.empty()) json.end_object();
-  if (answer.metrics && profile == judge::Profile::kReference &&
-      applies(judge::Standard::kBenchmark, answer.pair)) {
-    write_accumulative(json, *answer.metrics);
-  }
-  json.end_object();
-}
-
-std::string cell_text(const judge::Cell& cell) {
-  return cell.blank() ? "" : fmt::format("{}", cell.value);
-}
-
-std::string text_for_a_person(const Answer& answer, const MetricsOptions& options) {
-  std::string out;
-  TextTable table{{"Metric", "Value"}, {}};
-  table.rows.push_back({"Bench dtype", std::string(text(answer.pair.bench_dtype))});
-  table.rows.push_back({"Device dtype", std::string(text(answer.pair.device_dtype))});
-  table.rows.push_back({"Shape", judge::shape_text(answer.pair.device_shape)});
-  judge::DetailRow all = answer.row;
-  if (answer.metrics) judge::fill_all(all, *answer.metrics, answer.pair, options.verdict.profile);
-  for (const RowCell& column : kRowCells) {
-    const std::string value = cell_text(all.*column.cell);
-    if (!value.empty()) table.rows.push_back({std::string(column.title), value});
-  }
-  table.rows.push_back({"Status", std::string(name(answer.row.status))});
-  out += fmt::format("{}", render(table, log::colour(STDOUT_FILENO)));
+  std::string out = tables::render(table, log::colour(STDOUT_FILENO));
   if (!answer.row.message.empty()) out += fmt::format("{}\n", log::clean(answer.row.message));
   return out;
-}
-
-std::string json_answer(const Answer& answer, judge::Profile profile) {
-  JsonWriter json;
-  json.begin_object();
-  write_row(json, answer);
-  write_algorithms(json, answer, profile);
-  json.end_object();
-  return json.text();
 }
 
 ExitStatus run(const MetricsOptions& options) {
@@ -244,10 +65,12 @@ ExitStatus run(const MetricsOptions& options) {
   if (!bench) return refuse(bench.error());
   const Result<Tensor> device = load(options.device, options.device_dtype);
   if (!device) return refuse(device.error());
-  const Answer answer = evaluate(*bench, *device, options, *standards);
-  const Result<void> shown =
-      show_summary(options.json, json_answer(answer, options.verdict.profile),
-                   text_for_a_person(answer, options));
+  const judge::Profile profile = options.verdict.profile;
+  const pair::Answer answer = pair::evaluate(
+      bench->view(), device->view(),
+      {.api = options.api, .profile = profile, .threads = options.threads}, *standards);
+  const Result<void> shown = show_summary(options.json, pair::to_json(answer, profile),
+                                          text_for_a_person(answer, profile));
   if (!shown) return refuse(shown.error());
   switch (answer.row.status) {
     case Verdict::kError:
@@ -266,15 +89,19 @@ ExitStatus run(const MetricsOptions& options) {
 
 Run declare_metrics(cli::Parser& command) {
   auto options = std::make_shared<MetricsOptions>();
+  command.group("Input");
   command.value("BENCH", options->bench, "what the benchmark computed (.npy, .npz or .pt)")
       .required();
   command.value("DEVICE", options->device, "what the device computed").required();
-  command.value("--bench-dtype", options->bench_dtype,
-                "dtype of BENCH where the file stores it wider");
-  command.value("--device-dtype", options->device_dtype,
-                "dtype of DEVICE where the file stores it wider");
-  command.value("--api", options->api,
-                "choose the standard of this API (conv2d or Functional.conv2d.0)");
+  command.value("--bench-dtype", options->bench_dtype, "dtype of BENCH if the file stores it wider")
+      .named("DTYPE");
+  command
+      .value("--device-dtype", options->device_dtype, "dtype of DEVICE if the file stores it wider")
+      .named("DTYPE");
+  command
+      .value("--api", options->api,
+             "judge by the standard of this API (conv2d or Functional.conv2d.0)")
+      .named("API");
   command.value("--threads", options->threads, "threads for large tensors")
       .between(1, 256)
       .shows_default();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe multi_acc_check: the same check, shared by many engines on several devices.
 #include <algorithm>
 #include <memory>
@@ -58,9 +59,10 @@ Run declare_multi_acc_check_on(cli::Parser& command, engines::Hosts* hosts) {
   arguments->pair_per_device = true;
   arguments->progress_label = "Total items";
   declare_check_options(command, *arguments);
+  command.group("Device");
   command
       .value("-n,--num_splits", arguments->workers,
-             "engines that work at the same time, evenly spread, at most 8 per device")
+             "engines that work at the same time, at most 8 per device")
       .between(1, kMaxWorkers)
       .shows_default();
   return [arguments] { return run(*arguments); };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The walk for NaN and infinities, shown to a person or a program: `compare --nan` and
 // `run_overflow_check --provenance` say the same.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "older_files.h"
 
 #include <fmt/format.h>
@@ -15,11 +16,15 @@ bool is_json(const std::string& path) { return path.ends_with(".json"); }
 }  // namespace
 
 void declare_older_files(cli::Parser& command, OlderFiles& files) {
-  command.value("--forward_input_file", files.forward, "-forward: a forward_info_{pid}.json");
-  command.value("--backward_input_file", files.backward, "-backward: a backward_info_{pid}.json");
-  command.value("--data_path", files.data,
-                "directory below which the recorded tensor files are read; default: that of the "
-                "JSON file");
+  command.group("Input");
+  command.value("-forward,--forward_input_file", files.forward, "forward_info_{pid}.json")
+      .named("FILE");
+  command.value("-backward,--backward_input_file", files.backward, "backward_info_{pid}.json")
+      .named("FILE");
+  command
+      .value("--data_path", files.data,
+             "directory of the recorded tensor files (default: that of the JSON file)")
+      .named("DIR");
 }
 
 Result<CheckedOlderFiles> check_older_files(const OlderFiles& files) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // -forward and -backward: the files of the older recorder, as run_ut and run_overflow_check take
 // them.
 #pragma once

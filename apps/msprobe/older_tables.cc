@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "older_tables.h"
 
 #include <fmt/format.h>
@@ -6,7 +7,7 @@
 #include "core/file.h"
 #include "tables/older_columns.h"
 #include "tables/table_reader.h"
-#include "text_table.h"
+#include "tables/text_table.h"
 
 namespace msprobe::app {
 namespace {
@@ -52,14 +53,14 @@ std::string older_tables(const std::filesystem::path& result_csv) {
       judged == 0 ? 0 : static_cast<double>(counts.passed) / static_cast<double>(judged);
   const auto text = [](std::size_t count) { return std::to_string(count); };
   const bool colour = ::isatty(STDOUT_FILENO) != 0;
-  return render({{"Total Pass", "Total Fail", "Passing Rate", "Skipped"},
-                 {{text(counts.passed), text(failed), fmt::format("{:.2f}%", 100 * rate),
-                   text(counts.skipped)}}},
-                colour) +
+  return tables::render({{"Total Pass", "Total Fail", "Passing Rate", "Skipped"},
+                         {{text(counts.passed), text(failed), fmt::format("{:.2f}%", 100 * rate),
+                           text(counts.skipped)}}},
+                        colour) +
          "\n" +
-         render({{"Forward Fail", "Backward Fail", "Both Fail"},
-                 {{text(counts.forward), text(counts.backward), text(counts.both)}}},
-                colour);
+         tables::render({{"Forward Fail", "Backward Fail", "Both Fail"},
+                         {{text(counts.forward), text(counts.backward), text(counts.both)}}},
+                        colour);
 }
 
 }  // namespace msprobe::app

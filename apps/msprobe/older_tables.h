@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What run_ut shows when it ends: how many calls pass, and in which direction the others fail.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What belongs to this program: itself, its engine, and what the environment names.
 #pragma once
 

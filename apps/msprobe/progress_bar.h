@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a long job is, on one line of a terminal; nothing at all where there is none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe report: results in, one HTML page (and files for machines) out.
 #include <memory>
 #include <string>
@@ -40,15 +41,19 @@ ExitStatus run(ReportArguments& arguments) {
 
 Run declare_report(cli::Parser& command) {
   auto arguments = std::make_shared<ReportArguments>();
+  command.group("Input");
   command
-      .value("results", arguments->csvs,
+      .value("CSV", arguments->csvs,
              "result or details CSVs of acc_check, multi_acc_check, merge_checks and "
              "api_precision_compare")
       .required();
-  command.value("-o,--out", arguments->out, "the HTML file").shows_default();
-  command.value("--dump", arguments->job.dump,
-                "the dump.json of the calls, for arguments and stacks (else the one the "
-                "check's own record names)");
+  command
+      .value("--dump", arguments->job.dump,
+             "dump.json of the calls, for arguments and stacks (default: the one that was "
+             "checked)")
+      .named("DUMP");
+  command.group("Output");
+  command.value("-o,--out", arguments->out, "the HTML file").named("FILE").shows_default();
   declare_machine_files(command, arguments->files);
   declare_verdict_options(command, arguments->job.verdict, /*has_strict=*/true);
   return [arguments, &command] {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report_files.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "core/path_check.h"
 #include "journal/run_file.h"
 #include "report/changes.h"
+#include "report/database.h"
 #include "report/describe_calls.h"
 #include "report/error_maps.h"
 #include "report/html_report.h"
@@ -188,15 +190,20 @@ fs::path beside_results(const fs::path& csv) {
 }  // namespace
 
 void declare_report_options(cli::Parser& command, ReportFiles& files) {
+  command.group("Output");
   command.flag("--report", files.html,
-               "write an HTML report, beside the results or to FILE.html: docs/report.md");
+               "write an HTML report beside the results, or to FILE (*.html)");
   declare_machine_files(command, files);
 }
 
 void declare_machine_files(cli::Parser& command, ReportFiles& files) {
-  command.value("--junit", files.junit, "write the verdicts as JUnit XML to this file");
-  command.value("--sarif", files.sarif,
-                "write what does not pass as SARIF, at the source lines of stack.json");
+  command.group("Output");
+  command.value("--junit", files.junit, "write the verdicts as JUnit XML").named("FILE");
+  command
+      .value("--sarif", files.sarif,
+             "write what does not pass as SARIF, at the source lines of stack.json")
+      .named("FILE");
+  command.value("--db", files.database, "add the results to this SQLite database").named("FILE");
 }
 
 Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
@@ -246,7 +253,11 @@ Result<void> write_runs(const ReportFiles& files, std::span<const ReportRun> run
     const Result<void> written = report::write_junit(files.junit, runs, fail_on);
     if (!written) return written;
   }
-  if (!files.sarif.empty()) return report::write_sarif(files.sarif, runs, kVersion);
+  if (!files.sarif.empty()) {
+    const Result<void> written = report::write_sarif(files.sarif, runs, kVersion);
+    if (!written) return written;
+  }
+  if (!files.database.empty()) return report::add_to_database(files.database, runs);
   return {};
 }
 

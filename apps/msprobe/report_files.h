@@ -1,5 +1,6 @@
-// --report, --junit and --sarif of every command that judges, and what msprobe report does: results
-// in, files for people and machines out.
+// SPDX-License-Identifier: Apache-2.0
+// --report, --junit, --sarif and --db of every command that judges, and what msprobe report does:
+// results in, files for people and machines out.
 #pragma once
 
 #include <filesystem>
@@ -21,15 +22,18 @@ struct ReportFiles {
   std::string html;  // "": none; kBesideResults: named after the results
   std::string junit;
   std::string sarif;
+  std::string database;
 
-  bool any() const { return !html.empty() || !junit.empty() || !sarif.empty(); }
+  bool any() const {
+    return !html.empty() || !junit.empty() || !sarif.empty() || !database.empty();
+  }
 };
 // What a flag without a value is given (cli/parser.h).
 inline constexpr std::string_view kBesideResults = "true";
 
-// Declares --report, --junit and --sarif.
+// Declares --report, --junit, --sarif and --db.
 void declare_report_options(cli::Parser& command, ReportFiles& files);
-// Declares --junit and --sarif alone.
+// Declares all but --report.
 void declare_machine_files(cli::Parser& command, ReportFiles& files);
 
 // The results a report is made of, and what is known of them.

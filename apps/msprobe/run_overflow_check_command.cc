@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe run_overflow_check: is the overflow of a recorded call one of its data, or one of the
 // device?
 #include <memory>
@@ -14,7 +15,7 @@
 #include "interrupt.h"
 #include "nonfinite_output.h"
 #include "older_files.h"
-#include "overflow/run.h"
+#include "overflow/overflow_run.h"
 #include "own_files.h"
 #include "progress_bar.h"
 #include "summary.h"
@@ -31,22 +32,16 @@ struct OverflowArguments {
   std::string api_info;
   std::string out;
   std::string device;
-  std::string device_library;
-  std::string sim_profile;
-  std::string sim_config;
-  std::string engine;
+  engines::EngineOptions engine;
   std::vector<std::string> only;
-  bool jit_compile = false;
   bool provenance = false;
-  std::uint64_t seed = 1234;
-  int threads = 1;
-  int jobs = 1;
+  std::size_t jobs = 1;
   double timeout_seconds = 300;
   VerdictOptions verdict;
   std::string json;
 };
 
-Result<void> choose_input(const OverflowArguments& arguments, overflow::Options& options) {
+Result<void> choose_input(const OverflowArguments& arguments, overflow::OverflowOptions& options) {
   const bool older = !arguments.older.forward.empty();
   if (older == !arguments.api_info.empty()) {
     return fail(ErrorKind::kUsage,
@@ -70,8 +65,8 @@ Result<void> choose_input(const OverflowArguments& arguments, overflow::Options&
   return {};
 }
 
-Result<overflow::Options> make_options(const OverflowArguments& arguments) {
-  overflow::Options options;
+Result<overflow::OverflowOptions> make_options(const OverflowArguments& arguments) {
+  overflow::OverflowOptions options;
   if (const Result<void> chosen = choose_input(arguments, options); !chosen) {
     return propagate(chosen);
   }
@@ -80,26 +75,17 @@ Result<overflow::Options> make_options(const OverflowArguments& arguments) {
     if (!good) return propagate(good);
   }
   const bool sim = engines::device_kind(arguments.device) == "sim";
-  if (!sim && !(arguments.sim_profile.empty() && arguments.sim_config.empty())) {
+  if (!sim && arguments.engine.is_for_sim()) {
     return fail(ErrorKind::kUsage, "--sim-profile and --sim-config are for -d sim");
   }
-  const Result<fs::path> engine = find_own_engine(arguments.engine);
+  const Result<fs::path> engine = find_own_engine(arguments.engine.program);
   if (!engine) return propagate(engine);
-  options.engine = [arguments, program = *engine](const std::string& device) {
-    engines::EngineCommand command{program, {"--device", device}};
-    const auto add = [&](const char* option, const std::string& value) {
-      if (!value.empty()) command.arguments.insert(command.arguments.end(), {option, value});
-    };
-    add("--threads", std::to_string(arguments.threads));
-    add("--device-lib", arguments.device_library);
-    add("--sim-profile", arguments.sim_profile);
-    add("--sim-config", arguments.sim_config);
-    return command;
-  };
+  options.engine = arguments.engine;
+  options.engine.program = engine->string();
+  options.engine.jit_compile = false;  // nothing that is asked here depends on it
   options.device = arguments.device;
   options.only = arguments.only;
-  options.seed = arguments.seed;
-  options.workers = static_cast<std::size_t>(arguments.jobs);
+  options.workers = arguments.jobs;
   options.dispatch.timeout_seconds = arguments.timeout_seconds;
   if (!arguments.out.empty()) {
     const Result<fs::path> out = prepare_output_directory(arguments.out);
@@ -110,8 +96,8 @@ Result<overflow::Options> make_options(const OverflowArguments& arguments) {
   return options;
 }
 
-std::string json_summary(const overflow::Outcome& outcome, const overflow::Options& options,
-                         ExitStatus status) {
+std::string json_summary(const overflow::OverflowOutcome& outcome,
+                         const overflow::OverflowOptions& options, ExitStatus status) {
   JsonWriter json;
   json.begin_object();
   json.key("exit_status").value(static_cast<int>(status));
@@ -128,7 +114,7 @@ std::string json_summary(const overflow::Outcome& outcome, const overflow::Optio
   return json.text();
 }
 
-std::string summary_text(const overflow::Outcome& outcome) {
+std::string summary_text(const overflow::OverflowOutcome& outcome) {
   std::string text =
       fmt::format("{}: {} abnormal, {} normal, {} not reproduced, {} on the CPU only, {} skipped\n",
                   outcome.device, outcome.abnormal, outcome.normal, outcome.not_reproduced,
@@ -142,7 +128,7 @@ std::string summary_text(const overflow::Outcome& outcome) {
   return text;
 }
 
-ExitStatus status_of(const overflow::Outcome& outcome, const VerdictOptions& verdict) {
+ExitStatus status_of(const overflow::OverflowOutcome& outcome, const VerdictOptions& verdict) {
   if (outcome.interrupted || outcome.checked() + outcome.lost == 0) return kCannot;
   const bool warned = outcome.not_reproduced + outcome.cpu_only > 0;
   const bool failed = outcome.abnormal + outcome.lost > 0 || (warned && verdict.fail_on_warning());
@@ -167,7 +153,7 @@ ExitStatus find_provenance(const OverflowArguments& arguments) {
 ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   if (arguments.provenance) return find_provenance(arguments);
   const Interrupt interrupt;
-  Result<overflow::Options> options = make_options(arguments);
+  Result<overflow::OverflowOptions> options = make_options(arguments);
   if (!options) return refuse(options.error());
   ProgressBar bar("Processing");
   options->dispatch.interrupt = interrupt.descriptor();
@@ -176,10 +162,10 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
     log::write(level, text);
   };
   options->show_progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
-  const Result<overflow::Outcome> outcome = overflow::run(*options);
+  const Result<overflow::OverflowOutcome> outcome = overflow::run(*options);
   bar.clear();
   if (!outcome) return refuse(outcome.error());
-  if (arguments.jit_compile) log::info("jit_compile has no effect on {}", outcome->device);
+  if (arguments.engine.jit_compile) log::info("jit_compile has no effect on {}", outcome->device);
   const ExitStatus status = status_of(*outcome, arguments.verdict);
   if (outcome->interrupted) {
     log::warning("interrupted; nothing was written");
@@ -198,36 +184,28 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
 Run declare_run_overflow_check(cli::Parser& command) {
   auto arguments = std::make_shared<OverflowArguments>();
   declare_older_files(command, arguments->older);
-  command.value("--api_info_file", arguments->api_info, "-api_info: a dump.json");
-  command.value("-o,--out_path", arguments->out,
-                "directory for overflow_check_result.csv; without it none is written");
-  command.value("-d,--device", arguments->device,
-                "0 (npu, else cuda, else cpu), cpu, cuda:1, npu:0, sim:0, or recorded: what the "
-                "recording says of the device; default: npu, else cuda, else recorded");
-  command.flag("-j,--jit_compile", arguments->jit_compile, "jit compile mode of an NPU");
+  command.value("DUMP,-api_info,--api_info_file", arguments->api_info, "dump.json");
+  command.value("--only", arguments->only, "check this call alone; may be repeated")
+      .named("CALL")
+      .repeatable();
   command.flag("--provenance", arguments->provenance,
-               "run nothing: find the first calls, over all ranks, whose inputs are finite and "
-               "whose outputs are not; -api_info may be a directory then");
-  command.value("--only", arguments->only, "check this call alone; may be repeated").repeatable();
-  command.value("--jobs", arguments->jobs, "engines that share the work")
-      .between(1, 64)
-      .shows_default();
-  command.value("--seed", arguments->seed, "seed of generated inputs").shows_default();
-  command.value("--threads", arguments->threads, "threads inside an operator")
-      .between(1, 1024)
-      .shows_default();
+               "run nothing; find the first calls, over all ranks, that have finite inputs and "
+               "outputs that are not finite. DUMP may be a directory");
+  command.group("Device");
   command
-      .value("--timeout", arguments->timeout_seconds,
-             "seconds a small call may take; large ones get more")
-      .positive()
-      .shows_default();
-  command.value("--engine", arguments->engine,
-                "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
-  command.value("--device-lib", arguments->device_library,
-                "library of an out-of-tree backend, loaded by the engine");
-  command.value("--sim-profile", arguments->sim_profile, "arithmetic of the simulated device");
-  command.value("--sim-config", arguments->sim_config,
-                "YAML with the faults of the simulated device");
+      .value("-d,--device", arguments->device,
+             "0 (npu, else cuda, else cpu), cpu, cuda:1, npu:0, sim, or recorded for the values "
+             "in the recording (default: npu, else cuda, else recorded)")
+      .named("DEVICE");
+  command.flag("-j,--jit_compile", arguments->engine.jit_compile, "jit compile mode of an NPU");
+  declare_engine_options(command, arguments->engine);
+  declare_timeout(command, arguments->timeout_seconds);
+  declare_jobs(command, arguments->jobs);
+  command.group("Output");
+  command
+      .value("-o,--out_path", arguments->out,
+             "directory for overflow_check_result.csv (default: none is written)")
+      .named("DIR");
   declare_fail_on(command, arguments->verdict, /*has_strict=*/false);
   declare_json(command, arguments->json);
   return [arguments] { return run_overflow_check(*arguments); };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe run_ut: the check of the older recorder's files, by the older rule.
 #include <memory>
 
@@ -24,9 +25,7 @@ void take_full_names(std::vector<std::string>& names) {
 Run declare_run_ut(cli::Parser& command) {
   auto arguments = std::make_shared<CheckArguments>();
   declare_run_ut_options(command, *arguments);
-  command.value("--jobs", arguments->workers, "engines that share the work on the device")
-      .between(1, 64)
-      .shows_default();
+  declare_jobs(command, arguments->workers);
   return [arguments] {
     if (arguments->older.forward.empty() || arguments->older.backward.empty()) {
       return refuse({ErrorKind::kUsage,

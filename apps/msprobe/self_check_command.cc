@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe self_check: the verdicts against a device whose faults are known.
 #include <cstdlib>
 #include <fstream>
@@ -14,9 +15,9 @@
 #include "interrupt.h"
 #include "own_files.h"
 #include "progress_bar.h"
-#include "selfcheck/run.h"
+#include "selfcheck/self_check.h"
 #include "selfcheck/tables.h"
-#include "text_table.h"
+#include "tables/text_table.h"
 #include "timestamp.h"
 
 namespace msprobe::app {
@@ -62,9 +63,9 @@ class WorkDirectory {
   bool remove_ = false;
 };
 
-Result<selfcheck::Options> make_options(const SelfCheckArguments& arguments,
-                                        const fs::path& directory) {
-  selfcheck::Options options;
+Result<selfcheck::SelfCheckOptions> make_options(const SelfCheckArguments& arguments,
+                                                 const fs::path& directory) {
+  selfcheck::SelfCheckOptions options;
   const fs::path bundled =
       this_program().parent_path().parent_path() / "share" / "msprobe" / "self_check" / "dump.json";
   const Result<fs::path> dump = check_input_file(
@@ -83,10 +84,10 @@ Result<selfcheck::Options> make_options(const SelfCheckArguments& arguments,
   return options;
 }
 
-void print(const selfcheck::Outcome& outcome) {
+void print(const selfcheck::SelfCheckOutcome& outcome) {
   for (const selfcheck::Table& table :
        {selfcheck::score_table(outcome), selfcheck::cause_table(outcome)}) {
-    if (!table.rows.empty()) fmt::print("{}\n", render({table.titles, table.rows}, false));
+    if (!table.rows.empty()) fmt::print("{}\n", tables::render({table.titles, table.rows}, false));
   }
   const std::vector<std::string> lines = selfcheck::exceptions(outcome);
   for (std::size_t i = 0; i < std::min(lines.size(), kShownExceptions); ++i) {
@@ -103,7 +104,7 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path));
 }
 
-ExitStatus status_of(const selfcheck::Outcome& outcome) {
+ExitStatus status_of(const selfcheck::SelfCheckOutcome& outcome) {
   const auto broken = std::ranges::count_if(
       outcome.scores, [](const selfcheck::Score& score) { return !score.as_promised(); });
   fmt::print("{} of {} as promised over {} calls\n",
@@ -115,14 +116,14 @@ ExitStatus status_of(const selfcheck::Outcome& outcome) {
 ExitStatus run(const SelfCheckArguments& arguments) {
   const Interrupt interrupt;
   const WorkDirectory directory(arguments.out);
-  Result<selfcheck::Options> options = make_options(arguments, directory.path());
+  Result<selfcheck::SelfCheckOptions> options = make_options(arguments, directory.path());
   if (!options) return refuse(options.error());
   ProgressBar bar("self_check");
   options->interrupt = interrupt.descriptor();
   options->show = [&](const std::string&, std::size_t done, std::size_t total) {
     bar.show(done, total);
   };
-  const Result<selfcheck::Outcome> outcome = selfcheck::run(*options);
+  const Result<selfcheck::SelfCheckOutcome> outcome = selfcheck::run(*options);
   bar.clear();
   if (!outcome) return refuse(outcome.error());
   if (outcome->interrupted) {
@@ -144,17 +145,22 @@ ExitStatus run(const SelfCheckArguments& arguments) {
 
 Run declare_self_check(cli::Parser& command) {
   auto arguments = std::make_shared<SelfCheckArguments>();
-  command.value("--dump", arguments->dump, "dump.json to use instead of the bundled one");
+  command.group("Input");
+  command.value("--dump", arguments->dump, "dump.json to use instead of the bundled one")
+      .named("DUMP");
   command.value("--only", arguments->only, "this profile or fault alone; may be repeated")
+      .named("NAME")
       .repeatable();
-  command.value("--jobs", arguments->jobs, "engines that share the work")
-      .between(1, 64)
-      .shows_default();
-  command.value("-o,--out_path", arguments->out, "keep what the checks write, in this directory");
-  command.value("--json", arguments->json, "write the scores to this file, as JSON");
-  command.value("--markdown", arguments->markdown, "write the tables to this file, as Markdown");
-  command.value("--engine", arguments->engine,
-                "the msprobe-engine to use (else $MSPROBE_ENGINE, else beside msprobe)");
+  declare_jobs(command, arguments->jobs);
+  command
+      .value("--engine", arguments->engine,
+             "msprobe-engine to start (default: $MSPROBE_ENGINE, else the one beside msprobe)")
+      .named("PROGRAM");
+  command.group("Output");
+  command.value("-o,--out_path", arguments->out, "keep the files of the checks in this directory")
+      .named("DIR");
+  command.value("--json", arguments->json, "write the scores as JSON").named("FILE");
+  command.value("--markdown", arguments->markdown, "write the tables as Markdown").named("FILE");
   return [arguments] { return run(*arguments); };
 }
 

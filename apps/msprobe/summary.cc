@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "summary.h"
 
 #include <fmt/format.h>
@@ -8,8 +9,8 @@
 namespace msprobe::app {
 
 void declare_json(cli::Parser& command, std::string& json) {
-  command.flag("--json", json,
-               "print the summary as JSON on standard output, or write it to FILE.json");
+  command.group("Output");
+  command.flag("--json", json, "print the summary as JSON, or write it to FILE (*.json)");
 }
 
 Result<void> show_summary(const std::string& json, const std::string& json_text,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --json: the summary of a command for programs, on standard output or in a file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe compare on graph-mode dumps, operator by operator.
 #include <map>
 #include <optional>
@@ -8,43 +9,44 @@
 
 #include "common_options.h"
 #include "compare_command.h"
-#include "compare_output.h"
-#include "compare_summary.h"
 #include "core/log.h"
 #include "core/path_check.h"
 #include "core/shrunken_file.h"
 #include "progress_bar.h"
 #include "timestamp.h"
-#include "torchair/compare.h"
-#include "torchair_report.h"
+#include "torchair/graph_compare.h"
+#include "torchair/graph_output.h"
+#include "torchair/graph_report.h"
+#include "torchair/graph_summary.h"
 
 namespace msprobe::app {
 
 namespace {
 
-using torchair::Mode;
+using torchair::GraphMode;
 
-const std::map<std::string, std::optional<Mode>>& torchair_data_modes() {
-  static const std::map<std::string, std::optional<Mode>> kModes{{"auto", std::nullopt},
-                                                                 {"real", Mode::kReal},
-                                                                 {"statistics", Mode::kStatistics},
-                                                                 {"md5", Mode::kMd5}};
+const std::map<std::string, std::optional<GraphMode>>& torchair_data_modes() {
+  static const std::map<std::string, std::optional<GraphMode>> kModes{
+      {"auto", std::nullopt},
+      {"real", GraphMode::kReal},
+      {"statistics", GraphMode::kStatistics},
+      {"md5", GraphMode::kMd5}};
   return kModes;
 }
 
-std::string_view mode_text(Mode mode) {
+std::string_view mode_text(GraphMode mode) {
   switch (mode) {
-    case Mode::kStatistics:
+    case GraphMode::kStatistics:
       return "statistics";
-    case Mode::kMd5:
+    case GraphMode::kMd5:
       return "MD5 (CRC-32)";
-    case Mode::kReal:
+    case GraphMode::kReal:
       break;
   }
   return "real data";
 }
 
-void log_plan(const torchair::Plan& plan, Mode mode) {
+void log_plan(const torchair::UnitPlan& plan, GraphMode mode) {
   for (const std::string& note : plan.notes) log::warning("{}", note);
   for (const std::string& text : plan.left_out) log::warning("{}", text);
   log::info("comparing {}: {} of {} token directories", mode_text(mode),
@@ -66,7 +68,7 @@ ExitStatus exit_status(const torchair::CompareTotals& totals) {
   return totals.failed + totals.unreadable > 0 ? kFailed : kPassed;
 }
 
-Result<torchair::CompareOptions> compare_options(const CompareCommand& options) {
+Result<torchair::GraphCompareOptions> compare_options(const CompareCommand& options) {
   const Result<std::filesystem::path> target = check_input_directory(options.target);
   if (!target) return propagate(target);
   const Result<std::filesystem::path> golden = check_input_directory(options.golden);
@@ -74,7 +76,7 @@ Result<torchair::CompareOptions> compare_options(const CompareCommand& options) 
   if (*target == *golden) {
     return fail(ErrorKind::kUsage, "--target_path and --golden_path are the same directory");
   }
-  torchair::CompareOptions job;
+  torchair::GraphCompareOptions job;
   job.plan = {*target, *golden, options.rank, options.fx_token_offset};
   job.mode = torchair_data_modes().at(options.data_mode);
   job.limits.statistics = options.stat_limit;
@@ -92,33 +94,35 @@ std::vector<std::string> torchair_data_mode_names() {
 }
 
 ExitStatus run_torchair_compare(const CompareCommand& options) {
-  const Result<torchair::CompareOptions> job = compare_options(options);
+  const Result<torchair::GraphCompareOptions> job = compare_options(options);
   if (!job) return refuse(job.error());
   const Result<std::filesystem::path> out =
       prepare_output_directory(options.out.empty() ? "./" : options.out);
   if (!out) return refuse(out.error());
 
-  const CompareFiles files{*out, local_timestamp(), options.xlsx, options.json,
-                           options.rank.has_value()};
+  const torchair::GraphFiles files{*out, local_timestamp(), options.xlsx, options.json,
+                                   options.rank.has_value()};
   ProgressBar bar("Comparing (MiB)");
-  CompareSummary summary;
-  std::optional<TorchairReport> report;
+  torchair::GraphSummary summary;
+  std::optional<torchair::GraphReport> report;
   if (options.report.any()) report.emplace(*job);
-  torchair::Plan plan;
-  Mode mode = Mode::kReal;
-  std::optional<Result<CompareOutput>> output;
-  torchair::CompareEvents events;
-  events.on_plan = [&](const torchair::Plan& made, Mode found) {
+  torchair::UnitPlan plan;
+  GraphMode mode = GraphMode::kReal;
+  std::optional<Result<torchair::GraphOutput>> output;
+  torchair::GraphCompareEvents events;
+  events.on_plan = [&](const torchair::UnitPlan& made, GraphMode found) {
     plan = made;
     mode = found;
     log_plan(plan, mode);
-    output.emplace(CompareOutput::start(files, plan, mode));
+    output.emplace(torchair::GraphOutput::start(files, plan, mode));
   };
-  events.on_row = [&](const torchair::Row& row) -> Result<bool> {
+  events.on_row = [&](const torchair::TensorRow& row) -> Result<bool> {
     if (!*output) return propagate(*output);
     summary.add(row);
-    if (report) report->add(row);
     return (*output)->add(row);
+  };
+  events.on_op = [&](const torchair::OpRows& op, std::uint32_t number) {
+    if (report) report->add(op, number);
   };
   events.on_progress = [&](std::uint64_t done, std::uint64_t total) {
     bar.show(static_cast<std::size_t>(done >> 20), static_cast<std::size_t>(total >> 20));

@@ -1,1 +1,49 @@
-"""msprobe: collects what a training computes, call by call, for the precision pre-check."""
+# SPDX-License-Identifier: Apache-2.0
+"""msprobe: checks what an accelerator computes.
+
+    import msprobe
+    with msprobe.record("dump"):            # every call of the training step
+        loss = model(batch).sum(); loss.backward()
+    result = msprobe.check("dump", device="npu:0")
+    assert result.ok, result
+
+``msprobe.metrics(a, b)`` and ``msprobe.testing.assert_close(a, b)`` measure two tensors.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from msprobe import testing
+    from msprobe._version import __version__
+    from msprobe.checking import CheckError, CheckResult, Failure, check, check_calls
+    from msprobe.pair import metrics
+    from msprobe.recording import record
+
+# Loaded on first use: a training that only records pays for nothing else, and the scripts of a clone run before it is built.
+_HOMES = {
+    "CheckError": "checking",
+    "CheckResult": "checking",
+    "Failure": "checking",
+    "__version__": "_version",
+    "check": "checking",
+    "check_calls": "checking",
+    "metrics": "pair",
+    "record": "recording",
+    "testing": "testing",
+}
+
+__all__ = ["CheckError", "CheckResult", "Failure", "__version__", "check", "check_calls", "metrics", "record", "testing"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'msprobe' has no attribute {name!r}")
+    module = importlib.import_module(f"msprobe.{_HOMES[name]}")
+    return module if name == _HOMES[name] else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

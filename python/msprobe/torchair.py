@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading GE dump files from Python, for scripts that reduce a TorchAir dump in their own way.
 
 The conversion script of the TorchAir documentation runs with its import line changed to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
 
@@ -35,6 +36,30 @@ TensorRecord record(DType dtype, Shape shape, Statistic low, Statistic high) {
 
 at::Tensor draw(const TensorRecord& record) {
   return *random_tensor(record, Philox(1234, "Torch.add.0", "forward.input.0"));
+}
+
+dump::CallRecord packed_call(const char* name, Shape data, Shape numbers, std::int64_t low,
+                             std::int64_t high, std::int64_t output_rows) {
+  dump::CallRecord call;
+  call.full_name = name;
+  call.forward.input_args = {
+      {record(DType::kFloat32, std::move(data), real(-1), real(1))},
+      {record(DType::kInt64, std::move(numbers), integer(low), integer(high))}};
+  call.forward.output = {{record(DType::kFloat32, {output_rows, 3}, real(-1), real(1))}};
+  return call;
+}
+
+at::Tensor second_argument(const dump::CallRecord& call, std::string_view bare_name) {
+  const OrSkip<Arguments> built = build_arguments(call, bare_name, {});
+  return *built->call.args[1].as<at::Tensor>();
+}
+
+TEST(BuildArguments, LengthsOfPackedSequencesFallAndAddUp) {
+  const at::Tensor lengths = second_argument(
+      packed_call("VF._pack_padded_sequence.0", {3, 5, 3}, {3}, 1, 5, 9), "_pack_padded_sequence");
+  EXPECT_TRUE(lengths.equal(at::tensor({5, 3, 1}, at::kLong))) << lengths;
+  const at::Tensor sizes = second_argument(packed_call("VF.lstm.0", {8, 3}, {5}, 1, 2, 8), "lstm");
+  EXPECT_TRUE(sizes.equal(at::tensor({2, 2, 2, 1, 1}, at::kLong))) << sizes;
 }
 
 TEST(Philox, AgreesWithThePublishedVectors) {  // Random123, kat_vectors, philox4x32 10

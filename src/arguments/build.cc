@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "arguments/build.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "arguments/hf32.h"
+#include "arguments/packed.h"
 #include "arguments/random_tensor.h"
 #include "core/cast.h"
 #include "dump/tensor_file.h"
@@ -20,14 +22,14 @@ using dump::TensorRecord;
 
 // What an API does to tensors before it sees them.
 struct Adjustment {
-  ops::Inputs inputs = ops::Inputs::kAsRecorded;
+  ops::InputRule inputs = ops::InputRule::kAsRecorded;
   std::optional<DType> from, to;
 };
 
 Adjustment adjustment_of(std::string_view bare_name) {
-  const ops::Inputs inputs = ops::traits_of(bare_name).inputs;
-  if (inputs == ops::Inputs::kClassTargets) return {inputs, DType::kInt32, DType::kInt64};
-  if (inputs == ops::Inputs::kHistogram) return {inputs, DType::kInt64, DType::kFloat32};
+  const ops::InputRule inputs = ops::traits_of(bare_name).inputs;
+  if (inputs == ops::InputRule::kClassTargets) return {inputs, DType::kInt32, DType::kInt64};
+  if (inputs == ops::InputRule::kHistogram) return {inputs, DType::kInt64, DType::kFloat32};
   return {inputs, {}, {}};
 }
 
@@ -62,7 +64,7 @@ std::unexpected<Skip> skip_of(const Error& error, const Directory& data) {
   return skip(reason_of(error), std::move(message));
 }
 
-OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const Options& options) {
+OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const BuildOptions& options) {
   if (options.data == nullptr) {
     return skip(SkipReason::kMissingData,
                 fmt::format("{}: the dump has no data directory", record.data_name));
@@ -112,7 +114,7 @@ constexpr MemoryFormatRow kMemoryFormats[] = {
 class Builder {
  public:
   // Without a name nothing is drawn: only stored tensors count.
-  Builder(std::string_view call_name, const Adjustment& adjustment, const Options& options)
+  Builder(std::string_view call_name, const Adjustment& adjustment, const BuildOptions& options)
       : call_name_(call_name), adjustment_(adjustment), options_(options) {}
 
   OrSkip<PyValue> value(const dump::Value& value, const std::string& path) {
@@ -136,7 +138,7 @@ class Builder {
     for (const auto& [key, item] : values) {
       // A generator's state is not recorded; the default one is seeded before each run.
       if (key == "generator") continue;
-      if (adjustment_.inputs == ops::Inputs::kCausalMask && key == "atten_mask" &&
+      if (adjustment_.inputs == ops::InputRule::kCausalMask && key == "atten_mask" &&
           is_compressed_mask(item, values)) {
         dict.emplace_back(key, PyValue{at::ones({2048, 2048}, at::kBool).triu(1)});
         continue;
@@ -171,7 +173,7 @@ class Builder {
                                     ? random_tensor(wanted, Philox(options_.seed, call_name_, path))
                                     : stored_tensor(wanted, options_);
     if (!tensor) return std::unexpected(tensor.error());
-    if (adjustment_.inputs == ops::Inputs::kHf32 && options_.hf32) round_to_hf32(*tensor);
+    if (adjustment_.inputs == ops::InputRule::kHf32 && options_.hf32) round_to_hf32(*tensor);
     const at::ScalarType type = tensor->scalar_type();
     if (record.requires_grad && (at::isFloatingType(type) || at::isComplexType(type))) {
       tensor->set_requires_grad(true);
@@ -223,7 +225,7 @@ class Builder {
 
   std::string_view call_name_;
   Adjustment adjustment_;
-  const Options& options_;
+  const BuildOptions& options_;
   bool saw_float8_ = false;
 };
 
@@ -255,13 +257,13 @@ std::optional<Shape> output_shape(const dump::CallRecord& record) {
 }  // namespace
 
 OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_view bare_name,
-                                  const Options& options) {
+                                  const BuildOptions& options) {
   const Adjustment adjustment = options.adjust ? adjustment_of(bare_name) : Adjustment{};
   Builder builder(record.full_name, adjustment, options);
   const dump::List* args = &record.forward.input_args;
   dump::List adjusted;
-  const bool histogram = adjustment.inputs == ops::Inputs::kHistogram;
-  if (histogram || adjustment.inputs == ops::Inputs::kClassTargets) {
+  const bool histogram = adjustment.inputs == ops::InputRule::kHistogram;
+  if (histogram || adjustment.inputs == ops::InputRule::kClassTargets) {
     adjusted = *args;
     histogram ? make_float(adjusted) : raise_minimum(adjusted);
     args = &adjusted;
@@ -271,17 +273,18 @@ OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_vi
   if (!kwargs) return std::unexpected(kwargs.error());
   OrSkip<PyList> built = builder.list(*args, "forward.input");
   if (!built) return std::unexpected(built.error());
+  fit_packed_sequence(bare_name, record, *built);
   arguments.call = {*std::move(built), *std::move(kwargs), output_shape(record)};
   arguments.float8_input = builder.saw_float8();
   return arguments;
 }
 
-OrSkip<PyList> build_gradients(const dump::CallRecord& record, const Options& options) {
+OrSkip<PyList> build_gradients(const dump::CallRecord& record, const BuildOptions& options) {
   return Builder(record.full_name, Adjustment{}, options)
       .list(record.backward->input, "backward.input");
 }
 
-OrSkip<PyList> stored_values(const dump::List& values, const Options& options) {
+OrSkip<PyList> stored_values(const dump::List& values, const BuildOptions& options) {
   return Builder({}, Adjustment{}, options).list(values, "");
 }
 

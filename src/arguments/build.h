@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a recorded call to its arguments: tensors loaded or drawn, values as Python held them.
 #pragma once
 
@@ -5,13 +6,14 @@
 
 #include "arguments/py_value.h"
 #include "core/file.h"
+#include "core/seed.h"
 #include "core/skip.h"
 #include "dump/call_record.h"
 
 namespace msprobe::arguments {
 
-struct Options {
-  std::uint64_t seed = 1234;
+struct BuildOptions {
+  std::uint64_t seed = kDefaultSeed;
   const Directory* data = nullptr;  // of the tensor files; null: random mode
   bool adjust = true;               // what some APIs do to their inputs first (HF32, targets)
   bool hf32 = false;                // conv1d and conv2d round their float32 inputs to HF32
@@ -26,14 +28,14 @@ struct Arguments {
 
 // `bare_name` chooses the adjustments some APIs need.
 OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_view bare_name,
-                                  const Options& options);
+                                  const BuildOptions& options);
 
 // The gradients that arrive at the outputs. Apart, since a call without them still has a forward.
 // REQUIRES: record.backward.
-OrSkip<PyList> build_gradients(const dump::CallRecord& record, const Options& options);
+OrSkip<PyList> build_gradients(const dump::CallRecord& record, const BuildOptions& options);
 
 // Recorded outputs or gradients with the tensors that are stored; never drawn. For device
 // `recorded`.
-OrSkip<PyList> stored_values(const dump::List& values, const Options& options);
+OrSkip<PyList> stored_values(const dump::List& values, const BuildOptions& options);
 
 }  // namespace msprobe::arguments

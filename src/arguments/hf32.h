@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HF32: float32 kept to 11 mantissa bits, as the accelerator's convolutions read it.
 #pragma once
 

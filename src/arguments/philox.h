@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Philox4x32-10 (Salmon et al., SC 2011): random numbers that are a function of a key and a
 // counter, so that a tensor's values depend on nothing but whose they are.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PyValue: an argument or a result as Python would hold it, tensors made.
 #pragma once
 

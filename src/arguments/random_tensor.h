@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor drawn from what a record says of it: dtype, shape, range.
 #pragma once
 

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/check_work.h"
 
 #include <fmt/format.h>
 
 #include "check/cost.h"
 #include "check/known_errors.h"
-#include "check/skip.h"
+#include "check/skip_message.h"
+#include "journal/map_lines.h"
 
 namespace msprobe::check {
 namespace {
@@ -30,7 +32,7 @@ void rename_rows(JudgedCall& judged, const dump::CallSlice& slice) {
 }  // namespace
 
 CheckWork::CheckWork(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
-                     const Rules& rules, journal::Journal& journal, Coverage& coverage)
+                     const JudgeRules& rules, journal::Journal& journal, Coverage& coverage)
     : options_(options),
       dump_(dump),
       plan_(plan),
@@ -99,12 +101,14 @@ void CheckWork::commit(std::size_t position) {
 void CheckWork::write(const JudgedCall& judged, std::size_t device) {
   details_text_.clear();
   result_text_.clear();
+  maps_text_.clear();
   for (const judge::DetailRow& row : judged.details) {
     tables::append_record(details_text_, rules_.dialect->detail_columns(rules_.profile), row,
                           style_);
+    if (!row.error_map.empty()) maps_text_ += journal::map_line(row.api_name, row.error_map);
   }
   tables::append_record(result_text_, rules_.dialect->result_columns(), judged.result, style_);
-  journal_.add(details_text_, result_text_, device);
+  journal_.add({details_text_, result_text_, maps_text_}, device);
   coverage_.add(judged.result);
 }
 

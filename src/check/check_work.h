@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of a plan as work for engines: requests out, judged rows into the journal.
 #pragma once
 
@@ -19,7 +20,7 @@ namespace msprobe::check {
 class CheckWork : public engines::Work {
  public:
   CheckWork(const CheckOptions& options, const dump::DumpIndex& dump, const Plan& plan,
-            const Rules& rules, journal::Journal& journal, Coverage& coverage);
+            const JudgeRules& rules, journal::Journal& journal, Coverage& coverage);
 
   std::optional<double> cost(std::size_t position) override;
   protocol::CallRequest request(std::size_t position, bool save) override;
@@ -42,7 +43,7 @@ class CheckWork : public engines::Work {
   const CheckOptions& options_;
   const dump::DumpIndex& dump_;
   const Plan& plan_;
-  const Rules& rules_;
+  const JudgeRules& rules_;
   journal::Journal& journal_;
   Coverage& coverage_;
   tables::CellStyle style_;
@@ -51,6 +52,7 @@ class CheckWork : public engines::Work {
   std::size_t shown_skips_ = 0;
   std::string details_text_;  // kept for their memory
   std::string result_text_;
+  std::string maps_text_;
 };
 
 }  // namespace msprobe::check

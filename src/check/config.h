@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config.yaml, and the section "acc_check" of a config.json that replaces its lists.
 #pragma once
 

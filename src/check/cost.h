@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a call will cost, guessed from the shapes in its entry without parsing it.
 #pragma once
 

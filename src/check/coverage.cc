@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/coverage.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "check/skip.h"
+#include "check/skip_message.h"
 
 namespace msprobe::check {
 namespace {
@@ -36,6 +37,8 @@ void Coverage::add(const judge::ResultRow& row) {
     ++passed;
   } else {
     ++skipped[skip.label];
+    const bool judged = row.strict && *row.strict != Verdict::kSkip;
+    if (judged) ++strict_only;
   }
 }
 
@@ -59,6 +62,9 @@ std::string coverage_line(const Coverage& coverage) {
   if (coverage.has_strict()) {
     line += fmt::format("; strict: passed {}, warned {}, failed {}", coverage.strict_passed,
                         coverage.strict_warned, coverage.strict_failed);
+  }
+  if (coverage.strict_only > 0) {
+    line += fmt::format(" ({} of them skipped by the documented rules)", coverage.strict_only);
   }
   return line;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What became of the calls of a dump: the line every run ends with, and the exit status.
 #pragma once
 
@@ -22,6 +23,7 @@ struct Coverage {
   std::map<std::string_view, std::size_t> skipped = {};  // by reason
   // By the worst strict status of each call; all 0 where it was not asked for.
   std::size_t strict_passed = 0;
+  std::size_t strict_only = 0;  // of the strict ones: calls without a documented verdict
   std::size_t strict_warned = 0;
   std::size_t strict_failed = 0;
   std::size_t lost = 0;  // of all rows: the call, or its backward pass, should have been checked

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dialect: everything in which the dumps of one framework, and the files a check of them writes,
 // differ from those of another. One struct of data and functions per dialect; nothing else in the
-// check asks whose dump it is. What differs in running a call is execute::Dialect, in the engine.
+// check asks whose dump it is. What differs in running a call is execute::ReplayDialect, in the
+// engine.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +13,7 @@
 #include <vector>
 
 #include "check/config.h"
-#include "check/skip.h"
+#include "check/skip_message.h"
 #include "core/result.h"
 #include "dump/dump_json.h"
 #include "journal/csv_pair.h"

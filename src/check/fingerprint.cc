@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/fingerprint.h"
 
 #include <fmt/format.h>
@@ -30,15 +31,15 @@ journal::RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& d
       {std::string(kProfileFact), documented ? "documented" : "reference"},
       {std::string(kTitlesFact), options.titles == tables::Titles::kEnglish ? "en" : "zh"},
       {"precision", std::to_string(options.config.precision)},
-      {"seed", std::to_string(options.seed)},
+      {"seed", std::to_string(options.engine.seed)},
       {"device", std::string(engines::device_kind(engine.device))},
       {"torch", engine.torch_version},
-      {"threads", std::to_string(options.threads)},
-      {"sim_profile", options.sim.profile},
+      {"threads", std::to_string(options.engine.threads)},
+      {"sim_profile", options.engine.sim_profile},
       {"sim_config", hash_of(options.sim_config_text)},
       {"allow_tf32", yes_or_no(options.allow_tf32)},
       {"hf32", yes_or_no(options.hf32)},
-      {"jit_compile", yes_or_no(options.jit_compile)},
+      {"jit_compile", yes_or_no(options.engine.jit_compile)},
       {"filter_api", yes_or_no(options.drop_repeats)},
       {"only", joined(options.only)},
       {"white_list", joined(options.config.white_list)},

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run is made of: everything that changes its rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/judged_call.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "check/skip.h"
+#include "check/skip_message.h"
 #include "core/call_name.h"
 #include "judge/judge.h"
 #include "judge/result_row.h"
@@ -46,10 +47,11 @@ void add_strict(const MeasuredLeaf& leaf, DetailRow& row) {
   row.strict_status = leaf.strict->status;
   row.strict_reason = leaf.strict->reason;
   row.likely_cause = leaf.strict->cause;
+  row.error_map = leaf.strict->map;
 }
 
 // A row that says why nothing was compared says it for the strict status too.
-void add_strict_skip(DetailRow& row, const Rules& rules) {
+void add_strict_skip(DetailRow& row, const JudgeRules& rules) {
   if (rules.profile == Profile::kDocumented) row.strict_status = Verdict::kSkip;
 }
 
@@ -63,7 +65,7 @@ std::optional<Verdict> worst_strict(const std::vector<DetailRow>& rows) {
 
 std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
                                     std::string_view full_name, std::string_view direction,
-                                    bool float8_input, const Rules& rules) {
+                                    bool float8_input, const JudgeRules& rules) {
   const auto name = parse_call_name(full_name);
   std::vector<DetailRow> rows;
   rows.reserve(leaves.size());
@@ -84,13 +86,13 @@ std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
 }
 
 // The public tool has nothing of the kind: profile documented only.
-void add_note(std::vector<DetailRow>& rows, std::string_view note, const Rules& rules) {
+void add_note(std::vector<DetailRow>& rows, std::string_view note, const JudgeRules& rules) {
   if (note.empty() || rows.empty() || rules.profile != Profile::kDocumented) return;
   judge::add_sentence(rows.front().message, note);
 }
 
 // Rows that do not pass carry the command that runs their call alone.
-void add_rerun(std::vector<DetailRow>& rows, std::string_view full_name, const Rules& rules) {
+void add_rerun(std::vector<DetailRow>& rows, std::string_view full_name, const JudgeRules& rules) {
   if (rules.profile != Profile::kDocumented || rules.rerun_command.empty()) return;
   for (DetailRow& row : rows) {
     const bool strict_alarm =
@@ -110,7 +112,8 @@ bool device_lacks_outputs(const MeasuredCall& call) {
 
 }  // namespace
 
-JudgedCall skip_call(std::string_view full_name, std::string_view message, const Rules& rules) {
+JudgedCall skip_call(std::string_view full_name, std::string_view message,
+                     const JudgeRules& rules) {
   judge::SkippedCall skipped = judge::skipped_call(full_name, message);
   JudgedCall judged{{std::move(skipped.detail)}, std::move(skipped.result)};
   add_strict_skip(judged.details.front(), rules);
@@ -119,7 +122,8 @@ JudgedCall skip_call(std::string_view full_name, std::string_view message, const
   return judged;
 }
 
-JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name, const Rules& rules) {
+JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name,
+                      const JudgeRules& rules) {
   if (call.skip) return skip_call(full_name, skip_message(*call.skip), rules);
   const bool reference = rules.profile == Profile::kReference;
   // The public tool stumbles over it, and skips the call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From what an engine found out about a call to the rows of both CSVs.
 #pragma once
 
@@ -14,7 +15,7 @@
 namespace msprobe::check {
 
 // By whose rules all calls of a run are judged.
-struct Rules {
+struct JudgeRules {
   judge::Profile profile = judge::Profile::kDocumented;
   judge::Standards standards;
   std::string device_kind;    // "npu", "cuda", "cpu", "sim", "recorded"
@@ -28,9 +29,9 @@ struct JudgedCall {
 };
 
 JudgedCall judge_call(const protocol::MeasuredCall& call, std::string_view full_name,
-                      const Rules& rules);
+                      const JudgeRules& rules);
 
 // A call without any verdict.
-JudgedCall skip_call(std::string_view full_name, std::string_view message, const Rules& rules);
+JudgedCall skip_call(std::string_view full_name, std::string_view message, const JudgeRules& rules);
 
 }  // namespace msprobe::check

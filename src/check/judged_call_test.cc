@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/judged_call.h"
 
 #include <gmock/gmock.h>
@@ -18,14 +19,14 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const Rules kDocumented{.profile = Profile::kDocumented,
-                        .standards = {},
-                        .device_kind = "cpu",
-                        .rerun_command = "msprobe acc_check -api_info d/dump.json --only"};
-const Rules kReference{.profile = Profile::kReference,
-                       .standards = {},
-                       .device_kind = "cpu",
-                       .rerun_command = "msprobe acc_check -api_info d/dump.json --only"};
+const JudgeRules kDocumented{.profile = Profile::kDocumented,
+                             .standards = {},
+                             .device_kind = "cpu",
+                             .rerun_command = "msprobe acc_check -api_info d/dump.json --only"};
+const JudgeRules kReference{.profile = Profile::kReference,
+                            .standards = {},
+                            .device_kind = "cpu",
+                            .rerun_command = "msprobe acc_check -api_info d/dump.json --only"};
 
 MeasuredLeaf value(const std::string& path, const std::string& bench, const std::string& device) {
   MeasuredLeaf leaf;
@@ -261,6 +262,16 @@ TEST(Coverage, StrictCountsByTheWorstRowOfACall) {
             "warned 1, failed 1");
   EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kFailed);
   EXPECT_EQ(status_of(coverage, FailOn::kWarning), CheckStatus::kPassed);
+}
+
+TEST(Coverage, CallsThatOnlyTheStrictStatusJudgesAreSaid) {
+  Coverage coverage{.recorded = 2};
+  coverage.add({"x", Verdict::kPass, std::nullopt, "", Verdict::kPass});
+  coverage.add({"y", Verdict::kSkip, Verdict::kSkip, "nothing_to_compare: x", Verdict::kPass});
+  EXPECT_EQ(
+      coverage_line(coverage),
+      "recorded 2, checked 1 (passed 1, warned 0, failed 0), skipped 1: nothing_to_compare 1; "
+      "strict: passed 2, warned 0, failed 0 (1 of them skipped by the documented rules)");
 }
 
 TEST(Coverage, FailOnStrictCountsTheVerdictAlone) {

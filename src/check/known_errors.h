@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of devices and their software that users ask about, and what to do about them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/known_errors.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Python number, truth value or text that an engine wrote down.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The row of one output or gradient by the rules of PyTorch's check.
 #pragma once
 

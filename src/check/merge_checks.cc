@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/merge_checks.h"
 
 #include <charconv>
@@ -10,7 +11,7 @@
 namespace msprobe::check {
 namespace {
 
-journal::PairFormat format_of(const journal::RunFile& run) {
+journal::CsvPairFormat format_of(const journal::RunFile& run) {
   const Dialect* dialect = find_dialect(run.fact(kDialectFact));
   if (dialect == nullptr) dialect = &pytorch_dialect();  // a run of an earlier version
   const auto titles =

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The finished shards of one check -> the CSV pair and the coverage of the whole.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/merge_checks.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ class MergeTest : public ::testing::Test {
           i == 0 ? "" : ", ",
           i % 11 == 4   ? "Torch.error"
           : i % 13 == 6 ? "Torch.lost"
+          : i % 17 == 3 ? "Torch.mapped"
           : i % 7 == 2  ? "Tensor.to"
                         : "Torch.a",
           i, i * i * 100);
@@ -40,7 +42,7 @@ class MergeTest : public ::testing::Test {
     options.dump = dump_;
     options.out_directory = scratch_.path() / out;
     fs::create_directories(options.out_directory);
-    options.engine = MSPROBE_FAKE_ENGINE;
+    options.engine.program = MSPROBE_FAKE_ENGINE;
     options.devices = {"cpu"};
     options.shard = shard;
     options.rerun_command = "msprobe acc_check -api_info dump.json --only";
@@ -85,6 +87,8 @@ TEST_F(MergeTest, GivesTheBytesOfOneMachine) {
   EXPECT_EQ(merged->shards, 5U);
   EXPECT_EQ(read_text(merged->paths.result), read_text(whole.paths.result));
   EXPECT_EQ(read_text(merged->paths.details), read_text(whole.paths.details));
+  EXPECT_THAT(read_text(whole.paths.maps), HasSubstr("Torch.mapped.20.forward.output.1"));
+  EXPECT_EQ(read_text(merged->paths.maps), read_text(whole.paths.maps));
   EXPECT_EQ(coverage_line(merged->coverage), coverage_line(whole.coverage));
 }
 
@@ -116,7 +120,7 @@ TEST_F(MergeTest, SaysWhatIsMissingOrTwiceThere) {
 TEST_F(MergeTest, RefusesShardsOfDifferentChecks) {
   check("a", {1, 2});
   CheckOptions other = options("b", {2, 2});
-  other.seed = 99;
+  other.engine.seed = 99;
   ASSERT_TRUE(run_check(other));
   EXPECT_THAT(refused({"a", "b"}), HasSubstr("are not of one check: seed '1234' and '99'"));
   check("c", {2, 3});

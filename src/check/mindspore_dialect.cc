@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps of MindSpore's dynamic graph and of MSAdapter (MindTorch), as document 001 describes their
 // check.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of the older recorder, judged by the rule of run_ut.
 #include <cmath>
 #include <optional>

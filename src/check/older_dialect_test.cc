@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ MeasuredLeaf leaf_of(DType dtype, double cosine, std::uint64_t bad_1000, std::ui
 judge::DetailRow row_of(const MeasuredLeaf& leaf) {
   MeasuredCall call;
   call.forward = {leaf};
-  Rules rules;
+  JudgeRules rules;
   rules.dialect = &older_dialect();
   return judge_call(call, "Torch.mul.0", rules).details.front();
 }

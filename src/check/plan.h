@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which calls of a dump run, which are left out, and why: decided before any engine starts.
 #pragma once
 
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "check/dialect.h"
-#include "check/skip.h"
+#include "check/skip_message.h"
 #include "core/result.h"
 #include "dump/dump_json.h"
 #include "journal/shard.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps of PyTorch, as documents 000 and 002 describe their check.
 #include <algorithm>
 

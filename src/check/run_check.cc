@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/run_check.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "check/dialect.h"
 #include "check/fingerprint.h"
 #include "check/plan.h"
+#include "dump/dump_json.h"
 #include "dump/legacy_json.h"
 #include "engines/device_name.h"
 #include "journal/journal.h"
@@ -22,29 +24,13 @@ using log::Level;
 
 constexpr int kGreetingTries = 2;
 
-engines::EngineCommand engine_command(const CheckOptions& options, const std::string& device) {
-  engines::EngineCommand command{
-      options.engine, {"--device", device, "--threads", std::to_string(options.threads)}};
-  if (!options.device_library.empty()) {
-    command.arguments.insert(command.arguments.end(), {"--device-lib", options.device_library});
-  }
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) command.arguments.insert(command.arguments.end(), {option, value});
-  };
-  add("--sim-profile", options.sim.profile);
-  add("--sim-config", options.sim.config);
-  add("--sim-log", options.sim.log);
-  if (options.jit_compile) command.arguments.emplace_back("--jit-compile");
-  return command;
-}
-
 std::size_t host_count(const CheckOptions& options) {
   return options.hosts == nullptr ? 1 : options.hosts->count();
 }
 
 Result<engines::EngineProcess> start_engine(const CheckOptions& options, std::size_t host,
                                             const std::string& device) {
-  const engines::EngineCommand command = engine_command(options, device);
+  const engines::EngineCommand command = engines::command_of(options.engine, device);
   return host == 0 ? engines::EngineProcess::start(command) : options.hosts->start(host, command);
 }
 
@@ -173,14 +159,15 @@ protocol::RunOptions run_options(const CheckOptions& options, const Recorded& re
   run.dump_name = options.dump.filename().string();
   // The stored value only says that there are data; they are always beside the JSON.
   if (!recorded.dump.dump_data_dir.empty()) {
-    run.data_directory = options.older ? options.older->data.string()
-                                       : (options.dump.parent_path() / "dump_tensor_data").string();
+    run.data_directory = options.older
+                             ? options.older->data.string()
+                             : (options.dump.parent_path() / dump::kDataDirectory).string();
   }
   run.dialect = recorded.dialect->engine_name;
   run.find_moved_files = options.older.has_value();
   if (options.older) run.saved_device = "npu";
   run.save_npy = recorded.dialect->saves_npy;
-  run.seed = options.seed;
+  run.seed = options.engine.seed;
   run.strict = options.profile == judge::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;
   run.hf32 = benches_in_hf32(options, device);
@@ -222,16 +209,16 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
   if (engines::is_bare_id(asked) && asked != engine.device) {
     options.say(Level::kInfo, fmt::format("device {} is {}", asked, engine.device));
   }
-  if (options.jit_compile && !engine.jit_compile_has_effect) {
+  if (options.engine.jit_compile && !engine.jit_compile_has_effect) {
     options.say(Level::kInfo, fmt::format("jit_compile has no effect on {}", engine.device));
   }
-  if (dump.jit_compile && *dump.jit_compile != options.jit_compile) {
+  if (dump.jit_compile && *dump.jit_compile != options.engine.jit_compile) {
     options.say(
         Level::kWarning,
         fmt::format("the dump was recorded with jit_compile {}, this check runs with it {}; "
                     "results may differ for that reason alone: {} -j",
-                    *dump.jit_compile ? "on" : "off", options.jit_compile ? "on" : "off",
-                    options.jit_compile ? "leave out" : "add"));
+                    *dump.jit_compile ? "on" : "off", options.engine.jit_compile ? "on" : "off",
+                    options.engine.jit_compile ? "leave out" : "add"));
   }
 }
 
@@ -306,9 +293,9 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   if (!journal) return propagate(journal);
   outcome.paths = journal->paths();
   say_where(options, *journal, *recorded);
-  const Rules rules{options.profile, options.standards,
-                    std::string(engines::device_kind(outcome.device)),
-                    std::string(journal->fact(kRerunFact)), recorded->dialect};
+  const JudgeRules rules{options.profile, options.standards,
+                         std::string(engines::device_kind(outcome.device)),
+                         std::string(journal->fact(kRerunFact)), recorded->dialect};
   CheckWork work(options, recorded->dump, plan, rules, *journal, outcome.coverage);
   const Result<engines::DispatchEnd> end = dispatch(
       work, journal->done(), outcome.total,

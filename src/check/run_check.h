@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole check: a dump in, the CSV pair and the coverage out.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "core/log.h"
 #include "core/result.h"
 #include "engines/dispatch.h"
+#include "engines/engine_options.h"
 #include "engines/hosts.h"
 #include "journal/csv_pair.h"
 #include "journal/shard.h"
@@ -22,13 +24,6 @@
 #include "tables/column.h"
 
 namespace msprobe::check {
-
-// Of the simulated device.
-struct SimOptions {
-  std::string profile;  // of its arithmetic; empty: exact
-  std::string config;   // file of its faults; empty: none
-  std::string log;      // file in which it writes down what it gave; empty: none
-};
 
 struct CheckOptions {
   std::filesystem::path dump;  // checked
@@ -45,7 +40,6 @@ struct CheckOptions {
   bool drop_repeats = false;
   journal::Shard shard;
   bool save_error_data = false;
-  bool jit_compile = false;
 
   judge::Profile profile = judge::Profile::kDocumented;
   judge::Standards standards;
@@ -53,18 +47,14 @@ struct CheckOptions {
   tables::Titles titles = tables::Titles::kEnglish;
   std::string rerun_command;  // of a failing row, up to the name of its call
 
-  std::filesystem::path engine;
+  engines::EngineOptions engine;
   std::vector<std::string> devices;  // as the user named them
   std::size_t workers = 1;           // dealt round-robin over the devices
   bool pair_per_device = false;
   engines::Hosts* hosts = nullptr;  // each has these devices and workers; null: this machine alone
-  std::string device_library;
-  SimOptions sim;
-  std::string sim_config_text;  // what that file says, for the run's identity
+  std::string sim_config_text;  // what the file of engine.sim_config says, for the run's identity
   bool allow_tf32 = false;      // products of float32 inputs may round these to TF32
   bool hf32 = false;            // convolutions are benched in HF32; an npu's always are
-  std::uint64_t seed = 1234;
-  int threads = 1;
   engines::DispatchOptions dispatch;
 
   std::function<std::string()> timestamp;

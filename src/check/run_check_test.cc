@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/run_check.h"
 
 #include <csignal>
@@ -45,7 +46,7 @@ class RunCheckTest : public ::testing::Test {
     options.dump = dump;
     options.out_directory = scratch_.path() / out;
     fs::create_directories(options.out_directory);
-    options.engine = MSPROBE_FAKE_ENGINE;
+    options.engine.program = MSPROBE_FAKE_ENGINE;
     options.devices = {"cpu"};
     options.rerun_command = "msprobe acc_check -api_info dump.json --only";
     options.dispatch.window = 16;
@@ -158,9 +159,9 @@ TEST_F(RunCheckTest, AnotherDumpOrOtherOptionsCannotContinue) {
   ASSERT_TRUE(first);
   CheckOptions again = options(dump, "out");
   again.resume = first->paths.result;
-  again.seed = 7;
+  again.engine.seed = 7;
   EXPECT_THAT(check(again).error().message, HasSubstr("made with seed '1234', not '7'"));
-  again.seed = 1234;
+  again.engine.seed = 1234;
   write_dump({"Torch.a.0", "Torch.c.0"});
   EXPECT_THAT(check(again).error().message, HasSubstr("of another dump"));
 }
@@ -235,7 +236,7 @@ TEST_F(RunCheckTest, JitCompileIsCheckedAgainstTheDump) {
     CheckOptions jit = options(scratch_.write("dump.json", text), "jit");
     fs::remove_all(jit.out_directory);
     fs::create_directories(jit.out_directory);
-    jit.jit_compile = asked;
+    jit.engine.jit_compile = asked;
     said_.clear();
     EXPECT_TRUE(check(jit));
     return said_;

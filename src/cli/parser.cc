@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/parser.h"
 
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
+
+#include "cli/help_text.h"
 
 namespace msprobe::cli {
 namespace {
@@ -20,85 +23,137 @@ CLI::Validator number_that(bool (*fits)(double), const std::string& wanted,
 
 }  // namespace
 
-Option Option::required() const { return Option(option_->required()); }
+Option Option::named(const std::string& value_name) const {
+  row_->value_name = value_name;
+  return *this;
+}
 
-Option Option::shows_default() const { return Option(option_->capture_default_str()); }
+Option Option::required() const {
+  option_->required();
+  row_->is_required = true;
+  return *this;
+}
 
-Option Option::repeatable() const { return Option(option_->take_all()); }
+Option Option::shows_default() const {
+  option_->capture_default_str();
+  row_->default_value = option_->get_default_str();
+  return *this;
+}
+
+Option Option::repeatable() const {
+  option_->take_all();
+  row_->takes_many = false;
+  return *this;
+}
 
 Option Option::one_of(std::vector<std::string> values) const {
-  return Option(option_->check(CLI::IsMember(std::move(values))));
+  row_->choices = values;
+  option_->check(CLI::IsMember(std::move(values)));
+  return *this;
 }
 
 Option Option::between(int low, int high) const {
-  return Option(option_->check(CLI::Range(low, high)));
+  option_->check(CLI::Range(low, high));
+  return *this;
 }
 
 Option Option::positive() const {
-  return Option(option_->check(
-      number_that([](double number) { return number > 0; }, "must be more than 0", "POSITIVE")));
+  option_->check(
+      number_that([](double number) { return number > 0; }, "must be more than 0", "POSITIVE"));
+  return *this;
 }
 
 Option Option::not_negative() const {
-  return Option(option_->check(
-      number_that([](double number) { return number >= 0; }, "must be 0 or more", "NONNEGATIVE")));
+  option_->check(
+      number_that([](double number) { return number >= 0; }, "must be 0 or more", "NONNEGATIVE"));
+  return *this;
 }
 
 Parser::Parser(const std::string& name, const std::string& summary, const std::string& examples)
-    : app_(std::make_unique<CLI::App>(summary, name)) {
-  app_->get_formatter()->column_width(34);
-  if (!examples.empty()) app_->footer("\nexamples:\n" + examples);
-}
+    : app_(std::make_unique<CLI::App>(summary, name)), examples_(examples) {}
 
 Parser::~Parser() = default;
 
+void Parser::group(const std::string& heading) { group_ = heading; }
+
+Parser::Declared Parser::declare(const std::string& names, const std::string& help,
+                                 const char* value_name) {
+  rows_.push_back({.names = {}, .value_name = value_name, .help = help, .group = group_});
+  OptionRow& row = rows_.back();
+  std::string taken;
+  for (const std::string& name : CLI::detail::split_names(names)) {
+    const bool is_documented = name.size() > 2 && name[0] == '-' && name[1] != '-';
+    if (!is_documented) taken += (taken.empty() ? "" : ",") + name;
+    if (name.starts_with('-')) {
+      row.names.push_back(name);
+    } else {
+      row.is_positional = true;
+      row.value_name = name;
+    }
+  }
+  return {&row, taken};
+}
+
+template <class T>
+Option Parser::declare_value(const std::string& names, T& variable, const std::string& help,
+                             const char* value_name) {
+  const Declared declared = declare(names, help, value_name);
+  return {app_->add_option(declared.names, variable, help), declared.row};
+}
+
 Option Parser::value(const std::string& names, std::string& variable, const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  return declare_value(names, variable, help, "TEXT");
 }
 
 Option Parser::value(const std::string& names, int& variable, const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  return declare_value(names, variable, help, "N");
 }
 
 Option Parser::value(const std::string& names, std::uint64_t& variable, const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  return declare_value(names, variable, help, "N");
 }
 
 Option Parser::value(const std::string& names, double& variable, const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  return declare_value(names, variable, help, "NUMBER");
 }
 
 Option Parser::value(const std::string& names, std::optional<int>& variable,
                      const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  return declare_value(names, variable, help, "N");
 }
 
 Option Parser::value(const std::string& names, std::optional<std::int64_t>& variable,
                      const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  return declare_value(names, variable, help, "N");
 }
 
 Option Parser::value(const std::string& names, std::optional<std::uint64_t>& variable,
                      const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  return declare_value(names, variable, help, "N");
 }
 
 Option Parser::value(const std::string& names, std::vector<std::string>& variable,
                      const std::string& help) {
-  return Option(app_->add_option(names, variable, help));
+  const Option option = declare_value(names, variable, help, "TEXT");
+  rows_.back().takes_many = true;
+  return option;
 }
 
 Option Parser::value(const std::string& names, std::function<void(const std::string&)> take,
                      const std::string& help) {
-  return Option(app_->add_option_function<std::string>(names, take, help));
+  const Declared declared = declare(names, help, "TEXT");
+  return {app_->add_option_function<std::string>(declared.names, take, help), declared.row};
 }
 
-void Parser::flag(const std::string& names, bool& variable, const std::string& help) {
-  app_->add_flag(names, variable, help);
+Option Parser::flag(const std::string& names, bool& variable, const std::string& help) {
+  const Declared declared = declare(names, help, "");
+  return {app_->add_flag(declared.names, variable, help), declared.row};
 }
 
-void Parser::flag(const std::string& names, std::string& variable, const std::string& help) {
-  app_->add_flag(names, variable, help);
+Option Parser::flag(const std::string& names, std::string& variable, const std::string& help) {
+  const Declared declared = declare(names, help, "FILE");
+  declared.row->value_is_optional = true;
+  return {app_->add_flag(declared.names, variable, help), declared.row};
 }
 
 std::vector<std::string> Parser::long_names() const {
@@ -117,6 +172,17 @@ std::string Parser::letters() const {
   return letters;
 }
 
+std::vector<std::pair<std::string, std::string>> Parser::spellings() const {
+  std::vector<std::pair<std::string, std::string>> spellings;
+  for (const OptionRow& row : rows_) {
+    for (const std::string& name : row.names) {
+      if (name.size() <= 2 || name.starts_with("--")) continue;
+      spellings.emplace_back(name, row.names.back().substr(2));
+    }
+  }
+  return spellings;
+}
+
 Result<Parser::Parsed> Parser::parse(std::vector<std::string> words) {
   std::ranges::reverse(words);  // CLI11 takes its arguments from the back
   try {
@@ -131,7 +197,15 @@ Result<Parser::Parsed> Parser::parse(std::vector<std::string> words) {
 
 bool Parser::given(const std::string& name) const { return app_->count(name) > 0; }
 
-std::string Parser::help(const std::string& program) const { return app_->help(program); }
+std::string Parser::help(const std::string& program) const { return help_text(row(), program); }
+
+CommandRow Parser::row() const {
+  CommandRow row{
+      app_->get_name(), app_->get_description(), examples_, {rows_.begin(), rows_.end()}};
+  row.options.push_back(
+      {.names = {"-h", "--help"}, .value_name = {}, .help = "show this help", .group = "General"});
+  return row;
+}
 
 const std::string& Parser::name() const { return app_->get_name(); }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/parser.h"
 
 #include <gmock/gmock.h>
@@ -91,8 +92,20 @@ TEST_F(ParserTest, HelpShowsOptionsDefaultsAndExamples) {
   const auto parsed = parser_.parse({"--help"});
   ASSERT_TRUE(parsed);
   EXPECT_EQ(*parsed, Parser::Parsed::kHelp);
-  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("-o,--out_path TEXT=./"));
-  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("examples:\n  check -o out"));
+  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("-o, --out_path TEXT     where to [default: ./]"));
+  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("Examples:\n  check -o out"));
+}
+
+TEST_F(ParserTest, ADocumentedSpellingIsShownAndLedToItsLongName) {
+  std::string dump;
+  parser_.value("DUMP,-api_info,--api_info_file", dump, "the dump");
+  EXPECT_THAT(parser_.spellings(), ElementsAre(testing::Pair("-api_info", "api_info_file")));
+  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("-api_info, --api_info_file DUMP"));
+  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("Usage: msprobe check [options] [DUMP]"));
+  ASSERT_TRUE(parser_.parse({"dump.json", "-f"}));
+  EXPECT_EQ(dump, "dump.json");
+  ASSERT_TRUE(parser_.parse({"--api_info_file", "other.json"}));
+  EXPECT_EQ(dump, "other.json");
 }
 
 TEST_F(ParserTest, DeclaredNames) {

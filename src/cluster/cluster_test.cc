@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -83,7 +84,7 @@ class ClusterTest : public ::testing::Test {
     options.dump = dump;
     options.out_directory = scratch_.path() / out;
     fs::create_directories(options.out_directory);
-    options.engine = MSPROBE_FAKE_ENGINE;
+    options.engine.program = MSPROBE_FAKE_ENGINE;
     options.devices = {"cpu"};
     options.rerun_command = "msprobe acc_check -api_info dump.json --only";
     options.timestamp = [] { return "20260101000000"; };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The side of the other machines: starts the engines that host 0 asks for and carries bytes between
 // them and it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long to wait for descriptors before looking for messages again: MPI has no descriptor to wait
 // for, and a machine's cores are for its engines.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The side of host 0: engines on other machines that look like processes of this one.
 #pragma once
 

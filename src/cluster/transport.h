@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the process that holds the queue (host 0) and the processes on other machines talk: messages
 // about one engine each, in the order they were sent.
 #pragma once

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/float_sums.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "measure/vector_targets.h"
+#include "core/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collect/float_sums.cc"

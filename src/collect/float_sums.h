@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pass over float32 numbers: the vector kernel and the plain loop that defines it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A JSON file of one object that grows by entries and can be read at any moment: what a killed
 // training leaves behind is complete.
 //
@@ -28,6 +29,9 @@ class GrowingJson {
   // `unfinished` stands behind them until the next write takes its place. Where that fails (a full
   // disk) the file holds what it held before.
   Result<void> append(std::string_view finished, std::string_view unfinished);
+
+  // With the next write.
+  void set_tail(const std::string& tail) { tail_ = tail; }
 
   // Nothing is expected to follow soon: the second file is removed.
   void settle();

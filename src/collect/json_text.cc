@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/json_text.h"
 
 #include <cmath>
@@ -69,17 +70,17 @@ void JsonText::string(const std::vector<std::uint32_t>& code_points) {
   text_ += '"';
 }
 
-void JsonText::statistic(const Statistic& statistic) {
+void JsonText::statistic(const RecordedStatistic& statistic) {
   switch (statistic.kind) {
-    case Statistic::Kind::kNull:
+    case RecordedStatistic::Kind::kNull:
       return null();
-    case Statistic::Kind::kBool:
+    case RecordedStatistic::Kind::kBool:
       return boolean(statistic.integer != 0);
-    case Statistic::Kind::kSigned:
+    case RecordedStatistic::Kind::kSigned:
       return integer(statistic.integer);
-    case Statistic::Kind::kUnsigned:
+    case RecordedStatistic::Kind::kUnsigned:
       return natural(static_cast<std::uint64_t>(statistic.integer));
-    case Statistic::Kind::kReal:
+    case RecordedStatistic::Kind::kReal:
       return real(statistic.real);
   }
 }

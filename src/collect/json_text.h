@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON as Python's json module writes it (ASCII, bare NaN and Infinity), indented by one blank a
 // level or on one line: dump.json is read by programs that know it in that form.
 #pragma once
@@ -30,7 +31,7 @@ class JsonText {
   void string(std::string_view utf8);
   // Code points of a Python string, lone surrogates included.
   void string(const std::vector<std::uint32_t>& code_points);
-  void statistic(const Statistic& statistic);
+  void statistic(const RecordedStatistic& statistic);
   // A value whose JSON is already written.
   void literal(std::string_view json);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/pt_file.h"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collect/crc32.h"
 #include "collect/io_failure.h"
+#include "core/crc32.h"
 #include "core/npy_header.h"
 
 namespace msprobe::collect {
@@ -189,7 +190,7 @@ Archive make_archive(std::string_view pickle, std::span<const std::byte> bytes, 
     std::uint32_t crc;
   };
   const auto text = [](std::string_view name, std::string_view content) {
-    return Content{name, as_bytes(content), crc32(0, as_bytes(content))};
+    return Content{name, as_bytes(content), crc32(content)};
   };
   const Content contents[] = {text("archive/data.pkl", pickle),
                               text("archive/byteorder", "little"),

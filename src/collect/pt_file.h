@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes one tensor as torch.save does, a zip of a pickle and the raw bytes, or as numpy.save does.
 // torch.load, numpy.load and the readers of this project take them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/recorder.h"
 
 #include <algorithm>
@@ -80,13 +81,11 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   first_entry_ += entries_.size();
   entries_.clear();
   stacks_.clear();
-  stack_of_frames_.clear();
   dump_ = std::move(*dump);
   tensors_.forget();
   stack_path_ = files.stack_path;
-  construct_path_ = files.construct_path;
-  construct_.reset();
-  children_.clear();
+  construct_.reset(files.construct_path);
+  sites_.reset(files.sites_path);
   unfinished_.clear();
   waiting_since_.reset();
   next_stacks_ = cpu_time(CLOCK_PROCESS_CPUTIME_ID) + kStackPause;
@@ -96,20 +95,25 @@ Result<void> Recorder::open_step(const StepFiles& files) {
 Result<void> Recorder::move_step(const StepFiles& files) {
   const std::unique_lock lock = lock_files();
   stack_path_ = files.stack_path;
-  construct_path_ = files.construct_path;
   unfinished_.clear();
   changed_ = true;
-  if (construct_) {
-    const Result<void> moved = construct_->move_to(construct_path_, "{");
-    if (!moved) return moved;
-  }
+  if (const Result<void> moved = construct_.move_to(files.construct_path); !moved) return moved;
+  if (const Result<void> moved = sites_.move_to(files.sites_path); !moved) return moved;
   return dump_ ? dump_->move_to(files.dump_path, files.dump_head) : Result<void>{};
 }
 
 void Recorder::end_step() {
   const std::unique_lock lock = lock_files();
   if (dump_) dump_->settle();
-  if (construct_) construct_->settle();
+  construct_.settle();
+  sites_.settle();
+}
+
+void Recorder::set_tail(const std::string& tail) {
+  const std::unique_lock lock = lock_files();
+  if (!dump_) return;
+  dump_->set_tail(tail);
+  note(dump_->append("", unfinished_));
 }
 
 // The lock, at a moment when no file of JSON is being written.
@@ -165,20 +169,20 @@ void Recorder::keep_up(std::unique_lock<std::mutex>& lock) {
 
 void Recorder::add_child(const std::string& child, const std::string* parent) {
   const std::lock_guard lock(mutex_);
-  if (construct_path_.empty()) return;
+  if (!construct_.is_wanted()) return;
   JsonText json(JsonText::Layout::kOneLine);
   json.key(child);
   parent ? json.string(*parent) : json.null();
-  children_ += ",\n " + json.take();
+  construct_.add(json.take());
   changed_ = true;
 }
 
-void Recorder::add_stack(const std::string& name, const std::string& frames) {
+void Recorder::add_stack(const std::string& name, const std::string& frames,
+                         const std::string& site) {
   const std::lock_guard lock(mutex_);
-  const auto [place, is_new] = stack_of_frames_.try_emplace(frames, stacks_.size());
-  if (is_new) stacks_.push_back({frames, {}});
-  stacks_[place->second].names.push_back(name);
+  stacks_.add(name, frames);
   stacks_changed_ = true;
+  if (sites_.is_wanted() && !site.empty()) sites_.add('"' + name + "\": " + site);
 }
 
 std::unique_ptr<Buffer> Recorder::take_buffer(std::size_t size, Bound bound) {
@@ -313,18 +317,21 @@ void Recorder::write_round(std::unique_lock<std::mutex>& lock, bool flushing) {
   std::string unfinished;
   collect(finished, unfinished);
   const std::string stacks = stacks_to_write(flushing);
-  const std::string children = std::exchange(children_, {});
+  const std::string children = construct_.take();
+  const std::string sites = stacks.empty() ? "" : sites_.take();
   if (!dump_) return;
   writing_ = true;
   const std::string stack_path = stack_path_;
   lock.unlock();
-  const Result<void> nested = write_children(children);
+  const Result<void> nested = construct_.append(children);
+  const Result<void> placed = sites_.append(sites);
   const Result<void> appended = write_entries(finished, unfinished);
   Result<void> stacked;
   if (!stacks.empty()) stacked = replace_file(stack_path, stacks);
   lock.lock();
   writing_ = false;
   note(nested);
+  note(placed);
   note(appended);
   note(stacked);
 }
@@ -380,17 +387,6 @@ Result<void> Recorder::write_entries(const Finished& finished, const std::string
   return dump_->append(left.substr(begin), "");
 }
 
-// construct.json is made when there is something to put into it.
-Result<void> Recorder::write_children(const std::string& children) {
-  if (children.empty()) return {};
-  if (!construct_) {
-    Result<GrowingJson> made = GrowingJson::create(construct_path_, "{", "\n}");
-    if (!made) return propagate(made);
-    construct_ = std::move(*made);
-  }
-  return construct_->append(children, "");
-}
-
 // Nothing where stack.json is as it should be, or was written a short while ago: it is written as a
 // whole.
 std::string Recorder::stacks_to_write(bool flushing) {
@@ -401,25 +397,9 @@ std::string Recorder::stacks_to_write(bool flushing) {
     return "";
   }
   stacks_changed_ = false;
-  std::string text = stack_text();
+  std::string text = stacks_.text();
   next_stacks_ = now + kStackPause * (1 + text.size() / kStackBytesPerPause);
   return text;
-}
-
-std::string Recorder::stack_text() const {
-  JsonText json(JsonText::Layout::kIndented);
-  json.begin_object();
-  for (std::size_t i = 0; i < stacks_.size(); ++i) {
-    json.key(std::to_string(i));
-    json.begin_array();
-    json.begin_array();
-    for (const std::string& name : stacks_[i].names) json.string(name);
-    json.end_array();
-    json.literal(stacks_[i].frames);
-    json.end_array();
-  }
-  json.end_object();
-  return json.take();
 }
 
 void Recorder::note(const Result<void>& result) {

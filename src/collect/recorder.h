@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a training leaves on disk, written by threads of its own: dump.json with its entries in the
 // order in which their calls began, stack.json, and the tensor files.
 #pragma once
@@ -14,11 +15,12 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "collect/growing_json.h"
+#include "collect/growing_lines.h"
 #include "collect/saving_cost.h"
+#include "collect/stack_table.h"
 #include "collect/tensor_store.h"
 #include "core/dtype.h"
 #include "core/result.h"
@@ -56,6 +58,7 @@ struct StepFiles {
   std::string dump_path, dump_head, dump_tail;
   std::string stack_path = {};      // empty: no stacks
   std::string construct_path = {};  // empty: no tree of modules
+  std::string sites_path = {};      // empty: no places of calls
 };
 
 class Recorder {
@@ -80,8 +83,9 @@ class Recorder {
   // A line of construct.json: `parent` is null for what is called by no module.
   void add_child(const std::string& child, const std::string* parent);
 
-  // `frames` is a JSON array; calls with equal frames share one entry of stack.json.
-  void add_stack(const std::string& name, const std::string& frames);
+  // `frames` is a JSON array; calls with equal frames share one entry of stack.json. `site` is a
+  // JSON object, the value of the call's line in call_sites.json.
+  void add_stack(const std::string& name, const std::string& frames, const std::string& site = {});
 
   // Memory for `size` bytes; waits until the bound allows it. Null where there is none. Whoever
   // keeps buffers back, not knowing yet whether they are to be saved, would wait for itself, and
@@ -90,6 +94,9 @@ class Recorder {
   std::unique_ptr<Buffer> take_buffer(std::size_t size, Bound bound = Bound::kKept);
   void give_back(std::unique_ptr<Buffer> buffer, std::size_t size);
   void save(TensorFile file);
+
+  // What ends dump.json from now on.
+  void set_tail(const std::string& tail);
 
   // No more tensors are expected soon: memory that was kept for them is given to the system.
   void free_memory();
@@ -108,11 +115,6 @@ class Recorder {
     std::uint64_t files = 0;            // those handed over before belong to it, or to earlier ones
     std::chrono::nanoseconds since{0};  // CPU time when it was handed over
   };
-  struct Stack {
-    std::string frames;
-    std::vector<std::string> names;
-  };
-
   // Entries that are written together, unless the disk is full: then part by part.
   struct Finished {
     std::string text;
@@ -125,11 +127,9 @@ class Recorder {
   void write_round(std::unique_lock<std::mutex>& lock, bool flushing);
   void collect(Finished& finished, std::string& unfinished);
   Result<void> write_entries(const Finished& finished, const std::string& unfinished);
-  Result<void> write_children(const std::string& children);
   void keep_up(std::unique_lock<std::mutex>& lock);
   void sample_clocks();
   std::string stacks_to_write(bool flushing);
-  std::string stack_text() const;
   std::unique_lock<std::mutex> lock_files();
   void note(const Result<void>& result);
 
@@ -139,14 +139,12 @@ class Recorder {
   std::condition_variable work_, new_files_, progress_;
   std::optional<GrowingJson> dump_;  // used by the thread, without the lock, while `writing_`
   bool writing_ = false;
-  std::string stack_path_, construct_path_;
-  std::optional<GrowingJson> construct_;  // as dump_
-  std::string children_;                  // lines of construct.json that are not written yet
-  std::string unfinished_;                // what stands behind the finished entries of dump_
+  std::string stack_path_;
+  GrowingLines construct_, sites_;  // as dump_
+  std::string unfinished_;          // what stands behind the finished entries of dump_
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;  // the number of entries_.front()
-  std::unordered_map<std::string, std::size_t> stack_of_frames_;
-  std::vector<Stack> stacks_;
+  StackTable stacks_;
   bool stacks_changed_ = false;
   std::chrono::nanoseconds next_stacks_{0};  // CPU time; not before, unless flushed
   std::chrono::steady_clock::time_point sampled_;

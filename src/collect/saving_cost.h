@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much CPU time the tensor files that wait to be saved will take.
 #pragma once
 

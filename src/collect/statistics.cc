@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/statistics.h"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::size_t kBlock = 1024;
 
-Statistic real(double value) { return {Statistic::Kind::kReal, value, 0}; }
-Statistic boolean(bool value) { return {Statistic::Kind::kBool, 0, value}; }
+RecordedStatistic real(double value) { return {RecordedStatistic::Kind::kReal, value, 0}; }
+RecordedStatistic boolean(bool value) { return {RecordedStatistic::Kind::kBool, 0, value}; }
 
 double rounded(double value, DType dtype) {
   switch (dtype) {
@@ -149,7 +150,7 @@ Statistics of_doubles(const StridedView& view, Moments moments, const ValueAt& v
 }
 
 void round_to_float32(Statistics& statistics) {
-  for (Statistic* statistic :
+  for (RecordedStatistic* statistic :
        {&statistics.max, &statistics.min, &statistics.mean, &statistics.norm}) {
     statistic->real = rounded(statistic->real, DType::kFloat32);
   }
@@ -193,7 +194,7 @@ Statistics of_integers(const StridedView& view) {
     }
   });
   constexpr auto kKind =
-      std::is_signed_v<T> ? Statistic::Kind::kSigned : Statistic::Kind::kUnsigned;
+      std::is_signed_v<T> ? RecordedStatistic::Kind::kSigned : RecordedStatistic::Kind::kUnsigned;
   Statistics out;
   out.max = {kKind, 0, static_cast<std::int64_t>(max)};
   out.min = {kKind, 0, static_cast<std::int64_t>(min)};
@@ -290,14 +291,14 @@ Statistics statistics_of(const StridedView& view, StatisticsRule rule) {
     if (const auto told = of_mindspore_elements(distinct, repeats)) return *told;
   }
   Statistics out = of_elements(distinct, repeats);
-  const bool scalar = view.shape.empty() && out.max.kind != Statistic::Kind::kBool &&
-                      out.max.kind != Statistic::Kind::kNull && !is_complex(view.dtype);
+  const bool scalar = view.shape.empty() && out.max.kind != RecordedStatistic::Kind::kBool &&
+                      out.max.kind != RecordedStatistic::Kind::kNull && !is_complex(view.dtype);
   if (scalar) out.mean = out.norm = out.max;
   return out;
 }
 
 bool overflows(const Statistics& statistics, DType dtype) {
-  if (statistics.max.kind != Statistic::Kind::kReal) return false;
+  if (statistics.max.kind != RecordedStatistic::Kind::kReal) return false;
   const double max = statistics.max.real;
   const double min = statistics.min.real;
   if (!std::isfinite(max) || !std::isfinite(min)) return true;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What dump.json says of a tensor's values: extremes, mean and norm, from one pass over its memory.
 #pragma once
 
@@ -9,7 +10,7 @@
 namespace msprobe::collect {
 
 // A statistic as it is written: absent (null), a bool, an integer or a number.
-struct Statistic {
+struct RecordedStatistic {
   enum class Kind : std::uint8_t { kNull, kBool, kSigned, kUnsigned, kReal };
   Kind kind = Kind::kNull;
   double real = 0;
@@ -17,10 +18,10 @@ struct Statistic {
 };
 
 struct Statistics {
-  Statistic max, min, mean, norm;
+  RecordedStatistic max, min, mean, norm;
   // Extremes of the finite elements (of the elements that are numbers where none is finite); only
   // where max or min is not finite.
-  Statistic max_finite, min_finite;
+  RecordedStatistic max_finite, min_finite;
 };
 
 // The two frameworks' dumps differ in what they say of integers, float64 and complex numbers.

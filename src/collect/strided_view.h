@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor as it lies in memory, seen through its strides: what the collector reads a model's
 // tensors through, without knowing the library they belong to.
 #pragma once

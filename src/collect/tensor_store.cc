@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/tensor_store.h"
 
 #define XXH_INLINE_ALL  // no library to be loaded into the user's Python
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "collect/crc32.h"
 #include "collect/pt_file.h"
+#include "core/crc32.h"
 
 namespace msprobe::collect {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor files of one step. A tensor that was saved before is not written again: its new name
 // becomes a hard link to the earlier file. A result is an argument of the next call, so this halves
 // a dump.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/tensor_store.h"
 
 #include <algorithm>
@@ -12,9 +13,9 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-#include "collect/crc32.h"
 #include "collect/pt_file.h"
 #include "collect/scratch_for_test.h"
+#include "core/crc32.h"
 #include "core/descriptor.h"
 #include "dump/tensor_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compare/api_precision_compare.h"
 
 #include <optional>
@@ -136,7 +137,7 @@ class Comparison {
   }
 
   const PrecisionOptions& options_;
-  Rules rules_;
+  CompareRules rules_;
   GpuIndex index_;
   tables::OutputFile details_;
   tables::OutputFile result_;

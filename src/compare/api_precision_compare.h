@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api_precision_compare: the details CSV of a check on the NPU beside that of the same check on the
 // GPU, judged call by call.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compare/api_precision_compare.h"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compare/call_result.h"
 
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ void CallResult::add(const ComparedRow& row, bool forward) {
   last_unsupported_ = row.unsupported_dtype;
 }
 
-ResultRow CallResult::conclude(const Rules& rules) const {
+ResultRow CallResult::conclude(const CompareRules& rules) const {
   ResultRow result{.api_name = call_,
                    .forward = forward_.verdict(),
                    .backward = backward_.verdict(),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathers the rows of one call into its line of the result CSV.
 #pragma once
 
@@ -19,7 +20,7 @@ class CallResult {
 
   std::string_view call() const { return call_; }
   void add(const ComparedRow& row, bool forward);
-  judge::ResultRow conclude(const Rules& rules) const;
+  judge::ResultRow conclude(const CompareRules& rules) const;
 
  private:
   struct Direction {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns of the two CSVs of api_precision_compare.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of this folder share: a directory of their own, files in and tables out.
 #pragma once
 

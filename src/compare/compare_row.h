@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CompareRow: what the details CSV of api_precision_compare says of one output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every cell in which profile documented differs from the public tool has a rule in
 // docs/differences.md, and every rule there explains something.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU's details CSV, kept as what a comparison needs of each row and found by the row's name.
 #pragma once
 

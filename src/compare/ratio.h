@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ratio of a device's metric to that of the reference device.
 #pragma once
 

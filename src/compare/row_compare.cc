@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compare/row_compare.h"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ bool has_any_metric(const DetailRow& npu) {
          std::ranges::any_of(kStandards, [&](Standard s) { return has_metrics(npu, s); });
 }
 
-CompareRow failed_check(const DetailRow& npu, const Rules& rules) {
+CompareRow failed_check(const DetailRow& npu, const CompareRules& rules) {
   CompareRow row = skip_row(npu.api_name, kCheckFailed.in(rules.titles));
   row.result = Verdict::kError;
   row.message += npu.message;
@@ -77,19 +78,19 @@ std::string not_same_text(const DetailRow& npu, const GpuRow& gpu, bool dtype_di
       npu.device_dtype, npu.shape, gpu.line, dtype_differs ? "dtype" : "shape");
 }
 
-std::string no_metric_text(const DetailRow& npu, Standard standard, const Rules& rules) {
+std::string no_metric_text(const DetailRow& npu, Standard standard, const CompareRules& rules) {
   return fmt::format("The NPU row has no metric of the {} (check: {}). {}",
                      algorithm_title(standard, rules.titles), name(npu.status), npu.message);
 }
 
-std::string no_gpu_metric_text(Standard standard, const Rules& rules) {
+std::string no_gpu_metric_text(Standard standard, const CompareRules& rules) {
   return fmt::format("The GPU row has no metric of the {}.",
                      algorithm_title(standard, rules.titles));
 }
 
 // The reference tool judges what is there; blanks are zeros, or an error where they cannot be.
 ComparedRow judge_as_public_tool(const DetailRow& npu, Standard standard, const GpuRow& gpu,
-                                 const Subject& subject, const Rules& rules) {
+                                 const Subject& subject, const CompareRules& rules) {
   const bool blanks_are_zeros = standard == Standard::kBenchmark || standard == Standard::kUlp;
   if (!blanks_are_zeros && !has_metrics(npu, standard)) {
     return skipped(npu, RowFate::kCannotBeJudged, kEmptyCell.in(rules.titles));
@@ -100,7 +101,7 @@ ComparedRow judge_as_public_tool(const DetailRow& npu, Standard standard, const 
 }
 
 ComparedRow judge_documented(const DetailRow& npu, Standard listed, const GpuRow& gpu,
-                             const Subject& subject, const Rules& rules) {
+                             const Subject& subject, const CompareRules& rules) {
   Standard standard = listed;
   // A check by the public tool holds the benchmark's metrics for every API.
   if (!has_metrics(npu, listed)) standard = Standard::kBenchmark;
@@ -145,7 +146,7 @@ bool float8_input(const DetailRow& npu, Profile profile) {
 
 // What the NPU's row alone decides, before any partner is looked at (documented).
 std::optional<ComparedRow> decided_alone(const DetailRow& npu, std::string_view problem,
-                                         const Rules& rules) {
+                                         const CompareRules& rules) {
   if (rules.profile == Profile::kReference) return std::nullopt;
   if (!problem.empty()) return skipped(npu, RowFate::kCannotBeJudged, problem);
   if (npu.status == Verdict::kSkip) return skipped(npu, RowFate::kJudged, npu.message);
@@ -182,7 +183,7 @@ CompareRow skip_row(std::string_view name, std::string_view message) {
 }
 
 ComparedRow compare_row(const DetailRow& npu, const DetailsName& name, std::string_view problem,
-                        const GpuRow* gpu, const Rules& rules) {
+                        const GpuRow* gpu, const CompareRules& rules) {
   if (auto decided = decided_alone(npu, problem, rules)) return *decided;
   if (auto alone = without_partner(npu, gpu)) return *alone;
   if (!problem.empty()) return skipped(npu, RowFate::kCannotBeJudged, problem);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of one row of the NPU's details CSV: judged, skipped with a reason, or not shown at
 // all.
 #pragma once
@@ -32,7 +33,7 @@ struct ComparedRow {
 // `gpu` is null where the GPU's CSV has no such row; `problem` says why the NPU's row cannot be
 // trusted, if so.
 ComparedRow compare_row(const judge::DetailRow& npu, const DetailsName& name,
-                        std::string_view problem, const GpuRow* gpu, const Rules& rules);
+                        std::string_view problem, const GpuRow* gpu, const CompareRules& rules);
 
 // A row that says only why there is no verdict.
 CompareRow skip_row(std::string_view name, std::string_view message);

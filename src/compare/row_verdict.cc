@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compare/row_verdict.h"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ Verdict judge_ratio(const Ratio& ratio, double limit) {
 }
 
 void judge_benchmark(CompareRow& row, const DetailRow& npu, const GpuRow& gpu,
-                     const judge::Subject& subject, const Rules& rules,
+                     const judge::Subject& subject, const CompareRules& rules,
                      const CompareLimits& limits) {
   std::string lines;
   row.result = Verdict::kPass;
@@ -125,7 +126,7 @@ constexpr ZeroRate kBinaryRates[] = {
 // Each rate must be exactly 0. The public tool puts no line end behind the absolute-threshold
 // texts.
 void judge_rates(CompareRow& row, std::span<const ZeroRate> rates, const DetailRow& npu,
-                 const Rules& rules, std::string_view line_end) {
+                 const CompareRules& rules, std::string_view line_end) {
   row.result = Verdict::kPass;
   for (const ZeroRate& rate : rates) {
     const double value = (npu.*rate.npu).value;
@@ -140,14 +141,15 @@ void judge_rates(CompareRow& row, std::span<const ZeroRate> rates, const DetailR
 
 // Below one of the limits of its own, or below the reference device.
 bool ulp_good(double mean, double proportion, const Cell& gpu_proportion, const Ratio& found,
-              const Rules& rules, const CompareLimits& limits) {
+              const CompareRules& rules, const CompareLimits& limits) {
   if (mean < limits.mean_ulp || proportion < limits.ulp_proportion) return true;
   if (rules.profile == Profile::kReference) return found.value < 1;
   return !gpu_proportion.blank() && proportion < gpu_proportion.value;
 }
 
 void judge_ulp(CompareRow& row, const DetailRow& npu, const GpuRow& gpu,
-               const judge::Subject& subject, const Rules& rules, const CompareLimits& limits) {
+               const judge::Subject& subject, const CompareRules& rules,
+               const CompareLimits& limits) {
   const double mean = npu.mean_ulp_error.value;
   const double proportion = npu.ulp_error_proportion.value;
   row.ulp_error_proportion = shown(proportion);
@@ -177,7 +179,7 @@ void judge_ulp(CompareRow& row, const DetailRow& npu, const GpuRow& gpu,
   if (row.result == Verdict::kError) add_line(row.message, kUlpOver, rules.titles);
 }
 
-void judge_dual_1000(CompareRow& row, const DetailRow& npu, const Rules& rules,
+void judge_dual_1000(CompareRow& row, const DetailRow& npu, const CompareRules& rules,
                      const CompareLimits& limits) {
   const double value = npu.dual_1000.value;
   row.dual_1000 = shown(value);
@@ -212,7 +214,7 @@ bool has_metrics(const DetailRow& npu, Standard standard) {
 }
 
 void judge_row(CompareRow& row, Standard standard, const DetailRow& npu, const GpuRow& gpu,
-               const judge::Subject& subject, const Rules& rules) {
+               const judge::Subject& subject, const CompareRules& rules) {
   const CompareLimits limits = judge::limits_for(subject, rules.profile, rules.standards);
   row.algorithm = algorithm_title(standard, rules.titles);
   switch (standard) {

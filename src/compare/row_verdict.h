@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The final verdict on one output: the NPU's row beside the GPU's, by the standard of the API.
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace msprobe::compare {
 
-struct Rules {
+struct CompareRules {
   judge::Profile profile = judge::Profile::kDocumented;
   tables::Titles titles = tables::Titles::kEnglish;
   const judge::Standards& standards;
@@ -26,6 +27,6 @@ bool has_metrics(const judge::DetailRow& npu, judge::Standard standard);
 // REQUIRES: standard is not kNone; standards other than benchmark and ULP: has_metrics(npu,
 // standard).
 void judge_row(CompareRow& row, judge::Standard standard, const judge::DetailRow& npu,
-               const GpuRow& gpu, const judge::Subject& subject, const Rules& rules);
+               const GpuRow& gpu, const judge::Subject& subject, const CompareRules& rules);
 
 }  // namespace msprobe::compare

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the strict status of two devices says of a call that ran on both: which of them to blame.
 #pragma once
 

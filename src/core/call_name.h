@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of recorded calls, and of the entries and rows that belong to them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements in another dtype, for data that is stored wider than it is (bfloat16 kept in a float32
 // npy).
 #pragma once

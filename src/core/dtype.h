@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element types a dump can name, and what is known of each.
 #pragma once
 

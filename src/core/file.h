@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files as bytes: whole, mapped, or opened inside a directory they must not leave.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floating formats the CPU has no type for: how their bits become a float, and a float their
 // bits.
 #pragma once

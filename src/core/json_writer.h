@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes JSON for programs that read our --json output: strict JSON, so NaN and infinities become
 // the strings "nan", "inf", "-inf".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log lines: "YYYY-MM-DD HH:MM:SS (pid) [LEVEL] text" on stderr, control characters replaced.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages of a mapped file in memory, for as long as they are needed.
 #pragma once
 

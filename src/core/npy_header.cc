@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/npy_header.h"
 
 #include <fmt/format.h>

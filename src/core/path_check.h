@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The documented rules a path given by the user must meet, checked in the documented order.
 #pragma once
 

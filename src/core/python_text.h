@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values as Python's str() and repr() print them, which tables of recorded values follow.
 #pragma once
 

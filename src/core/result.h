@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result<T>: a value, or an Error that says in one line what was wrong and where.
 #pragma once
 

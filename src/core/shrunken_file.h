@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that get smaller while they are mapped.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a call, or its backward pass, was not checked: a reason that is counted, and a text for a
 // person.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A 128-bit hash that is the same on every machine and in every build: it is written to files and
 // compared later. Not for secrets.
 #pragma once

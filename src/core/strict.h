@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StrictFinding: the second opinion on one output or gradient, beside the documented verdict.
 #pragma once
 
@@ -11,6 +12,9 @@ struct StrictFinding {
   Verdict status = Verdict::kSkip;
   std::string reason;  // what was compared with what, and by how much it failed; never empty
   std::string cause;   // what fits the pattern of the error; empty where nothing does
+  // Where the error is, as a JSON object (strict/error_map.h); empty where no element is beyond a
+  // bound.
+  std::string map = {};
 };
 
 }  // namespace msprobe

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorView: what every later stage sees of a tensor. Tensor: the same, with whatever keeps the
 // bytes alive.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "divergence/align.h"
 
 #include <algorithm>
@@ -128,11 +129,11 @@ class Aligner {
   // that the tolerance allows. Checksums have no neighbours.
   std::span<const double> reaches(const Call& call) {
     reaches_ = {kNearReach, kAgreement};
-    for (const Tensor& tensor : target_.inputs(call)) widen(tensor);
-    for (const Tensor& tensor : target_.outputs(call)) widen(tensor);
+    for (const RunTensor& tensor : target_.inputs(call)) widen(tensor);
+    for (const RunTensor& tensor : target_.outputs(call)) widen(tensor);
     return std::span(reaches_).first(exact_ ? 1 : 2);
   }
-  void widen(const Tensor& tensor) {
+  void widen(const RunTensor& tensor) {
     reaches_[1] = std::max(reaches_[1], tolerance(tensor, tensor));
   }
 
@@ -153,7 +154,7 @@ class Aligner {
     translated_.clear();
     any_known_ = false;
     bool differs = false;
-    for (const Tensor& tensor : target_.inputs(call)) {
+    for (const RunTensor& tensor : target_.inputs(call)) {
       const auto known = counterpart_.find(tensor.identity);
       if (known == counterpart_.end()) {
         translated_.push_back(tensor);
@@ -197,7 +198,7 @@ class Aligner {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto known = counterpart_.find(inputs[i].identity);
       if (known == counterpart_.end()) continue;
-      const Tensor& tensor = golden_.tensors[known->second];
+      const RunTensor& tensor = golden_.tensors[known->second];
       if (difference(tensor, others[i], exact_) > tolerance(tensor, others[i])) return true;
     }
     return false;
@@ -297,8 +298,8 @@ class Aligner {
     return false;
   }
 
-  static bool tells_apart(std::span<const Tensor> tensors) {
-    return std::ranges::any_of(tensors, [](const Tensor& tensor) {
+  static bool tells_apart(std::span<const RunTensor> tensors) {
+    return std::ranges::any_of(tensors, [](const RunTensor& tensor) {
       return tensor.checksum != 0 || (tensor.values == Values::kReal && tensor.count > 1 &&
                                       tensor.has_range && tensor.max != tensor.min);
     });
@@ -325,10 +326,10 @@ class Aligner {
   std::unordered_map<std::uint64_t, std::uint32_t> counterpart_;  // identity -> golden tensor
   std::uint32_t learned_ = 0;
   // Of the call that is looked for.
-  Shape shape_;
+  CallShape shape_;
   double inputs_number_ = 0, outputs_number_ = 0;
   std::vector<std::uint32_t> candidates_;
-  std::vector<Tensor> translated_;
+  std::vector<RunTensor> translated_;
   bool any_known_ = false;  // one of translated_ is the golden run's
   std::array<double, 2> reaches_{};
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which call of one run is which call of the other. Numbers of calls are not used: calls that were
 // inserted, removed, renamed, fused or computed again on one side shift them.
 #pragma once
@@ -7,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "divergence/candidates.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ void NumberIndex::from(std::uint64_t key, std::uint32_t first, std::size_t most,
   }
 }
 
-Shape shape_of(const Trace& run, const Call& call) {
+CallShape shape_of(const Trace& run, const Call& call) {
   const std::uint64_t inputs = form_of(run.inputs(call));
   const std::uint64_t outputs = form_of(run.outputs(call));
   const auto direction = static_cast<std::uint64_t>(call.direction);
@@ -58,7 +59,7 @@ CallIndex::CallIndex(const Trace& run, bool exact) {
   for (std::size_t i = 0; i < run.calls.size(); ++i) {
     const Call& call = run.calls[i];
     const auto number = static_cast<std::uint32_t>(i);
-    const Shape& shape = shapes.emplace_back(shape_of(run, call));
+    const CallShape& shape = shapes.emplace_back(shape_of(run, call));
     const double inputs = fingerprint(run.inputs(call), exact);
     const double outputs = fingerprint(run.outputs(call), exact);
     by_values.add(shape.whole, values_number(inputs, outputs), number);

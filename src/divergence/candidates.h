@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of a run, found by the values of their tensors.
 #pragma once
 
@@ -6,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
 
@@ -37,18 +38,18 @@ class NumberIndex {
 };
 
 // What a call looks like without its values.
-struct Shape {
+struct CallShape {
   std::uint64_t whole = 0;    // direction, inputs, outputs
   std::uint64_t outputs = 0;  // direction, outputs
   std::uint64_t named = 0;    // direction, operation, inputs
   std::uint64_t named_whole = 0;
 };
-Shape shape_of(const Trace& run, const Call& call);
+CallShape shape_of(const Trace& run, const Call& call);
 
 struct CallIndex {
   CallIndex(const Trace& run, bool exact);
 
-  std::vector<Shape> shapes;
+  std::vector<CallShape> shapes;
   NumberIndex by_values;   // Shape::whole, inputs and outputs
   NumberIndex by_inputs;   // Shape::whole, inputs
   NumberIndex by_name;     // Shape::named, inputs

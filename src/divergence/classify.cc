@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "divergence/classify.h"
 
 #include <algorithm>
@@ -13,16 +14,16 @@ constexpr double kCancellationSpacings = 8;
 // Sums are accumulated in float32 at least.
 constexpr double kAccumulatorSpacing = 0x1p-23;
 
-double largest_of(const Tensor& tensor) {
+double largest_of(const RunTensor& tensor) {
   if (!tensor.has_range) return 0;
   const double largest = std::max(std::abs(tensor.max), std::abs(tensor.min));
   return std::isfinite(largest) ? largest : 0;
 }
 
 // How large an output can get by rounding alone, seen from the inputs of its call.
-double rounding_of(std::span<const Tensor> inputs, const Tensor& output) {
+double rounding_of(std::span<const RunTensor> inputs, const RunTensor& output) {
   double rounding = 0;
-  for (const Tensor& input : inputs) {
+  for (const RunTensor& input : inputs) {
     if (input.values != Values::kReal) continue;
     const double sum = input.has_norm && std::isfinite(input.norm) ? std::abs(input.norm) : 0;
     rounding =
@@ -126,8 +127,8 @@ class Classifier {
     const Call& other = golden_.calls[event.golden];
     bool input_differs = false;
     for (std::uint32_t i = 0; i < call.inputs && call.inputs == other.inputs; ++i) {
-      const Tensor& tensor = target_.tensors[call.first + i];
-      const Tensor& golden = golden_.tensors[other.first + i];
+      const RunTensor& tensor = target_.tensors[call.first + i];
+      const RunTensor& golden = golden_.tensors[other.first + i];
       const double apart = difference(tensor, golden, exact_);
       if (apart <= tolerance(tensor, golden)) continue;
       input_differs = true;
@@ -157,7 +158,7 @@ class Classifier {
   // Which target call made a tensor last.
   void learn(std::uint32_t until) {
     for (; learned_ < until; ++learned_) {
-      for (const Tensor& tensor : target_.outputs(target_.calls[learned_])) {
+      for (const RunTensor& tensor : target_.outputs(target_.calls[learned_])) {
         producer_[tensor.identity] = learned_;
       }
     }
@@ -183,7 +184,8 @@ class Classifier {
     return worst;
   }
 
-  static bool cancels(std::span<const Tensor> inputs, const Tensor& output, const Tensor& other) {
+  static bool cancels(std::span<const RunTensor> inputs, const RunTensor& output,
+                      const RunTensor& other) {
     if (output.values != Values::kReal || !output.has_range || !std::isfinite(output.max) ||
         !std::isfinite(output.min)) {
       return false;
@@ -224,7 +226,7 @@ class Classifier {
 
   bool leaves_doubts(const Call& call) const {
     const auto outputs = target_.outputs(call);
-    return !outputs.empty() && std::ranges::all_of(outputs, [&](const Tensor& output) {
+    return !outputs.empty() && std::ranges::all_of(outputs, [&](const RunTensor& output) {
       return output.values == Values::kWhole || cancels(target_.inputs(call), output, output);
     });
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each call of the target run does to the difference between two runs.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 #include "divergence/align.h"
 #include "divergence/difference.h"
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
 
@@ -57,8 +58,8 @@ struct Classified {
 // Measures the files of two tensors (calls are numbers of the runs), where there are any: a
 // relative difference. Nothing: the recorded values decide.
 using MeasureFiles =
-    std::function<std::optional<double>(std::uint32_t target_call, const Tensor& target,
-                                        std::uint32_t golden_call, const Tensor& golden)>;
+    std::function<std::optional<double>(std::uint32_t target_call, const RunTensor& target,
+                                        std::uint32_t golden_call, const RunTensor& golden)>;
 
 Classified classify(const Trace& target, const Trace& golden, const Alignment& alignment,
                     bool exact, const MeasureFiles& measure = {});

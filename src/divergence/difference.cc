@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "divergence/difference.h"
 
 #include <algorithm>
@@ -19,13 +20,13 @@ double part(double target, double golden, double scale) {
 }
 
 // The largest magnitude; 0 where it is unknown or infinite.
-double magnitude(const Tensor& tensor) {
+double magnitude(const RunTensor& tensor) {
   if (!tensor.has_range) return 0;
   const double largest = std::max(std::abs(tensor.max), std::abs(tensor.min));
   return std::isfinite(largest) ? largest : 0;
 }
 
-double real_difference(const Tensor& target, const Tensor& golden) {
+double real_difference(const RunTensor& target, const RunTensor& golden) {
   double worst = 0;
   const double largest = magnitude(golden);
   if (target.has_range && golden.has_range) {
@@ -58,7 +59,7 @@ double share_of(double value, double scale) {
   return scale > 0 ? std::clamp(value / scale, -2.0, 2.0) : 0;
 }
 
-double real_fingerprint(const Tensor& tensor) {
+double real_fingerprint(const RunTensor& tensor) {
   const double largest = magnitude(tensor);
   double size = largest;
   double sum = 0;
@@ -77,7 +78,7 @@ double real_fingerprint(const Tensor& tensor) {
   return sum;
 }
 
-double tensor_fingerprint(const Tensor& tensor, bool exact) {
+double tensor_fingerprint(const RunTensor& tensor, bool exact) {
   if (exact && tensor.checksum != 0) return scattered(tensor.checksum);
   if (tensor.values == Values::kReal) return real_fingerprint(tensor);
   if (!tensor.has_range) return 0;
@@ -93,7 +94,7 @@ double weight(std::size_t place) {
 
 }  // namespace
 
-double difference(const Tensor& target, const Tensor& golden, bool exact) {
+double difference(const RunTensor& target, const RunTensor& golden, bool exact) {
   if (target.form != golden.form) return kInfinite;
   const bool by_checksum = exact && target.checksum != 0 && golden.checksum != 0;
   if (by_checksum && target.checksum != golden.checksum) return 1;
@@ -107,11 +108,11 @@ double difference(const Tensor& target, const Tensor& golden, bool exact) {
   return by_checksum && apart <= tolerance(target, golden) ? 0 : apart;
 }
 
-double tolerance(const Tensor& target, const Tensor& golden) {
+double tolerance(const RunTensor& target, const RunTensor& golden) {
   return std::max(kAgreement, kAgreementSpacings * std::max(target.spacing, golden.spacing));
 }
 
-Worst worst_of(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact) {
+Worst worst_of(std::span<const RunTensor> target, std::span<const RunTensor> golden, bool exact) {
   Worst worst;
   if (target.size() != golden.size()) {
     worst.comparable = false;
@@ -127,7 +128,7 @@ Worst worst_of(std::span<const Tensor> target, std::span<const Tensor> golden, b
   return worst;
 }
 
-bool agree(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact,
+bool agree(std::span<const RunTensor> target, std::span<const RunTensor> golden, bool exact,
            double share) {
   if (target.size() != golden.size()) return false;
   for (std::size_t i = 0; i < target.size(); ++i) {
@@ -138,7 +139,7 @@ bool agree(std::span<const Tensor> target, std::span<const Tensor> golden, bool 
   return true;
 }
 
-double fingerprint(std::span<const Tensor> tensors, bool exact) {
+double fingerprint(std::span<const RunTensor> tensors, bool exact) {
   double sum = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     sum += weight(i) * tensor_fingerprint(tensors[i], exact);
@@ -147,13 +148,13 @@ double fingerprint(std::span<const Tensor> tensors, bool exact) {
 }
 
 // A relative difference d moves the logarithm by d, each share by 2 d (its scale moves too).
-double slack(std::span<const Tensor> tensors) {
+double slack(std::span<const RunTensor> tensors) {
   return 2 * (1 + 2 * (0.83 + 0.71 + 0.57)) * static_cast<double>(tensors.size());
 }
 
-std::uint64_t form_of(std::span<const Tensor> tensors) {
+std::uint64_t form_of(std::span<const RunTensor> tensors) {
   std::uint64_t form = tensors.size();
-  for (const Tensor& tensor : tensors) form = mix(form, tensor.form);
+  for (const RunTensor& tensor : tensors) form = mix(form, tensor.form);
   return form;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far two recorded tensors, and two calls, are apart.
 #pragma once
 
@@ -5,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
 
@@ -24,10 +25,10 @@ inline constexpr double kMostInputDifference = 0.1;
 // maximum and minimum against the largest magnitude, mean against the root mean square. Unequal
 // checksums make it 1 where `exact` is set, equal ones 0 unless the values contradict them.
 // Infinite: NaN or infinity on one side, another shape, or golden zero against something.
-double difference(const Tensor& target, const Tensor& golden, bool exact);
+double difference(const RunTensor& target, const RunTensor& golden, bool exact);
 
 // Whether that is no more than rounding explains.
-double tolerance(const Tensor& target, const Tensor& golden);
+double tolerance(const RunTensor& target, const RunTensor& golden);
 
 struct Worst {
   double difference = 0;  // of the tensor that is furthest beyond its tolerance
@@ -37,18 +38,18 @@ struct Worst {
 
   bool agrees() const { return comparable && excess <= 1; }
 };
-Worst worst_of(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact);
+Worst worst_of(std::span<const RunTensor> target, std::span<const RunTensor> golden, bool exact);
 
 // Whether no tensor differs by more than `share` of its tolerance; stops at the first that does.
-bool agree(std::span<const Tensor> target, std::span<const Tensor> golden, bool exact,
+bool agree(std::span<const RunTensor> target, std::span<const RunTensor> golden, bool exact,
            double share = 1);
 
 // A number that is near for lists of tensors with near values, and far for others; to find
 // candidates by binary search. `slack` is by how much it moves at most, for each 1 of relative
 // difference.
-double fingerprint(std::span<const Tensor> tensors, bool exact);
-double slack(std::span<const Tensor> tensors);
+double fingerprint(std::span<const RunTensor> tensors, bool exact);
+double slack(std::span<const RunTensor> tensors);
 
-std::uint64_t form_of(std::span<const Tensor> tensors);
+std::uint64_t form_of(std::span<const RunTensor> tensors);
 
 }  // namespace msprobe::divergence

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <random>
 
@@ -5,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "divergence/classify.h"
+#include "divergence/flow.h"
 #include "divergence/made_run_for_test.h"
 
 namespace msprobe::divergence {
@@ -206,6 +208,18 @@ TEST(FirstDivergence, ParameterGradientsInherit) {
   const Answer answer = compare(run(2, 9), run(3, 5));
   EXPECT_EQ(answer.call, "Functional.mse_loss.0.backward");
   EXPECT_EQ(answer.classified.introducing, 1);
+}
+
+TEST(Flow, TensorsAreKnownAgainByTheirValues) {
+  const MadeTensor x(1), w(2), y(3), z(4);
+  const Trace run = made_run({{"Functional.linear", {x, w}, {y}},
+                              {"Module.fc.Linear", {x}, {y}},
+                              {"Torch.relu", {y}, {z}},
+                              {"Torch.mul", {y, y, z}, {x}}});
+  const std::vector<FlowEdge> wanted{{0, 2}, {0, 3}, {2, 3}};
+  EXPECT_EQ(find_flow(run), wanted);
+  const Trace modules = made_run({{"Module.a.Linear", {x}, {y}}, {"Module.b.Linear", {y}, {z}}});
+  EXPECT_EQ(find_flow(modules), (std::vector<FlowEdge>{{0, 1}}));
 }
 
 }  // namespace

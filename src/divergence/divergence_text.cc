@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a divergence is told: on the terminal and in JSON.
 #include <cmath>
 
@@ -152,7 +153,7 @@ void write_json(const DivergenceReport& report, JsonWriter& json) {
   json.key("computed_again").value(report.again);
   json.key("origin_count").value(report.origin_count);
   json.key("judged").begin_array();
-  for (const JudgedCall& call : report.judged) {
+  for (const DifferingCall& call : report.judged) {
     json.begin_object();
     json.key("rank").value(call.rank);
     write_text(json, "target", call.target);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "Where do the two runs part?", over all ranks of a step.
 #pragma once
 
@@ -10,7 +11,7 @@
 
 #include "core/json_writer.h"
 #include "divergence/classify.h"
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
 
@@ -47,7 +48,7 @@ struct RankResult {
 };
 
 // A call that does not agree.
-struct JudgedCall {
+struct DifferingCall {
   int rank = 0;
   std::string target;
   std::string golden;
@@ -61,9 +62,9 @@ struct DivergenceReport {
   std::size_t calls = 0, agreeing = 0, introducing = 0, inheriting = 0;
   std::size_t target_only = 0, golden_only = 0, renamed = 0, again = 0;
   std::size_t rank_count = 0;
-  bool exact = false;                // by checksums
-  std::vector<RankResult> per_rank;  // as the pairs were given
-  std::vector<JudgedCall> judged;    // calls that introduce or inherit, in the order of the ranks
+  bool exact = false;                 // by checksums
+  std::vector<RankResult> per_rank;   // as the pairs were given
+  std::vector<DifferingCall> judged;  // calls that introduce or inherit, in the order of the ranks
 
   static constexpr std::size_t kMostOrigins = 100;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small recordings for tests, made call by call.
 #pragma once
 
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "divergence/read_run.h"
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the ranks of one step wait for each other: which communication calls belong together, and a
 // common order of all calls.
 #pragma once
@@ -7,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "divergence/nonfinite.h"
 
 #include <algorithm>
@@ -7,16 +8,18 @@
 namespace msprobe::divergence {
 namespace {
 
-bool is_finite(const Tensor& tensor) {
+bool is_finite(const RunTensor& tensor) {
   return !tensor.has_range || (std::isfinite(tensor.max) && std::isfinite(tensor.min));
 }
 
 // -inf below finite values: so masks look.
-bool looks_like_mask(const Tensor& tensor) {
+bool looks_like_mask(const RunTensor& tensor) {
   return std::isfinite(tensor.max) && std::isinf(tensor.min);
 }
 
-bool all_finite(std::span<const Tensor> tensors) { return std::ranges::all_of(tensors, is_finite); }
+bool all_finite(std::span<const RunTensor> tensors) {
+  return std::ranges::all_of(tensors, is_finite);
+}
 
 class Walker {
  public:
@@ -44,12 +47,12 @@ class Walker {
       look_for_outside(here, call);
       if (!all_finite(outputs)) ++result_.carrying;
     }
-    for (const Tensor& tensor : outputs) {
+    for (const RunTensor& tensor : outputs) {
       if (!is_finite(tensor)) made_.insert(tensor.identity);
     }
   }
 
-  void judge(RankCall here, const Call& call, std::span<const Tensor> outputs) {
+  void judge(RankCall here, const Call& call, std::span<const RunTensor> outputs) {
     if (call.makes_garbage || call.nonfinite_argument) return;
     NonFiniteCause cause = NonFiniteCause::kCall;
     if (call.communication >= 0) {
@@ -73,7 +76,7 @@ class Walker {
   void look_for_outside(RankCall here, const Call& call) {
     const Trace& run = *ranks_[here.rank].run;
     for (std::uint32_t i = 0; i < call.inputs; ++i) {
-      const Tensor& tensor = run.tensors[call.first + i];
+      const RunTensor& tensor = run.tensors[call.first + i];
       if (is_finite(tensor) || looks_like_mask(tensor)) continue;
       if (call.communication >= 0 || !made_.insert(tensor.identity).second) continue;
       add(NonFiniteCause::kOutside, here, call.first + i);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where NaN and infinities come from: the first calls, over all ranks of a step, whose inputs are
 // finite and whose outputs are not. One dump is enough.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,7 +19,7 @@ namespace {
 // Lines of describe() beside the first.
 constexpr std::size_t kMostLines = 10;
 
-std::string value_text(const Tensor& tensor) {
+std::string value_text(const RunTensor& tensor) {
   if (std::isnan(tensor.max) || std::isnan(tensor.min)) return "nan";
   return std::isinf(tensor.max) && tensor.max > 0 ? "inf" : "-inf";
 }
@@ -100,7 +101,7 @@ Result<NonFiniteReport> walk_step(const StepDumps& step) {
     if (report.origins.size() == NonFiniteReport::kMostOrigins) break;
     const Trace& run = *ranks[found.place.rank].run;
     const Call& call = run.calls[found.place.call];
-    const Tensor& tensor = run.tensors[found.tensor];
+    const RunTensor& tensor = run.tensors[found.tensor];
     PlaceFinder& finder =
         places.try_emplace(found.place.rank, read[found.place.rank].dump).first->second;
     CallPlace place = finder.find(call.entry);

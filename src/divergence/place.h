@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a person needs to find a recorded call: module, source line, and the command that replays
 // it.
 #pragma once

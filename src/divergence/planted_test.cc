@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults put into recorded runs, whose structure is then disturbed: which call is named?
 #include <algorithm>
 #include <random>
@@ -37,7 +38,8 @@ class Planter {
     spread(golden_.calls[at], before, bad);
     for (std::uint32_t i = at + 1; i < golden_.calls.size(); ++i) {
       const auto inputs = golden_.inputs(golden_.calls[i]);
-      if (std::ranges::any_of(inputs, [&](const Tensor& t) { return bad.contains(t.identity); })) {
+      if (std::ranges::any_of(inputs,
+                              [&](const RunTensor& t) { return bad.contains(t.identity); })) {
         spread(golden_.calls[i], before, bad);
       }
     }
@@ -47,7 +49,7 @@ class Planter {
 
   void change(const std::unordered_set<std::uint64_t>& bad) {
     std::unordered_map<std::uint64_t, std::array<double, 4>> factors;
-    for (Tensor& tensor : target_.tensors) {
+    for (RunTensor& tensor : target_.tensors) {
       if (tensor.values != Values::kReal || !tensor.has_norm || !std::isfinite(tensor.norm)) {
         continue;
       }
@@ -90,17 +92,17 @@ class Planter {
   }
 
  private:
-  static bool can_be_wrong(const Tensor& tensor) {
+  static bool can_be_wrong(const RunTensor& tensor) {
     return tensor.values == Values::kReal && tensor.has_norm && tensor.norm > 1e-30;
   }
 
-  static void add(std::unordered_set<std::uint64_t>& set, std::span<const Tensor> tensors) {
-    for (const Tensor& tensor : tensors) set.insert(tensor.identity);
+  static void add(std::unordered_set<std::uint64_t>& set, std::span<const RunTensor> tensors) {
+    for (const RunTensor& tensor : tensors) set.insert(tensor.identity);
   }
 
   void spread(const Call& call, const std::unordered_set<std::uint64_t>& before,
               std::unordered_set<std::uint64_t>& bad) const {
-    for (const Tensor& tensor : golden_.outputs(call)) {
+    for (const RunTensor& tensor : golden_.outputs(call)) {
       if (can_be_wrong(tensor) && !before.contains(tensor.identity)) bad.insert(tensor.identity);
     }
   }
@@ -112,7 +114,7 @@ class Planter {
     for (std::uint32_t i = 0; i < golden_.calls.size(); ++i) {
       add(seen, golden_.inputs(golden_.calls[i]));
       const auto outputs = golden_.outputs(golden_.calls[i]);
-      if (std::ranges::any_of(outputs, [&](const Tensor& tensor) {
+      if (std::ranges::any_of(outputs, [&](const RunTensor& tensor) {
             return can_be_wrong(tensor) && !seen.contains(tensor.identity);
           })) {
         fresh.push_back(i);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a Trace of the entries of dump.json.
 #pragma once
 
@@ -5,7 +6,7 @@
 #include <string>
 
 #include "core/result.h"
-#include "divergence/run.h"
+#include "divergence/recorded_run.h"
 #include "dump/entry_index.h"
 #include "dump/entry_reader.h"
 

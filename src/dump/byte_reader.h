@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Little-endian numbers out of bytes that may end anywhere.
 #pragma once
 

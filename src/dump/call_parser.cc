@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ class CallParser::Implementation {
         return once(seen, 2U) && values_.read_dict(out.input_kwargs);
       }
       if (key == "output") return once(seen, 4U) && values_.read_list(out.output);
+      if (key == "mutated") return once(seen, 8U) && values_.read_dict(out.mutated);
       return json_.skip();
     });
     if (!done) return false;

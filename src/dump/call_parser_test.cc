@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every encoding of an argument, and what a broken one costs.
 #include <cmath>
 #include <cstdint>
@@ -229,10 +230,13 @@ TEST(ParseCall, KeepsTheValueOfTypesItDoesNotKnow) {
                               "group_id": "77849d8c"})")
                 .type,
             "torch.ProcessGroup");
-  EXPECT_EQ(value<Opaque>(R"({"type": "torch.distributed.tensor.DTensor", "dtype":
-                              "torch.float32", "shape": [2], "Max": NaN})")
-                .type,
-            "torch.distributed.tensor.DTensor");
+  const auto part = value<TensorRecord>(R"({"type": "torch.distributed.tensor.DTensor", "dtype":
+      "torch.float32", "shape": [2], "Max": NaN, "device_mesh": [0, 1]})");
+  EXPECT_EQ(part.shape, Shape{2}) << "the local part of a DTensor";
+  EXPECT_FALSE(part.is_whole);
+  EXPECT_TRUE(value<TensorRecord>(R"({"type": "torch.distributed.tensor.DTensor", "dtype":
+      "torch.float32", "shape": [2], "is_whole": true})")
+                  .is_whole);
   EXPECT_EQ(value<Opaque>("{}").type, "");
   EXPECT_EQ(value<std::int64_t>(R"({"value": 3})"), 3);
 }

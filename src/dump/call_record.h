@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CallRecord: one recorded API call as dump.json tells it, before any tensor is made.
 #pragma once
 
@@ -33,6 +34,7 @@ struct TensorRecord {
   bool requires_grad = false;
   std::string data_name;  // datapath, else data_name; empty: no file
   std::string md5;
+  bool is_whole = true;   // false: the local part of a DTensor that spans several devices
   bool has_shape = true;  // the oldest recordings of real data name the file and nothing else
 };
 
@@ -85,6 +87,7 @@ struct ForwardRecord {
   List input_args;
   Dict input_kwargs;
   List output;
+  Dict mutated;  // arguments after a call that changed them, by place: "0", "1.3", "kwargs.out"
 };
 
 // What the backward entry holds: the gradients that arrived at the outputs, those that left for the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // construct.json: in which module call each entry ran.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // container_end in vectors: 64 bytes at a time become bit masks of quotes and brackets, so that
 // only the last block of a container is looked at bracket by bracket.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dump.json: a scan of the top level, then one entry at a time, so that memory does not grow with
 // the file.
 #pragma once
@@ -16,6 +17,9 @@
 #include "dump/top_level.h"
 
 namespace msprobe::dump {
+
+// Of the directory of tensor files, beside dump.json.
+inline constexpr const char* kDataDirectory = "dump_tensor_data";
 
 // Where a call's entries stand in the file. The texts point into the mapped file.
 struct CallSlice {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/encoding.h"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ constexpr std::array kTypes{
     TypeRow{"torch.Size", Encoding::kSize},
     TypeRow{"torch.Tensor", Encoding::kTensor},
     TypeRow{"torch.device", Encoding::kDevice},
+    TypeRow{"torch.distributed.tensor.DTensor", Encoding::kTensor},  // its local part
     TypeRow{"torch.dtype", Encoding::kDType},
     TypeRow{"torch.memory_format", Encoding::kMemoryFormat},
     TypeRow{"torch.nn.parameter.Parameter", Encoding::kTensor},

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The "type" names of recorded values, and what their payload means.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dump.json as a sequence of entries in the order they were recorded: every direction of every
 // call, modules and parameter gradients included. Memory grows with the number of entries, not with
 // their text; entry_reader.h reads one at a time.

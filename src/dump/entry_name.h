@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the entries of dump.json: one direction of a call, or the gradients of a module's
 // parameters.
 #pragma once

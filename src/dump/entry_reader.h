@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One entry of dump.json as a flat list of items: every value that went in or came out, by its
 // place in the entry.
 #pragma once

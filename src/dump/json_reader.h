@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A strict walk over one JSON text, token by token. Every token is checked, and the first fault is
 // kept with its place.
 #pragma once

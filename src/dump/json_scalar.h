@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest pieces of JSON as Python writes it: one token that is not a container, and the
 // escapes of a string.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds where JSON values end without looking at what they mean: what makes the top level of a
 // large file cheap.
 #pragma once

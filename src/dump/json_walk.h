@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A walk over JSON in place: the members of an object, the elements of a list, by their byte
 // ranges. For files too large to parse whole.
 #pragma once

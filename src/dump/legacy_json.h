@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of the older recorder: forward_info_{pid}.json and backward_info_{pid}.json, as one
 // index of calls.
 #pragma once

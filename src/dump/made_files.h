@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files made byte by byte, so that a test can break any part of them.
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include <zlib.h>
 
+#include "core/crc32.h"
 #include "core/file.h"
 
 namespace msprobe::dump {
@@ -27,11 +29,6 @@ inline void put_number(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i, value >>= 8) out.push_back(static_cast<char>(value & 0xff));
 }
 
-inline std::uint32_t crc_of(std::string_view text) {
-  return static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
-}
-
 inline std::string make_zip(const std::vector<MadeMember>& members) {
   std::string archive;
   std::string directory;
@@ -42,7 +39,7 @@ inline std::string make_zip(const std::vector<MadeMember>& members) {
     put_number(shared, member.flags, 2);
     put_number(shared, member.method, 2);
     put_number(shared, 0, 4);
-    put_number(shared, member.crc == 0 ? crc_of(member.content) : member.crc, 4);
+    put_number(shared, member.crc == 0 ? crc32(member.content) : member.crc, 4);
     put_number(shared, member.content.size(), 4);
     put_number(shared, size, 4);
     put_number(shared, member.name.size(), 2);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set of call names that finds the index of a call: eight bytes a slot, because an index of
 // millions of calls must stay small.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files and .npz archives, as numpy.save and numpy.savez write them.
 #pragma once
 

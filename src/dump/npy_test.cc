@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files and .npz archives that are broken or hostile.
 #include "dump/npy.h"
 
@@ -128,9 +129,8 @@ Error npz_refused(const MadeMember& member) {
 
 TEST(Npz, ReadsDeflatedArrays) {
   const std::string array = npy(header("<f4", "(1000,)"), std::string(4000, '\0'));
-  const auto tensor =
-      read_npz(file_of(make_zip({{"a.npy", deflated(array), 8, array.size(), crc_of(array)}})), "a",
-               "x.npz");
+  const auto tensor = read_npz(
+      file_of(make_zip({{"a.npy", deflated(array), 8, array.size(), crc32(array)}})), "a", "x.npz");
   ASSERT_TRUE(tensor) << tensor.error().message;
   EXPECT_EQ(tensor->bytes.size(), 4000U);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The archive around .npy files.
 #include <algorithm>
 #include <string>

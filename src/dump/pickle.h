@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pickle that describes one tensor, read without executing anything (protocols 2 to 5).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names a pickle of a tensor may mention. Nothing is ever called: a name only tells what its
 // arguments mean.
 #pragma once

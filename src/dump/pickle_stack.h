@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stack, the memo and the containers of the pickle protocol, as plain data.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text out of a file, made fit for a message.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/pt.h"
 
 #include <optional>
@@ -65,7 +66,8 @@ struct SavedStorage {
 };
 
 Result<SavedStorage> read_storage(const ZipArchive& archive, std::string_view folder,
-                                  const PickledTensor& tensor, std::string_view name) {
+                                  const PickledTensor& tensor, std::string_view name,
+                                  LateChecksum* late) {
   const std::string path = fmt::format("{}/data/{}", folder, tensor.storage_key);
   const std::optional<ZipMember> member = archive.find(path);
   if (!member) {
@@ -76,14 +78,14 @@ Result<SavedStorage> read_storage(const ZipArchive& archive, std::string_view fo
                                                 name, member->header_at, printable(path),
                                                 member->size, tensor.storage_bytes));
   }
-  Result<MemberBytes> bytes = archive.read(*member, tensor.storage_bytes);
+  Result<MemberBytes> bytes = archive.read(*member, tensor.storage_bytes, late);
   if (!bytes) return propagate(bytes);
   return SavedStorage{*std::move(bytes), member->header_at};
 }
 
 }  // namespace
 
-Result<Tensor> read_pt(const FileBytes& file, std::string_view name) {
+Result<Tensor> read_pt(const FileBytes& file, std::string_view name, LateChecksum* late) {
   if (file.text().starts_with(kLegacyMagic)) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("{}: byte 0: written in the format torch.save had before version 1.6; "
@@ -98,7 +100,7 @@ Result<Tensor> read_pt(const FileBytes& file, std::string_view name) {
   if (!described) return propagate(described);
   const Result<bool> big_endian = is_big_endian(*archive, *folder, name);
   if (!big_endian) return propagate(big_endian);
-  Result<SavedStorage> storage = read_storage(*archive, *folder, *described, name);
+  Result<SavedStorage> storage = read_storage(*archive, *folder, *described, name, late);
   if (!storage) return propagate(storage);
   const std::string place = fmt::format("{}: byte {}", name, storage->at);
   Result<Tensor> tensor = to_tensor(

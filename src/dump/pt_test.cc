@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .pt files that are broken or hostile.
 #include "dump/pt.h"
 

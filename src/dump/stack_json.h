@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stack.json: from where in the user's code each call was made.
 #pragma once
 

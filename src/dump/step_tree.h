@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the dumps lie below a directory: step and rank of each, by the names of directories.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an array as a file lays it out to the contiguous, native one the later stages want.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/tensor_file.h"
 
 #include <algorithm>
@@ -27,8 +28,14 @@ struct SuffixRow {
   Result<Tensor> (*read)(const FileBytes& file, std::string_view name);
 };
 
+constexpr std::string_view kSavedSuffix = ".pt";
+
+Result<Tensor> read_saved(const FileBytes& file, std::string_view name) {
+  return read_pt(file, name);
+}
+
 constexpr SuffixRow kSuffixes[] = {
-    {".pt", &read_pt},
+    {kSavedSuffix, &read_saved},
     {".npy", &read_npy},
     {".npz", &read_only_array},
 };
@@ -40,6 +47,10 @@ Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name) {
     if (name.ends_with(row.suffix)) return row.read(file, name);
   }
   return fail(ErrorKind::kFormat, fmt::format("The file: {} is not a pt or numpy file.", name));
+}
+
+Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name, LateChecksum& late) {
+  return name.ends_with(kSavedSuffix) ? read_pt(file, name, &late) : parse_tensor_file(file, name);
 }
 
 Result<Tensor> load_tensor_file(const std::filesystem::path& path) {

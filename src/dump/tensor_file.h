@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files beside a dump that hold one tensor: .pt (as torch.save writes it) and .npy.
 #pragma once
 
@@ -7,11 +8,14 @@
 #include "core/file.h"
 #include "core/result.h"
 #include "core/tensor.h"
+#include "dump/zip.h"
 
 namespace msprobe::dump {
 
 // Chooses the reader by the suffix of `name`; `name` also opens every message.
 Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name);
+// The same; what has a checksum of its elements (.pt) leaves it to the caller, else `late` stays.
+Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name, LateChecksum& late);
 
 Result<Tensor> load_tensor_file(const std::filesystem::path& path);
 Result<Tensor> load_tensor_file(const Directory& directory, std::string_view name);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that Python wrote, against what Python says they hold; and the ways a file is chosen.
 #include "dump/tensor_file.h"
 

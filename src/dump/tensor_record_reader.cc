@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/tensor_record_reader.h"
 
 #include <array>
@@ -110,6 +111,8 @@ constexpr std::array kMembers{
            [](JsonReader& json, Draft& draft) { return read_checksum(json, draft.record.md5); }},
     Member{"datapath",
            [](JsonReader& json, Draft& draft) { return read_name(json, draft.datapath); }},
+    Member{"is_whole",
+           [](JsonReader& json, Draft& draft) { return read_flag(json, draft.record.is_whole); }},
     Member{"Max_except_inf_nan", &statistic<&TensorRecord::max_finite>},
     Member{"Min_except_inf_nan", &statistic<&TensorRecord::min_finite>},
 };

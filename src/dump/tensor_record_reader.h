@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the object that describes a recorded tensor.
 #pragma once
 

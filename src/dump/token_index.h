@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the tokens of a JSON text begin: the first stage of simdjson, which also checks UTF-8 and
 // that every string ends.
 #pragma once

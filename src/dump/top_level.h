@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The top level of dump.json: what it says of the recording, and where its entries are.
 #pragma once
 

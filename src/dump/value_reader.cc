@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/value_reader.h"
 
 #include <algorithm>
@@ -85,7 +86,11 @@ bool ValueReader::read_object(Value& out) {
   const std::optional<std::string_view> type = json_.peek_text_member("type");
   if (!type) return read_untyped(out);
   const Encoding encoding = find_encoding(*type);
-  if (encoding == Encoding::kTensor) return tensors_.read(out.data.emplace<TensorRecord>());
+  if (encoding == Encoding::kTensor) {
+    auto& tensor = out.data.emplace<TensorRecord>();
+    tensor.is_whole = !type->ends_with(".DTensor");
+    return tensors_.read(tensor);
+  }
   if (*type == kArray && json_.peek_text_member("dtype")) return read_array(out);
   bool has_payload = false;
   if (!read_payload(out, has_payload)) return false;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns the JSON of recorded arguments into Values: every encoding a dump can hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/zip.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include "core/crc32.h"
 #include "dump/byte_reader.h"
 #include "dump/printable.h"
 
@@ -212,7 +214,8 @@ Result<std::span<const std::byte>> ZipArchive::packed(const ZipMember& member) c
   return bytes;
 }
 
-Result<MemberBytes> ZipArchive::read(const ZipMember& member, std::size_t max_bytes) const {
+Result<MemberBytes> ZipArchive::read(const ZipMember& member, std::size_t max_bytes,
+                                     LateChecksum* late) const {
   if (member.size > max_bytes) {
     return failure(ErrorKind::kFormat, member.header_at,
                    fmt::format("{} has {} bytes, more than the {} wanted", printable(member.name),
@@ -233,11 +236,15 @@ Result<MemberBytes> ZipArchive::read(const ZipMember& member, std::size_t max_by
     }
     content = {std::move(memory), out};
   }
-  const auto* start = reinterpret_cast<const Bytef*>(content.bytes.data());
-  if (crc32_z(0, start, content.bytes.size()) != member.crc) {
+  const auto damaged = [&] {
     return failure(
         ErrorKind::kFormat, member.header_at,
         fmt::format("{} is damaged: its checksum is not {:08x}", member.name, member.crc));
+  };
+  if (late != nullptr && !member.deflated) {  // in the file, which stays
+    *late = {content.bytes, member.crc, damaged().error().message};
+  } else if (crc32(0, content.bytes) != member.crc) {
+    return damaged();
   }
   return content;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zip archives as torch.save and numpy.savez write them: the directory read in place, one member at
 // a time.
 #pragma once
@@ -24,6 +25,14 @@ struct ZipMember {
   std::uint64_t header_at = 0;    // of the local header, in the file
 };
 
+// A checksum that the reader of the bytes verifies itself, while it goes over them anyway. The
+// bytes are those of the file.
+struct LateChecksum {
+  std::span<const std::byte> bytes;
+  std::uint32_t crc = 0;
+  std::string damaged;  // what to say if it is another one
+};
+
 // Bytes of a member and what keeps them alive: the file for a stored member, memory for a deflated
 // one.
 using MemberBytes = FileBytes;
@@ -43,8 +52,10 @@ class ZipArchive {
   // The only member of that name; std::nullopt where there is none.
   std::optional<ZipMember> find(std::string_view name) const;
 
-  // The content, checksum verified. More than `max_bytes` is an error before memory is taken.
-  Result<MemberBytes> read(const ZipMember& member, std::size_t max_bytes) const;
+  // The content, checksum verified unless `late` takes it. More than `max_bytes` is an error before
+  // memory is taken.
+  Result<MemberBytes> read(const ZipMember& member, std::size_t max_bytes,
+                           LateChecksum* late = nullptr) const;
   // The first bytes of the content, at most `count`, without checksum.
   Result<std::string> read_start(const ZipMember& member, std::size_t count) const;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -7,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "dump_compare/compare.h"
+#include "dump_compare/compare_dumps.h"
 #include "dump_compare/inputs.h"
 
 namespace msprobe::dump_compare {
@@ -17,13 +18,13 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Cell real(double number) { return {Cell::Kind::kReal, number, {}}; }
-Cell text(std::string_view words) { return {Cell::Kind::kText, 0, words}; }
-Cell integer(std::string_view digits) {
-  return {Cell::Kind::kInteger, std::stod(std::string(digits)), digits};
+ItemCell real(double number) { return {ItemCell::Kind::kReal, number, {}}; }
+ItemCell text(std::string_view words) { return {ItemCell::Kind::kText, 0, words}; }
+ItemCell integer(std::string_view digits) {
+  return {ItemCell::Kind::kInteger, std::stod(std::string(digits)), digits};
 }
 
-std::string diff(const Cell& target, const Cell& golden) {
+std::string diff(const ItemCell& target, const ItemCell& golden) {
   std::string out;
   const Difference difference = difference_of(target, golden);
   append_difference(out, difference);
@@ -46,7 +47,7 @@ TEST(Differences, FollowTheTable) {
   EXPECT_EQ(diff(text("True"), text("False")), "Diff Diff");
   EXPECT_EQ(diff(text("None"), real(1)), "Diff Diff");
   EXPECT_EQ(diff(text("npu:0"), text("cuda:0")), "N/A N/A");
-  EXPECT_EQ(diff(Cell{}, real(1)), "N/A N/A");
+  EXPECT_EQ(diff(ItemCell{}, real(1)), "N/A N/A");
   EXPECT_EQ(diff(integer("9223372036854775807"), integer("9223372036854775805")).substr(0, 3),
             "2.0");
 }
@@ -79,16 +80,16 @@ class InScratch : public ::testing::Test {
     Totals totals;
     std::string fault;
   };
-  static Outcome compared(CompareOptions options) {
+  static Outcome compared(DumpCompareOptions options) {
     Outcome outcome;
     const auto dumps = open_dumps(options);
     if (!dumps) {
       outcome.fault = dumps.error().message;
       return outcome;
     }
-    CompareEvents events;
+    DumpCompareEvents events;
     events.on_rows = [&](const EntryRows& rows) -> Result<void> {
-      for (const Row& row : rows.rows) {
+      for (const ItemRow& row : rows.rows) {
         const auto shown = [](const dump::Entry* entry, const dump::Item* item) {
           return item == nullptr ? std::string("-") : dump::item_name(*entry, *item);
         };
@@ -122,7 +123,7 @@ std::string call(const std::string& name, const std::string& input, const std::s
 }
 
 TEST_F(InScratch, ErrorsThatACallMakesAreFound) {
-  CompareOptions options;
+  DumpCompareOptions options;
   options.target = dump("t.json", call("Torch.f.0.forward", tensor(1), tensor(3)) + "," +
                                       call("Torch.g.0.forward", tensor(3), tensor(6)));
   options.golden = dump("g.json", call("Torch.f.0.forward", tensor(1), tensor(1)) + "," +
@@ -135,7 +136,7 @@ TEST_F(InScratch, ErrorsThatACallMakesAreFound) {
 }
 
 TEST_F(InScratch, WhatOneSideLacksIsListed) {
-  CompareOptions options;
+  DumpCompareOptions options;
   options.target = dump("t.json", call("Torch.a.0.forward", tensor(1), tensor(1)) + "," +
                                       call("Torch.f.0.forward", tensor(1), tensor(1)));
   options.golden =
@@ -157,7 +158,7 @@ TEST_F(InScratch, BackwardCallsPairByNumberThenByOrder) {
   const auto backward = [](int number, double norm) {
     return call("Torch.f." + std::to_string(number) + ".backward", "null", tensor(norm));
   };
-  CompareOptions options;
+  DumpCompareOptions options;
   options.target = dump("t.json", backward(5, 2) + "," + backward(4, 1) + "," + backward(0, 3));
   options.golden = dump("g.json", backward(2, 2) + "," + backward(1, 1) + "," + backward(0, 3));
   EXPECT_THAT(compared(options).rows,
@@ -169,7 +170,7 @@ TEST_F(InScratch, BackwardCallsPairByNumberThenByOrder) {
 }
 
 TEST_F(InScratch, OtherDtypesAreErrorsWithBothSidesShown) {
-  CompareOptions options;
+  DumpCompareOptions options;
   options.target = dump("t.json", call("Torch.f.0.forward", tensor(1, "torch.int32"), "null"));
   options.golden = dump("g.json", call("Torch.f.0.forward", tensor(1, "torch.int64"), "null"));
   EXPECT_THAT(compared(options).rows,
@@ -177,7 +178,7 @@ TEST_F(InScratch, OtherDtypesAreErrorsWithBothSidesShown) {
 }
 
 TEST_F(InScratch, WhatCannotBeComparedIsRefused) {
-  CompareOptions options;
+  DumpCompareOptions options;
   options.target = put("t.json", R"({"task": "structure", "data": {"Torch.f.0.forward": {}}})");
   options.golden = dump("g.json", call("Torch.f.0.forward", "null", "null"));
   EXPECT_THAT(compared(options).fault, HasSubstr("structure"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What -tp and -gp name: two files, or directories of ranks and steps, paired by number.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mapping files of a comparison: what is called otherwise in the two dumps.
 #pragma once
 

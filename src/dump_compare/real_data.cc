@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump_compare/real_data.h"
 
 #include <algorithm>
@@ -8,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "core/cast.h"
+#include "core/crc32.h"
 #include "core/mapped_pages.h"
 #include "core/shrunken_file.h"
+#include "dump/dump_json.h"
 #include "dump/tensor_file.h"
 #include "measure/similarity.h"
 #include "measure/tally.h"
@@ -30,7 +33,24 @@ constexpr std::uint64_t kLargeBytes = std::uint64_t{16} << 20;
 struct Loaded {
   FileBytes file;
   Tensor tensor;
+  dump::LateChecksum checksum;  // of the tensor's bytes; no bytes: verified already
+
+  bool waits_for_checksum() const { return !checksum.bytes.empty(); }
 };
+
+// Whether the elements are the bytes of the file, all of them and as they are.
+bool is_whole_member(const Tensor& tensor, const dump::LateChecksum& checksum) {
+  return tensor.bytes.data() == checksum.bytes.data() &&
+         tensor.bytes.size() == checksum.bytes.size();
+}
+
+Result<void> verify(dump::LateChecksum& checksum) {
+  if (crc32(0, checksum.bytes) != checksum.crc) {
+    return fail(ErrorKind::kFormat, checksum.damaged);
+  }
+  checksum = {};
+  return {};
+}
 
 // Files may hold a wider type than was recorded; the record is right.
 Result<Tensor> in_recorded_dtype(Tensor tensor, const Item& item) {
@@ -46,7 +66,7 @@ Result<Loaded> load(const Directory& directory, const Item& item) {
   const std::string name(item.data_name);
   Result<FileBytes> file = directory.load(name);
   if (!file) return propagate(file);
-  Result<Tensor> tensor = dump::parse_tensor_file(*file, name);
+  Result<Tensor> tensor = dump::parse_tensor_file(*file, name, loaded.checksum);
   if (!tensor) return propagate(tensor);
   tensor = in_recorded_dtype(*std::move(tensor), item);
   if (!tensor) return propagate(tensor);
@@ -56,7 +76,22 @@ Result<Loaded> load(const Directory& directory, const Item& item) {
   }
   loaded.file = *std::move(file);
   loaded.tensor = *std::move(tensor);
+  if (!is_whole_member(loaded.tensor, loaded.checksum)) {
+    if (const auto verified = verify(loaded.checksum); !verified) return propagate(verified);
+  }
   return loaded;
+}
+
+// --config: what is compared is the product.
+Result<void> multiply(Loaded& loaded, const MatrixProducts& products, ComparedSide side,
+                      const Item& item) {
+  const std::byte* const before = loaded.tensor.bytes.data();
+  Result<Tensor> product = products.apply(side, item.data_name, loaded.tensor);
+  if (!product) return propagate(product);
+  if (product->bytes.data() == before) return {};
+  if (const auto verified = verify(loaded.checksum); !verified) return propagate(verified);
+  loaded.tensor = *std::move(product);
+  return {};
 }
 
 Shape squeezed(const Shape& shape) {
@@ -79,21 +114,52 @@ void bring(MappedPages& pages, const Loaded& loaded, std::uint64_t first, std::u
   pages.bring(loaded.file, bytes, first + n == loaded.tensor.view().numel());
 }
 
-SimilarityTally tally_pair(const Loaded& target, const Loaded& golden, std::uint64_t count,
-                           int threads) {
+// The checksum of the bytes of a part, where it is wanted.
+struct PartChecksum {
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;
+
+  void add(const Loaded& loaded, const TensorView& part) {
+    if (!loaded.waits_for_checksum()) return;
+    crc = crc32(crc, part.bytes);
+    size += part.bytes.size();
+  }
+  void add(const PartChecksum& next) {
+    crc = crc32_of_both(crc, next.crc, next.size);
+    size += next.size;
+  }
+};
+
+struct PairTally {
+  SimilarityTally similarity;
+  PartChecksum target, golden;
+};
+
+void merge(PairTally& total, const PairTally& next) {
+  measure::merge(total.similarity, next.similarity);
+  total.target.add(next.target);
+  total.golden.add(next.golden);
+}
+
+// One pass: the elements, and the checksums that are still to be verified.
+PairTally tally_pair(const Loaded& target, const Loaded& golden, std::uint64_t count, int threads) {
   const measure::RelativeRule rule =
       measure::epsilon_rule(target.tensor.dtype, golden.tensor.dtype);
-  return measure::reduce_in_windows<SimilarityTally>(
+  return measure::reduce_in_windows<PairTally>(
       count, threads, [&](std::uint64_t first, std::uint64_t n) {
         MappedPages pages;
         bring(pages, target, first, n);
         bring(pages, golden, first, n);
-        SimilarityTally part;
+        PairTally part;
         for (std::uint64_t done = 0; done < n; done += measure::kChunk) {
           const std::uint64_t at = first + done;
           const std::uint64_t size = std::min<std::uint64_t>(measure::kChunk, n - done);
-          measure::merge(part, measure::tally_similarity_by(rule, part_of(target, at, size),
-                                                            part_of(golden, at, size), at));
+          const TensorView target_part = part_of(target, at, size);
+          const TensorView golden_part = part_of(golden, at, size);
+          part.target.add(target, target_part);
+          part.golden.add(golden, golden_part);
+          measure::merge(part.similarity,
+                         measure::tally_similarity_by(rule, target_part, golden_part, at));
         }
         return part;
       });
@@ -115,6 +181,7 @@ RealNumbers numbers_of(const SimilarityTally& tally, std::uint64_t count, bool i
   numbers.cosine = target_zero && golden_zero   ? 1
                    : target_zero || golden_zero ? std::numeric_limits<double>::quiet_NaN()
                                                 : found.cosine;
+  numbers.cosine_distance = target_zero || golden_zero ? 1 - numbers.cosine : found.cosine_distance;
   numbers.euclidean_distance = found.euclidean_distance;
   numbers.max_abs_error = found.max_abs_error;
   numbers.max_relative_error = found.max_relative_error;
@@ -129,7 +196,7 @@ RealNumbers numbers_of(const SimilarityTally& tally, std::uint64_t count, bool i
 RealNumbers measure_one(const Loaded& target, const Loaded& golden) {
   RealNumbers numbers;
   numbers.state = RealNumbers::State::kOneElement;
-  const SimilarityTally tally = tally_pair(target, golden, 1, 1);
+  const SimilarityTally tally = tally_pair(target, golden, 1, 1).similarity;
   numbers.relative_distance = relative_distance(tally);
   if (tally.finite == 0) {
     if (tally.mismatches > 0) {
@@ -144,7 +211,7 @@ RealNumbers measure_one(const Loaded& target, const Loaded& golden) {
   return numbers;
 }
 
-void skip(Row& row, std::string_view side, std::string_view reason) {
+void skip(ItemRow& row, std::string_view side, std::string_view reason) {
   row.outcome = Outcome::kSkipped;
   row.messages.push_back(fmt::format("skipped: {}: {}", side, reason));
 }
@@ -169,7 +236,7 @@ constexpr std::array kValidRows{ValidRows{"npu_grouped_matmul", "input.group_lis
                                 ValidRows{"npu_dequant_swiglu_quant", "input.group_index"}};
 
 // How many elements of an output of the row's call are valid; all of them unless the call says.
-std::uint64_t valid_elements(const Row& row, const Directory& directory, const Tensor& output,
+std::uint64_t valid_elements(const ItemRow& row, const Directory& directory, const Tensor& output,
                              std::uint64_t count) {
   if (!row.is_output() || output.shape.empty() || output.shape.front() == 0) return count;
   for (const ValidRows& rule : kValidRows) {
@@ -177,8 +244,8 @@ std::uint64_t valid_elements(const Row& row, const Directory& directory, const T
     const auto& items = row.target_entry->items;
     const auto found = std::ranges::find(items, rule.place, &Item::place);
     if (found == items.end() || found->data_name.empty()) return count;
-    const Result<Loaded> groups = load(directory, *found);
-    if (!groups || is_complex(groups->tensor.dtype)) return count;
+    Result<Loaded> groups = load(directory, *found);
+    if (!groups || !verify(groups->checksum) || is_complex(groups->tensor.dtype)) return count;
     const measure::SideTally side = measure::tally_side(groups->tensor.view());
     const auto rows = static_cast<double>(output.shape.front());
     if (!(side.sum >= 0) || side.sum >= rows) return count;
@@ -190,16 +257,18 @@ std::uint64_t valid_elements(const Row& row, const Directory& directory, const T
 
 }  // namespace
 
-bool is_large(const Row& row) {
+bool is_large(const ItemRow& row) {
   if (row.target == nullptr || row.target->kind != ItemKind::kTensor) return false;
   const std::optional<DType> dtype = parse_dtype(row.target->dtype);
   return elements_of(*row.target) * (dtype ? size_bytes(*dtype) : 1) >= kLargeBytes;
 }
 
-Result<void> RealData::open(const fs::path& target_json, const fs::path& golden_json) {
+Result<void> RealData::open(const fs::path& target_json, const fs::path& golden_json,
+                            std::shared_ptr<const MatrixProducts> products) {
+  products_ = std::move(products);
   for (const auto& [directory, json] :
        {std::pair(&target_, &target_json), std::pair(&golden_, &golden_json)}) {
-    const fs::path path = json->parent_path() / "dump_tensor_data";
+    const fs::path path = json->parent_path() / dump::kDataDirectory;
     Result<Directory> opened = Directory::open(path);
     if (!opened) return propagate(opened, json->string() + ": its tensor files cannot be read");
     directory->emplace(*std::move(opened));
@@ -207,7 +276,7 @@ Result<void> RealData::open(const fs::path& target_json, const fs::path& golden_
   return {};
 }
 
-void RealData::measure(Row& row, int threads) const {
+void RealData::measure(ItemRow& row, int threads) const {
   const bool has_target = !row.target->data_name.empty();
   const bool has_golden = !row.golden->data_name.empty();
   if (has_target != has_golden && row.target->kind == ItemKind::kTensor &&
@@ -215,13 +284,34 @@ void RealData::measure(Row& row, int threads) const {
     return skip(row, has_target ? "golden" : "target", "no tensor file was recorded");
   }
   if (!has_target || !has_golden) return;
-  const Result<Loaded> target = load(*target_, *row.target);
+  Result<Loaded> target = load(*target_, *row.target);
   if (!target) return skip(row, "target", target.error().message);
-  const Result<Loaded> golden = load(*golden_, *row.golden);
+  Result<Loaded> golden = load(*golden_, *row.golden);
   if (!golden) return skip(row, "golden", golden.error().message);
+  if (products_) {
+    if (const auto done = multiply(*target, *products_, ComparedSide::kTarget, *row.target);
+        !done) {
+      return skip(row, "target", done.error().message);
+    }
+    if (const auto done = multiply(*golden, *products_, ComparedSide::kGolden, *row.golden);
+        !done) {
+      return skip(row, "golden", done.error().message);
+    }
+  }
   const std::uint64_t count = target->tensor.view().numel();
+  const bool same_shape = squeezed(target->tensor.shape) == squeezed(golden->tensor.shape);
+  const std::uint64_t valid =
+      same_shape && count > 1 ? valid_elements(row, *target_, target->tensor, count) : 0;
+  if (valid < count || count <= 1) {  // not every element is read below
+    if (const auto done = verify(target->checksum); !done) {
+      return skip(row, "target", done.error().message);
+    }
+    if (const auto done = verify(golden->checksum); !done) {
+      return skip(row, "golden", done.error().message);
+    }
+  }
   if (count == 0) return;
-  if (squeezed(target->tensor.shape) != squeezed(golden->tensor.shape)) {
+  if (!same_shape) {
     row.real.state = RealNumbers::State::kShapes;
     return;
   }
@@ -229,8 +319,14 @@ void RealData::measure(Row& row, int threads) const {
     row.real = measure_one(*target, *golden);
     return;
   }
-  const std::uint64_t valid = valid_elements(row, *target_, target->tensor, count);
-  const SimilarityTally tally = tally_pair(*target, *golden, valid, threads);
+  const PairTally pair = tally_pair(*target, *golden, valid, threads);
+  if (target->waits_for_checksum() && pair.target.crc != target->checksum.crc) {
+    return skip(row, "target", target->checksum.damaged);
+  }
+  if (golden->waits_for_checksum() && pair.golden.crc != golden->checksum.crc) {
+    return skip(row, "golden", golden->checksum.damaged);
+  }
+  const SimilarityTally& tally = pair.similarity;
   if (tally.mismatches > 0) {
     row.real.state = RealNumbers::State::kClasses;
     return;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "engines/call_queue.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ constexpr double kStandsOut = 8;  // times the average of the calls before it
 
 }  // namespace
 
-CallQueue::CallQueue(std::size_t first, std::size_t end, std::size_t window, Order order,
+CallQueue::CallQueue(std::size_t first, std::size_t end, std::size_t window, CallOrder order,
                      std::function<std::optional<double>(std::size_t)> cost)
     : next_(first), end_(end), window_(window), order_(order), cost_(std::move(cost)) {
   advance(first);
@@ -41,7 +42,7 @@ double CallQueue::rank_of(double cost) {
       costs_so_far_ == 0 ? cost : cost_so_far_ / static_cast<double>(costs_so_far_);
   cost_so_far_ += cost;
   ++costs_so_far_;
-  const bool stands_out = order_ == Order::kCostliestFirst && cost > kStandsOut * average;
+  const bool stands_out = order_ == CallOrder::kCostliestFirst && cost > kStandsOut * average;
   return stands_out ? cost : 0;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which call an engine gets next: a bounded window moves over the calls in dump order; inside it,
 // those whose cost stands out go first, costliest first, where several engines share the work. The
 // rest goes in dump order: the window moves on only behind the first call that is not done, so
@@ -14,13 +15,13 @@
 
 namespace msprobe::engines {
 
-enum class Order : std::uint8_t { kDump, kCostliestFirst };
+enum class CallOrder : std::uint8_t { kDump, kCostliestFirst };
 
 class CallQueue {
  public:
   // Positions first..end-1. `cost` is asked once per position, when the window reaches it; empty:
   // no engine is needed for this one.
-  CallQueue(std::size_t first, std::size_t end, std::size_t window, Order order,
+  CallQueue(std::size_t first, std::size_t end, std::size_t window, CallOrder order,
             std::function<std::optional<double>(std::size_t)> cost);
 
   struct Item {
@@ -48,7 +49,7 @@ class CallQueue {
   std::size_t next_;  // first position that never waited
   std::size_t end_;
   std::size_t window_;
-  Order order_;
+  CallOrder order_;
   std::function<std::optional<double>(std::size_t)> cost_;
   std::priority_queue<Waiting> waiting_;
   double cost_so_far_ = 0;

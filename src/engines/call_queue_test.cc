@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "engines/call_queue.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ std::optional<double> cost_of(std::size_t position) {
 using Positions = std::vector<std::size_t>;
 
 TEST(CallQueue, CostlyOnesFirstInsideTheWindow) {
-  CallQueue queue(0, 10, 5, Order::kCostliestFirst, &cost_of);
+  CallQueue queue(0, 10, 5, CallOrder::kCostliestFirst, &cost_of);
   EXPECT_EQ(drain(queue), (Positions{4, 1, 0, 2}));
   queue.advance(2);
   EXPECT_EQ(drain(queue), (Positions{5, 6})) << "no call stands out";
@@ -30,14 +31,14 @@ TEST(CallQueue, CostlyOnesFirstInsideTheWindow) {
 }
 
 TEST(CallQueue, DumpOrderWithOneEngine) {
-  CallQueue queue(1, 6, 3, Order::kDump, &cost_of);
+  CallQueue queue(1, 6, 3, CallOrder::kDump, &cost_of);
   EXPECT_EQ(drain(queue), (Positions{1, 2}));
   queue.advance(4);
   EXPECT_EQ(drain(queue), (Positions{4, 5}));
 }
 
 TEST(CallQueue, WhatComesBackGoesFirst) {
-  CallQueue queue(0, 5, 5, Order::kCostliestFirst, &cost_of);
+  CallQueue queue(0, 5, 5, CallOrder::kCostliestFirst, &cost_of);
   const auto costly = queue.take();
   const auto next = queue.take();
   queue.give_back(*next);

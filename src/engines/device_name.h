@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices as users name them: "0", "cpu", "cuda:1", "recorded".
 #pragma once
 

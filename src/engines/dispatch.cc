@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "engines/dispatch.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ class Dispatcher {
         options_(options),
         run_frame_(encode(run)),
         queue_(first, end, options.window,
-               workers.size() > 1 ? Order::kCostliestFirst : Order::kDump,
+               workers.size() > 1 ? CallOrder::kCostliestFirst : CallOrder::kDump,
                [this](std::size_t position) { return enter_window(position); }),
         end_(end),
         committed_(first),

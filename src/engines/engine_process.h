@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One msprobe-engine: the process, its three pipes, and what is on its way to and from it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands in for msprobe-engine in tests: speaks its protocol, computes nothing, and misbehaves on
 // demand. What it does with a call is in the call's bare name:
 //   crash     dies of SIGSEGV            crash_once  the same, the first time only
@@ -5,6 +6,7 @@
 //   exit      ends with status 3         nonsense    writes bytes that are no frame
 //   kill      dies of SIGKILL            swell       grows by 200 MB before it answers
 //   error     measures something wrong   lost        says that a tensor file is missing
+//   mapped    the same, with error maps
 // MSPROBE_FAKE_DIRECTORY holds what must outlive an engine; of the arguments only --device counts.
 #include <chrono>
 #include <csignal>
@@ -78,7 +80,13 @@ protocol::CallResponse answer(const protocol::CallRequest& request, const fs::pa
   if (what == "lost") {
     response.call.skip = {SkipReason::kMissingData, "x.pt is not there"};
   } else {
-    response.call.forward.push_back(value_leaf("1", what == "error" ? "2" : "1"));
+    const bool wrong = what == "error" || what == "mapped";
+    response.call.forward.push_back(value_leaf("1", wrong ? "2" : "1"));
+  }
+  if (what == "mapped") {
+    response.call.forward.front().strict =
+        StrictFinding{Verdict::kError, "wrong", "", R"({"shape":[],"cells":"y"})"};
+    response.call.forward.push_back(response.call.forward.front());
   }
   return response;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an engine begins: its greeting, or why there is none.
 #pragma once
 

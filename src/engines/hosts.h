@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machines whose engines one check uses.
 #pragma once
 

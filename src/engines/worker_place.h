@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A worker's place in a dispatch, and the calls that its engine has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapter: an API that Python composes itself, written over ATen. It sees its arguments bound to
 // the signature its row gives, as Python would bind them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Multi-head attention as torch.nn.functional composes it.
 #include <cmath>
 #include <limits>

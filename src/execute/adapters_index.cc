@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensor[key] and tensor[key] = value.
 #include <algorithm>
 

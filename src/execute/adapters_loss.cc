@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses that Python composes.
 #include <cmath>
 #include <numbers>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's operators on tensors, where they are more than an operator of ATen by another name.
 #include "execute/api.h"
 

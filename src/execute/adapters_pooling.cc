@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling: strides that default to the kernel, indices on demand, output sizes left open.
 #include <cmath>
 

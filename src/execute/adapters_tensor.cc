@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Methods of a tensor that convert it or tell about it.
 #include <fmt/format.h>
 

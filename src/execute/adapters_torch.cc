@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of torch that Python writes itself, and the methods that go through them.
 #include <algorithm>
 
@@ -13,6 +14,39 @@ using Sizes = std::vector<std::int64_t>;
 PyDict with_out(PyDict kwargs, const Bound& a) {
   if (a.has("out") && !a.is_none("out")) kwargs.emplace_back("out", a.value("out"));
   return kwargs;
+}
+
+// Group i of `tensor`: along its batch, or up to the i-th offset along `dim`.
+at::Tensor group_of(const at::Tensor& tensor, std::int64_t dim, const Sizes& ends, std::size_t i) {
+  if (tensor.dim() == 3) return tensor.select(0, static_cast<std::int64_t>(i));
+  const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
+  return tensor.narrow(dim, begin, ends[i] - begin);
+}
+
+// Products of groups of matrices. PyTorch has it for float32 and half types; the benchmark in
+// float64 multiplies group by group.
+PyValue grouped_mm(const Bound& a) {
+  const at::Tensor &left = a.tensor("self"), &right = a.tensor("mat2");
+  if (left.scalar_type() != at::kDouble) return call_aten("_grouped_mm", a.call());
+  if (a.is_none("offs")) return {at::bmm(left, right)};
+  const at::Tensor offsets = a.tensor("offs").to(at::kCPU, at::kLong).contiguous();
+  const auto* first = offsets.data_ptr<std::int64_t>();
+  const Sizes ends(first, first + offsets.numel());
+  std::vector<at::Tensor> products;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::int64_t left_dim = right.dim() == 2 && left.dim() == 2 ? 1 : 0;
+    const std::int64_t right_dim = left.dim() == 2 ? 0 : 1;
+    products.push_back(group_of(left, left_dim, ends, i).mm(group_of(right, right_dim, ends, i)));
+  }
+  if (left.dim() == 2 && right.dim() == 2) return {at::stack(products)};
+  const std::int64_t joined = left.dim() == 2 ? 0 : 1;
+  at::Tensor result = at::cat(products, joined);
+  // Rows behind the last group are not computed.
+  const std::int64_t extent = left.dim() == 2 ? left.size(0) : right.size(1);
+  if (result.size(joined) == extent) return {result};
+  Sizes rest = result.sizes().vec();
+  rest[static_cast<std::size_t>(joined)] = extent - result.size(joined);
+  return {at::cat({result, at::zeros(rest, result.options())}, joined)};
 }
 
 // torch.norm: p is a number, 'fro' or 'nuc'.
@@ -238,6 +272,7 @@ constexpr std::string_view kStft =
 constexpr std::string_view kTensorSplit =
     "input, indices_or_sections|tensor_indices_or_sections|sections|indices, dim=0";
 constexpr ApiRow kTorchRows[] = {
+    {"Aten._grouped_mm", "self, mat2, offs=None, bias=None, out_dtype=None", &grouped_mm},
     {"Aten._list_to_tensor", "self", &list_to_tensor},
     {"Tensor.lu", "self, pivot=True, get_infos=False", &lu},
     {"Tensor.nonzero", "input, *, as_tuple=False", &nonzero},

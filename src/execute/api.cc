@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/api.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "execute/bind.h"
-#include "execute/npu/table.h"
+#include "execute/npu/npu_operators.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -28,20 +29,21 @@ const ApiRow* find_row(std::string_view api) {
 
 struct TypeStyle {
   std::string_view type;
-  Style style;
+  OverloadStyle style;
 };
-constexpr TypeStyle kStyles[] = {{"Functional", Style::kFunction},
-                                 {"Torch", Style::kFunction},
-                                 {"Tensor", Style::kMethod},
-                                 {"VF", Style::kFunction},
-                                 {"Aten", Style::kOperator}};
+constexpr TypeStyle kStyles[] = {{"Functional", OverloadStyle::kFunction},
+                                 {"Torch", OverloadStyle::kFunction},
+                                 {"Tensor", OverloadStyle::kMethod},
+                                 {"VF", OverloadStyle::kFunction},
+                                 {"Aten", OverloadStyle::kOperator}};
 
-std::unique_ptr<Api> make_aten_api(std::string_view name, Style style) {
+std::unique_ptr<Api> make_aten_api(std::string_view name, OverloadStyle style) {
   std::string flat(name);  // linalg.norm is linalg_norm there
   std::ranges::replace(flat, '.', '_');
   OverloadSet overloads = find_overloads(flat, style);
   const std::size_t dot = name.rfind('.');
-  if (overloads.overloads.empty() && style == Style::kOperator && dot != std::string_view::npos) {
+  if (overloads.overloads.empty() && style == OverloadStyle::kOperator &&
+      dot != std::string_view::npos) {
     overloads = find_overloads(name.substr(0, dot), style, name.substr(dot + 1));
   }
   return overloads.overloads.empty() ? nullptr : std::make_unique<Api>(std::move(overloads));
@@ -58,7 +60,7 @@ std::unique_ptr<Api> make_api(std::string_view type, std::string_view bare_name)
 }
 
 std::unique_ptr<Api> make_device_api(std::string_view bare_name, at::Device device) {
-  OverloadSet set = find_overloads(fmt::format("npu::{}", bare_name), Style::kOperator);
+  OverloadSet set = find_overloads(fmt::format("npu::{}", bare_name), OverloadStyle::kOperator);
   const c10::DispatchKey key = at::TensorOptions(device).computeDispatchKey();
   std::erase_if(set.overloads, [&](const Overload& overload) {
     return !overload.op.hasKernelForDispatchKey(key);
@@ -92,7 +94,7 @@ const Api* find_device_api(std::string_view type, std::string_view bare_name, at
   return found->second.get();
 }
 
-PyValue call_aten(std::string_view name, const PyCall& call, Style style) {
+PyValue call_aten(std::string_view name, const PyCall& call, OverloadStyle style) {
   thread_local std::unordered_map<std::string, OverloadSet> known;
   const std::string key = fmt::format("{}{}", static_cast<int>(style), name);
   auto found = known.find(key);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Api: what a recorded name stands for: an adapter row, a hand-on row, or the overloads of an ATen
 // operator.
 #pragma once
@@ -43,7 +44,8 @@ const Api* find_api(std::string_view type, std::string_view bare_name);
 const Api* find_device_api(std::string_view type, std::string_view bare_name, at::Device device);
 
 // An ATen operator by its Python binding, for adapters that change arguments and hand on.
-PyValue call_aten(std::string_view name, const PyCall& call, Style style = Style::kFunction);
+PyValue call_aten(std::string_view name, const PyCall& call,
+                  OverloadStyle style = OverloadStyle::kFunction);
 
 // The rows, one function per family.
 std::span<const ApiRow> attention_rows();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/bind.h"
 
 #include <algorithm>
@@ -18,8 +19,9 @@ struct NumpyName {
 constexpr NumpyName kNumpyNames[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "self"},
                                      {"a", "self"},   {"x1", "self"},          {"x2", "other"}};
 
-const PyValue* keyword(const PyCall& call, std::string_view name, Style style) {
-  const std::string_view python = style == Style::kFunction && name == "self" ? "input" : name;
+const PyValue* keyword(const PyCall& call, std::string_view name, OverloadStyle style) {
+  const std::string_view python =
+      style == OverloadStyle::kFunction && name == "self" ? "input" : name;
   const auto find = [&](std::string_view wanted) -> const PyValue* {
     const auto found = std::ranges::find(
         call.kwargs, wanted, [](const auto& item) -> std::string_view { return item.first; });
@@ -27,7 +29,7 @@ const PyValue* keyword(const PyCall& call, std::string_view name, Style style) {
   };
   if (call.kwargs.empty()) return nullptr;
   if (const PyValue* value = find(python)) return value;
-  if (style == Style::kOperator) return nullptr;
+  if (style == OverloadStyle::kOperator) return nullptr;
   for (const NumpyName& row : kNumpyNames) {
     if (row.torch != name) continue;
     if (const PyValue* value = find(row.numpy)) return value;
@@ -73,7 +75,7 @@ class Attempt {
   Stack take() { return std::move(stack_); }
 
  private:
-  bool is_method() const { return set_.style == Style::kMethod; }
+  bool is_method() const { return set_.style == OverloadStyle::kMethod; }
 
   bool put(std::size_t i, const PyValue& value) {
     const Parameter& parameter = overload_.parameters[i];

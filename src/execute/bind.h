@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds a call to the first overload that takes it, as Python's argument parser does, and runs it.
 #pragma once
 

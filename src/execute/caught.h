@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LibTorch throws; here, and nowhere else, that becomes a reason and a text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/execute_call.h"
 
 #include <algorithm>
@@ -7,13 +8,14 @@
 #include "core/call_name.h"
 #include "execute/api.h"
 #include "execute/caught.h"
-#include "execute/dialect.h"
 #include "execute/foreign_device.h"
-#include "execute/npu/table.h"
+#include "execute/mutated.h"
+#include "execute/npu/npu_operators.h"
 #include "execute/precision.h"
 #include "execute/recorded_gradients.h"
+#include "execute/replay_dialect.h"
 #include "execute/side.h"
-#include "execute/tree.h"
+#include "execute/value_tree.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -30,6 +32,22 @@ constexpr std::string_view kRecordedDropout =
 // A call that raised, or that a recomputed checkpoint broke off; or data_mode left them out.
 constexpr std::string_view kNoOutput = "the dump holds no outputs of this call";
 
+constexpr std::string_view kPartOnly =
+    "a DTensor spans several devices: the recorded result depends on what the others hold";
+
+bool is_part(const dump::Value& value) {
+  if (const auto* tensor = value.as<dump::TensorRecord>()) return !tensor->is_whole;
+  const auto* list = value.as<dump::List>();
+  return list != nullptr && std::ranges::any_of(*list, &is_part);
+}
+
+bool has_parts(const dump::ForwardRecord& call) {
+  return std::ranges::any_of(call.input_args, &is_part) ||
+         std::ranges::any_of(call.output, &is_part) ||
+         std::ranges::any_of(call.input_kwargs,
+                             [](const dump::DictItem& item) { return is_part(item.second); });
+}
+
 bool has_out(const dump::CallRecord& record) {
   return std::ranges::any_of(record.forward.input_kwargs,
                              [](const auto& item) { return item.first == "out"; });
@@ -39,6 +57,11 @@ std::unexpected<Skip> unknown(std::string_view full_name, const CallName& name) 
   if (name.type == "NPU") {
     return skip(SkipReason::kNoBench,
                 fmt::format("There is not bench function {}", name.bare_name));
+  }
+  if (name.type == "Custom") {
+    return skip(
+        SkipReason::kNoBench,
+        fmt::format("{} is a custom operator: there is no benchmark for it", name.bare_name));
   }
   return skip(SkipReason::kUnknownApi,
               fmt::format("the linked PyTorch has no API {}", api_of(full_name)));
@@ -121,6 +144,9 @@ class Execution {
       : record_(record), name_(name), api_(api), options_(options) {}
 
   OrSkip<CallOutcome> run() {
+    if (options_.recorded && has_parts(record_.forward)) {
+      return skip(SkipReason::kNothingRecorded, std::string(kPartOnly));
+    }
     OrSkip<Arguments> arguments =
         arguments::build_arguments(record_, name_.bare_name, options_.arguments);
     if (!arguments) return std::unexpected(arguments.error());
@@ -149,8 +175,8 @@ class Execution {
     return false;
   }
 
-  RunOptions run_options(bool on_device) const {
-    RunOptions run{options_.arguments.seed, {}, at::kCPU};
+  SideOptions run_options(bool on_device) const {
+    SideOptions run{options_.arguments.seed, {}, at::kCPU};
     const bool as_device = options_.bench_as_device && !precision_.raise;
     if (on_device || as_device) run.autocast = precision_.autocast;
     if (on_device) run.device = options_.device;
@@ -201,8 +227,11 @@ class Execution {
     OrSkip<PyValue> bench = bench_output();
     if (!bench) return bench.error();
     bench_output_ = *std::move(bench);
+    const bool sees_mutations = options_.foreign == nullptr;
+    const PyList mutated =
+        sees_mutations ? mutated_arguments(bench_.call, record_.forward.mutated) : PyList();
     if (options_.bench_alone) {
-      const PyValue shown = rounded(bench_output_);
+      const PyValue shown = rounded(with_mutated(bench_output_, mutated));
       outcome_.forward = pair_leaves(shown, shown);
       return std::nullopt;
     }
@@ -211,15 +240,15 @@ class Execution {
                                                            : device_output();
     if (!device) return device.error();
     device_output_ = *std::move(device);
-    OrSkip<PyValue> seen = device_output_;
-    if (calls_wanted()) {
+    OrSkip<PyValue> seen = sees_mutations ? with_device_mutations() : device_output_;
+    if (seen && calls_wanted()) {
       seen = caught(SkipReason::kDeviceFailed,
-                    [&] { return seen_by_library(options_.device_calls, device_output_); });
+                    [&] { return seen_by_library(options_.device_calls, *seen); });
     }
     if (!seen) return seen.error();
     npu::drop_missing_gradients(api_of(record_.full_name), bench_output_, *seen);
     const bool first_only = ops::traits_of(name_.bare_name).first_output_only;
-    const PyValue shown = rounded(bench_output_);
+    const PyValue shown = rounded(with_mutated(bench_output_, mutated));
     outcome_.forward =
         first_only ? pair_leaves(first_of(shown), first_of(*seen)) : pair_leaves(shown, *seen);
     drop_unwanted(outcome_.forward, /*backward=*/false);
@@ -272,6 +301,18 @@ class Execution {
     }
     if (several == nullptr && values->size() == 1) return values->front();
     return PyValue{*std::move(values)};
+  }
+
+  OrSkip<PyValue> with_device_mutations() {
+    const dump::Dict& mutated = record_.forward.mutated;
+    if (mutated.empty()) return device_output_;
+    if (!options_.recorded) {
+      return with_mutated(device_output_, mutated_arguments(device_.call, mutated));
+    }
+    const OrSkip<PyList> stored =
+        arguments::stored_values(recorded_mutations(mutated), options_.arguments);
+    if (!stored) return std::unexpected(stored.error());
+    return with_mutated(device_output_, *stored);
   }
 
   std::optional<Skip> backward() {
@@ -350,56 +391,7 @@ class Execution {
   CallOutcome outcome_;
 };
 
-void pair_into(const PyValue& bench, const PyValue* device, const std::string& path,
-               std::vector<LeafPair>& pairs);
-
-void pair_lists(const PyList& bench, const PyList& device, const std::string& path,
-                std::vector<LeafPair>& pairs) {
-  for (std::size_t i = 0; i < bench.size(); ++i) {
-    pair_into(bench[i], i < device.size() ? &device[i] : nullptr,
-              path.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", path, i), pairs);
-  }
-}
-
-void pair_dicts(const PyDict& bench, const PyDict& device, const std::string& path,
-                std::vector<LeafPair>& pairs) {
-  for (std::size_t i = 0; i < bench.size(); ++i) {
-    const auto found = std::ranges::find(device, bench[i].first, &PyDict::value_type::first);
-    if (found == device.end() || bench.size() != device.size()) {
-      pairs.push_back({path, LeafPair::State::kKeysDiffer, {}, {}});
-      return;
-    }
-    pair_into(bench[i].second, &found->second, fmt::format("{}.{}", path, i), pairs);
-  }
-}
-
-void pair_into(const PyValue& bench, const PyValue* device, const std::string& path,
-               std::vector<LeafPair>& pairs) {
-  if (device == nullptr) {
-    pairs.push_back({path, LeafPair::State::kDeviceMissing, bench, {}});
-    return;
-  }
-  const auto* bench_list = bench.as<PyList>();
-  const auto* device_list = device->as<PyList>();
-  if (bench_list != nullptr && device_list != nullptr) {
-    return pair_lists(*bench_list, *device_list, path, pairs);
-  }
-  const auto* bench_dict = bench.as<PyDict>();
-  const auto* device_dict = device->as<PyDict>();
-  if (bench_dict != nullptr && device_dict != nullptr) {
-    return pair_dicts(*bench_dict, *device_dict, path, pairs);
-  }
-  pairs.push_back({path, LeafPair::State::kBoth, bench, *device});
-}
-
 }  // namespace
-
-std::vector<LeafPair> pair_leaves(const PyValue& bench, const PyValue& device) {
-  std::vector<LeafPair> pairs;
-  const bool list = bench.as<PyList>() != nullptr && device.as<PyList>() != nullptr;
-  pair_into(bench, &device, list ? "" : "0", pairs);
-  return pairs;
-}
 
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options) {
   const auto recorded = parse_call_name(record.full_name);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recorded call, run on both sides, and what came out, leaf beside leaf.
 #pragma once
 
@@ -17,13 +18,13 @@ namespace msprobe::execute {
 
 using arguments::PyValue;
 
-struct Dialect;
+struct ReplayDialect;
 class ForeignDevice;
-const Dialect& pytorch_dialect();
+const ReplayDialect& pytorch_dialect();
 
 struct ExecuteOptions {
-  const Dialect* dialect = &pytorch_dialect();
-  arguments::Options arguments;
+  const ReplayDialect* dialect = &pytorch_dialect();
+  arguments::BuildOptions arguments;
   at::Device device = at::kCPU;
   bool recorded = false;             // the device's outputs are those stored in the dump
   ForeignDevice* foreign = nullptr;  // runs the device side instead of LibTorch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device that LibTorch does not have: another framework, usually in a process of its own, which
 // runs recorded calls under their recorded names.
 #pragma once

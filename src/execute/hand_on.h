@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // APIs that Python hands on to an ATen operator after it has renamed, reordered or translated their
 // arguments. A row says how; no code is needed.
 #pragma once

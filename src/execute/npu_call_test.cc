@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole calls of the fused NPU operators: a record in, both sides and their gradients out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/overload.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ ParameterKind kind_of(const c10::TypePtr& type) {
 // (none).
 constexpr std::string_view kMisreadDefault = "reduction";
 
-Parameter parameter_of(const c10::Argument& argument, Style style) {
+Parameter parameter_of(const c10::Argument& argument, OverloadStyle style) {
   Parameter parameter;
   parameter.name = argument.name();
   c10::TypePtr type = argument.real_type();
@@ -86,7 +87,8 @@ Parameter parameter_of(const c10::Argument& argument, Style style) {
   parameter.is_out = argument.is_out();
   parameter.list_size = static_cast<std::size_t>(argument.N().value_or(0));
   parameter.default_value = argument.default_value();
-  if (style != Style::kOperator && parameter.name == kMisreadDefault && parameter.default_value) {
+  if (style != OverloadStyle::kOperator && parameter.name == kMisreadDefault &&
+      parameter.default_value) {
     parameter.default_value = c10::IValue(0);
   }
   return parameter;
@@ -192,10 +194,11 @@ constexpr DeprecatedRow kDeprecated[] = {
     {"sspaddmm", {"beta", "self", "mat1", "mat2"}},
 };
 
-c10::optional<Overload> reordered(Overload overload, const DeprecatedRow& row, Style style) {
+c10::optional<Overload> reordered(Overload overload, const DeprecatedRow& row,
+                                  OverloadStyle style) {
   std::vector<std::size_t> order;
   for (const std::string_view name : row.parameters) {
-    if (name.empty() || (name == "self" && style == Style::kMethod)) continue;
+    if (name.empty() || (name == "self" && style == OverloadStyle::kMethod)) continue;
     const auto found = std::ranges::find(overload.parameters, name, &Parameter::name);
     if (found == overload.parameters.end()) return c10::nullopt;
     found->keyword_only = false;
@@ -224,7 +227,7 @@ void append_deprecated(OverloadSet& set) {
   }
 }
 
-c10::optional<Overload> overload_of(const c10::OperatorHandle& op, Style style) {
+c10::optional<Overload> overload_of(const c10::OperatorHandle& op, OverloadStyle style) {
   Overload overload{op, {}, {}, 0, 0, {}, {}};
   bool has_self = false;
   for (const c10::Argument& argument : op.schema().arguments()) {
@@ -233,7 +236,7 @@ c10::optional<Overload> overload_of(const c10::OperatorHandle& op, Style style) 
     overload.defaults.push_back(parameter.default_value.value_or(c10::IValue()));
     if (parameter.is_out) {
       overload.outs.push_back(i);
-    } else if (style == Style::kMethod && parameter.name == "self") {
+    } else if (style == OverloadStyle::kMethod && parameter.name == "self") {
       overload.self = i;
       has_self = true;
     } else {
@@ -241,7 +244,7 @@ c10::optional<Overload> overload_of(const c10::OperatorHandle& op, Style style) 
       if (!parameter.keyword_only) ++overload.positional;
     }
   }
-  if (style == Style::kMethod && !has_self) return c10::nullopt;
+  if (style == OverloadStyle::kMethod && !has_self) return c10::nullopt;
   return overload;
 }
 
@@ -266,7 +269,7 @@ bool takes_numbers_as_tensors(std::string_view name) {
 
 }  // namespace
 
-OverloadSet find_overloads(std::string_view name, Style style, std::string_view overload) {
+OverloadSet find_overloads(std::string_view name, OverloadStyle style, std::string_view overload) {
   OverloadSet set{std::string(name), style, takes_numbers_as_tensors(name), {}};
   const bool is_qualified = name.find("::") != std::string_view::npos;
   const std::string qualified = is_qualified ? std::string(name) : fmt::format("aten::{}", name);
@@ -277,7 +280,7 @@ OverloadSet find_overloads(std::string_view name, Style style, std::string_view 
     if (auto found = overload_of(*op, style)) set.overloads.push_back(*std::move(found));
   }
   sort_as_python(set.overloads);
-  if (style != Style::kOperator) {
+  if (style != OverloadStyle::kOperator) {
     append_deprecated(set);
   } else {
     // torch.ops tries them as they are registered: the one without a name first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Overload: one operator schema as Python's argument parser sees it. OverloadSet: all that share a
 // name, in the order in which that parser tries them.
 #pragma once
@@ -43,7 +44,7 @@ struct Parameter {
 };
 
 // How the API is written in Python: torch.name(input, ...), tensor.name(...), torch.ops.aten.name.
-enum class Style : std::uint8_t { kFunction, kMethod, kOperator };
+enum class OverloadStyle : std::uint8_t { kFunction, kMethod, kOperator };
 
 struct Overload {
   c10::OperatorHandle op;
@@ -58,13 +59,14 @@ struct Overload {
 
 struct OverloadSet {
   std::string name;  // as asked for, without "aten::"
-  Style style = Style::kFunction;
+  OverloadStyle style = OverloadStyle::kFunction;
   bool numbers_as_tensors = false;  // a number may stand for a Tensor: add(x, 2)
   std::vector<Overload> overloads;
 };
 
 // Of aten, or as `name` says ("npu::npu_mish"). Empty where the linked PyTorch has no such
 // operator. `overload` (torch.ops.aten.add.Tensor) leaves that one only.
-OverloadSet find_overloads(std::string_view name, Style style, std::string_view overload = {});
+OverloadSet find_overloads(std::string_view name, OverloadStyle style,
+                           std::string_view overload = {});
 
 }  // namespace msprobe::execute

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/precision.h"
 
 #include <set>
 
 #include "core/call_name.h"
 #include "execute/execute_call.h"
-#include "execute/tree.h"
+#include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
 
@@ -91,7 +92,7 @@ Precision precision_of(const PyCall& call, const dump::CallRecord& record, const
                     !(traits.raise == ops::Raise::kWithoutDtype && seen.dtype_argument);
   const bool only_float = seen.floats.empty() || seen.floats == std::set{at::kFloat};
   const bool two_steps = traits.raise == ops::Raise::kEvenToFloat64;
-  const bool float_stays = hf32 && traits.inputs == ops::Inputs::kHf32;
+  const bool float_stays = hf32 && traits.inputs == ops::InputRule::kHf32;
   precision.target = two_steps || (only_float && !float_stays) ? at::kDouble : at::kFloat;
   const auto output = recorded_float(record);
   precision.autocast = autocast_of(seen, output);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The precision of each side: the benchmark computes one step higher, the device as recorded, under
 // autocast where the record shows that autocast was on.
 #pragma once

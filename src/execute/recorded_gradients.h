@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradients a dump recorded, put beside the inputs they belong to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An API of another framework that is one of PyTorch's under another name, or with its arguments in
 // another order.
 #pragma once

@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/rerun.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
 #include "execute/caught.h"
-#include "execute/dialect.h"
-#include "execute/tree.h"
+#include "execute/mutated.h"
+#include "execute/replay_dialect.h"
+#include "execute/value_tree.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -57,7 +59,7 @@ Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options)
       name_(options.dialect->torch_name(recorded_name_)) {}
 
 OrSkip<PyCall> Rerun::built(bool adjust) const {
-  arguments::Options how = options_.arguments;
+  arguments::BuildOptions how = options_.arguments;
   how.adjust = how.adjust && adjust;
   const auto caught_call = caught(SkipReason::kBenchFailed, [&] {
     return arguments::build_arguments(record_, name_.bare_name, how);
@@ -118,7 +120,7 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   const Precision how = precision_for(variation);
   const OrSkip<const PyList*> gradients = arriving();
   const bool backward = record_.backward.has_value() && gradients && !(*gradients)->empty();
-  RunOptions run{variation.seed.value_or(options_.arguments.seed), {}, at::kCPU};
+  SideOptions run{variation.seed.value_or(options_.arguments.seed), {}, at::kCPU};
   if (!variation.raise) run.autocast = how.autocast;
 
   const OrSkip<Side> side = caught(SkipReason::kBenchFailed, [&] {
@@ -128,7 +130,8 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   const Api* api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
   const OrSkip<PyValue> output = run_forward(*api, *side, run, SkipReason::kBenchFailed);
   if (!output) return std::unexpected(output.error());
-  Leaves leaves{leaves_of(*output, name_.bare_name), {}, has_drawn()};
+  const PyValue all = with_mutated(*output, mutated_arguments(side->call, record_.forward.mutated));
+  Leaves leaves{leaves_of(all, name_.bare_name), {}, has_drawn()};
   if (!backward) return leaves;
   const TensorChange& change_arriving =
       variation.change_arriving ? variation.change_arriving : variation.change;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The benchmark of a recorded call once more, with something changed: how far its outputs depend on
 // what cannot be known (the rounding of its inputs, the seed, the precision of its intermediates).
 #pragma once

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/side.h"
 
 #include <fmt/format.h>
 
 #include "execute/caught.h"
-#include "execute/tree.h"
+#include "execute/value_tree.h"
 #include "libtorch/autocast.h"
 
 namespace msprobe::execute {
@@ -124,7 +125,7 @@ Side device_side(const PyCall& call, at::Device device, bool with_grad) {
   });
 }
 
-OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& options,
+OrSkip<PyValue> run_forward(const Api& api, const Side& side, const SideOptions& options,
                             SkipReason reason) {
   return caught(reason, [&] {
     std::optional<libtorch::AutocastScope> autocast;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One side of a call: its own copy of the arguments, run forward and backward.
 #pragma once
 
@@ -32,7 +33,7 @@ Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
 // As recorded, on `device`. On the CPU the tensors are those of `call` itself, not copies.
 Side device_side(const PyCall& call, at::Device device, bool with_grad);
 
-struct RunOptions {
+struct SideOptions {
   std::uint64_t seed = 0;
   c10::optional<at::ScalarType> autocast;
   at::Device device = at::kCPU;
@@ -40,7 +41,7 @@ struct RunOptions {
 
 // The one place where what LibTorch throws becomes a value. `reason` is kBenchFailed or
 // kDeviceFailed.
-OrSkip<PyValue> run_forward(const Api& api, const Side& side, const RunOptions& options,
+OrSkip<PyValue> run_forward(const Api& api, const Side& side, const SideOptions& options,
                             SkipReason reason);
 
 // One gradient per input; undefined where it has none. `arriving`: the gradients at the outputs,

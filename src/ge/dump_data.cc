@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Containers A and C: the message DumpData, with the tensors behind it or inside it.
 #include <cstring>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One GE dump file: the tensors of one execution of an operator, described; their bytes stay in the
 // file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element types and device layouts a GE dump names by number, and what is known of each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ge/elements.h"
 
 #include <algorithm>
@@ -211,8 +212,8 @@ Result<Elements> elements_of(const DumpTensor& tensor, const FileBytes& file) {
                             fmt::join(stored, ", "), type->text, tensor.bytes.size()));
   }
   elements.bytes = tensor.bytes.first(*bytes);
-  Layout layout = layout_of(stored, tensor.type == 0 ? Shape{} : tensor.original_shape,
-                            tensor.format, tensor.sub_format);
+  StoredLayout layout = layout_of(stored, tensor.type == 0 ? Shape{} : tensor.original_shape,
+                                  tensor.format, tensor.sub_format);
   const Result<std::int64_t> logical = element_count(layout.shape);
   if (!logical) return propagate(logical);
   elements.count = static_cast<std::uint64_t>(*logical);

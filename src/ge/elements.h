@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The elements of a tensor in a file, in logical order and in a dtype the host has, read a part at
 // a time: memory is bounded by the part, whatever the layout or the packing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The readers of src/ge: the byte examples of the format, and what damaged files become.
 #include <array>
 #include <cmath>
@@ -221,7 +222,7 @@ TEST(Layout, ChannelsLastIsPermuted) {
 }
 
 TEST(Layout, WhatDoesNotFitStaysAsStored) {
-  const Layout layout =
+  const StoredLayout layout =
       layout_of({2, 3}, {7, 5}, static_cast<std::uint32_t>(Format::kFractalNz), 0);
   EXPECT_THAT(layout.shape, ElementsAre(2, 3));
   EXPECT_FALSE(layout.note.empty());

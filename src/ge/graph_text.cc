@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ge/graph_text.h"
 
 #include <charconv>

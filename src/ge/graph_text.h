@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph text beside a GE dump: ge.proto.GraphDef in protobuf's text format. Only what tells
 // which operator made which tensor of the network is kept.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ge/joined.h"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ std::int64_t total_extent(const std::vector<Shape>& shapes, std::size_t axis) {
 }
 
 // Whether going along `axis` of the stored shape is going along axis `logical` of the layout.
-bool leads_along(const Layout& layout, std::size_t logical, const Shape& stored, std::size_t axis) {
+bool leads_along(const StoredLayout& layout, std::size_t logical, const Shape& stored,
+                 std::size_t axis) {
   if (layout.offsets.empty()) return layout.shape == stored && logical == axis;
   std::uint64_t stride = 1;
   for (std::size_t i = axis + 1; i < stored.size(); ++i) {
@@ -49,8 +51,8 @@ bool leads_along(const Layout& layout, std::size_t logical, const Shape& stored,
 
 // How the network sees the whole: as every slice names it, or as the shapes of the slices put
 // together along an axis. Nothing where neither leads there.
-std::optional<Layout> layout_of_whole(const Shape& stored, std::span<const TensorSlice> slices,
-                                      std::size_t axis) {
+std::optional<StoredLayout> layout_of_whole(const Shape& stored,
+                                            std::span<const TensorSlice> slices, std::size_t axis) {
   const DumpTensor& tensor = *slices.front().tensor;
   std::vector<Shape> originals;
   for (const TensorSlice& slice : slices) originals.push_back(slice.tensor->original_shape);
@@ -64,10 +66,10 @@ std::optional<Layout> layout_of_whole(const Shape& stored, std::span<const Tenso
     if (!joins) continue;
     Shape logical = first;
     logical[i] = total_extent(originals, i);
-    Layout layout = layout_for(logical);
+    StoredLayout layout = layout_for(logical);
     if (layout.note.empty() && leads_along(layout, i, stored, axis)) return layout;
   }
-  Layout layout = layout_for(first);
+  StoredLayout layout = layout_for(first);
   const bool agree =
       std::ranges::all_of(originals, [&](const Shape& other) { return other == first; });
   return agree && layout.note.empty() ? std::optional(std::move(layout)) : std::nullopt;
@@ -109,10 +111,10 @@ Result<Elements> join_slices(std::span<const TensorSlice> slices, std::size_t ax
   }
   whole.shape = shapes.front();
   whole.shape[axis] = total_extent(shapes, axis);
-  std::optional<Layout> layout = layout_of_whole(whole.shape, slices, axis);
+  std::optional<StoredLayout> layout = layout_of_whole(whole.shape, slices, axis);
   if (!layout) {
     whole.note = "the slices were put together as they are stored";
-    layout = Layout{whole.shape, {}, {}};
+    layout = StoredLayout{whole.shape, {}, {}};
   }
   const Result<std::int64_t> count = element_count(layout->shape);
   if (!count) return propagate(count);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One tensor from the slices of several files, read as if it lay in one piece.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ge/layout.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ std::int64_t product(const Shape& shape) {
 }
 
 // The offset tables, or nothing where the stored axes do not cover the logical ones.
-std::optional<Layout> spread(const std::vector<StoredAxis>& stored, const Shape& logical) {
+std::optional<StoredLayout> spread(const std::vector<StoredAxis>& stored, const Shape& logical) {
   std::vector<std::int64_t> whole(logical.size(), 1);
   std::vector<std::int64_t> inner(logical.size(), 1);
   std::vector<std::uint64_t> outer_stride(logical.size(), 0);
@@ -38,7 +39,7 @@ std::optional<Layout> spread(const std::vector<StoredAxis>& stored, const Shape&
     if (axis->part == Part::kInner) inner[axis->logical] = axis->extent;
     stride *= static_cast<std::uint64_t>(axis->extent);
   }
-  Layout layout;
+  StoredLayout layout;
   layout.shape = logical;
   for (std::size_t axis = 0; axis < logical.size(); ++axis) {
     if (whole[axis] < logical[axis] || inner[axis] == 0) return std::nullopt;
@@ -60,8 +61,8 @@ bool whole_axes_fit(const std::vector<StoredAxis>& stored, const Shape& logical)
 }
 
 // batch..., then rows and columns in blocks, in the order the format has them.
-std::optional<Layout> fractal_matrix(const Shape& stored, const Shape& logical,
-                                     bool columns_first) {
+std::optional<StoredLayout> fractal_matrix(const Shape& stored, const Shape& logical,
+                                           bool columns_first) {
   if (stored.size() < 4 || logical.empty()) return std::nullopt;
   // A vector is one row.
   Shape matrix = logical;
@@ -79,7 +80,7 @@ std::optional<Layout> fractal_matrix(const Shape& stored, const Shape& logical,
   axes.push_back({columns_first ? rows : columns, Part::kOuter, blocks[1]});
   axes.push_back({rows, Part::kInner, blocks[2]});
   axes.push_back({columns, Part::kInner, blocks[3]});
-  std::optional<Layout> layout = spread(axes, matrix);
+  std::optional<StoredLayout> layout = spread(axes, matrix);
   if (layout && logical.size() == 1) {
     layout->shape = logical;
     layout->offsets.erase(layout->offsets.begin());
@@ -87,8 +88,8 @@ std::optional<Layout> fractal_matrix(const Shape& stored, const Shape& logical,
   return layout;
 }
 
-std::optional<Layout> from_axes(std::vector<StoredAxis> axes, const Shape& stored,
-                                const Shape& logical) {
+std::optional<StoredLayout> from_axes(std::vector<StoredAxis> axes, const Shape& stored,
+                                      const Shape& logical) {
   if (axes.size() != stored.size()) return std::nullopt;
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i].extent = stored[i];
   if (!whole_axes_fit(axes, logical)) return std::nullopt;
@@ -99,7 +100,7 @@ constexpr Part kWhole = Part::kWhole;
 constexpr Part kOuter = Part::kOuter;
 constexpr Part kInner = Part::kInner;
 
-std::optional<Layout> image_layout(Format format, const Shape& stored, const Shape& logical) {
+std::optional<StoredLayout> image_layout(Format format, const Shape& stored, const Shape& logical) {
   if (logical.size() != 4) return std::nullopt;
   const std::size_t n = 0, c = 1, h = 2, w = 3;
   switch (format) {
@@ -140,7 +141,8 @@ std::optional<Layout> image_layout(Format format, const Shape& stored, const Sha
   }
 }
 
-std::optional<Layout> volume_layout(Format format, const Shape& stored, const Shape& logical) {
+std::optional<StoredLayout> volume_layout(Format format, const Shape& stored,
+                                          const Shape& logical) {
   if (logical.size() != 5) return std::nullopt;
   const std::size_t n = 0, c = 1, d = 2, h = 3, w = 4;
   switch (format) {
@@ -185,7 +187,7 @@ bool is_fractal(Format format) {
   return format == Format::kFractalZ || format == Format::kFractalZ3d;
 }
 
-std::optional<Layout> converted(const Shape& stored, const Shape& logical, Format format) {
+std::optional<StoredLayout> converted(const Shape& stored, const Shape& logical, Format format) {
   if (format == Format::kFractalNz) return fractal_matrix(stored, logical, true);
   if (format == Format::kFractalZz) return fractal_matrix(stored, logical, false);
   if (auto layout = image_layout(format, stored, logical)) return layout;
@@ -194,8 +196,8 @@ std::optional<Layout> converted(const Shape& stored, const Shape& logical, Forma
 
 }  // namespace
 
-Layout layout_of(const Shape& stored, const Shape& logical, std::uint32_t format,
-                 std::uint32_t sub_format) {
+StoredLayout layout_of(const Shape& stored, const Shape& logical, std::uint32_t format,
+                       std::uint32_t sub_format) {
   if (logical.empty()) return {stored, {}, {}};
   const auto known = static_cast<Format>(format);
   if (is_fractal(known) && sub_format > 1) {
@@ -218,10 +220,10 @@ Layout layout_of(const Shape& stored, const Shape& logical, std::uint32_t format
                       fmt::join(stored, ", "), fmt::join(logical, ", "))};
 }
 
-Layout permuted(const Shape& logical, const std::vector<std::size_t>& order) {
+StoredLayout permuted(const Shape& logical, const std::vector<std::size_t>& order) {
   std::vector<StoredAxis> axes;
   for (const std::size_t axis : order) axes.push_back({axis, Part::kWhole, logical[axis]});
-  return spread(axes, logical).value_or(Layout{logical, {}, {}});
+  return spread(axes, logical).value_or(StoredLayout{logical, {}, {}});
 }
 
 }  // namespace msprobe::ge

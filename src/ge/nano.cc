@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Container B: a head of type-length-value records, then the payload.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an operator that ran in slices (FFTS+) was cut: what the first attribute of its files says.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that ran in slices: what the header says of the cut, and tensors put together again.
 #include <cstring>
 #include <numeric>

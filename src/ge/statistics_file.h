@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The statistics CANN writes instead of data: one CSV per operator, one line per tensor.
 #pragma once
 

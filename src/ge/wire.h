@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The protobuf wire format, read in place. Dump headers use a dozen fields of it, are untrusted and
 // sit in front of payloads of many gigabytes, so a small bounded reader serves better than a
 // message library that copies: no generated code, no start-up cost, no second copy of protobuf

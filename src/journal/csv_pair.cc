@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "journal/csv_pair.h"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "journal/map_lines.h"
 
 namespace msprobe::journal {
 namespace {
@@ -31,6 +34,11 @@ Result<void> still_there(const fs::path& path, int fd) {
               fmt::format("{}: it was removed while the check was running", path.string()));
 }
 
+void remove_maps(const CsvPaths& paths) {
+  std::error_code error;
+  fs::remove(paths.maps, error);
+}
+
 }  // namespace
 
 CsvPaths csv_paths(const fs::path& directory, std::string_view timestamp, const CsvNames& names) {
@@ -38,7 +46,8 @@ CsvPaths csv_paths(const fs::path& directory, std::string_view timestamp, const 
   const std::string end = names.stamped ? "_" + stamp : "";
   return {directory / fmt::format("{}{}.csv", names.result, end),
           directory / fmt::format("{}{}.csv", names.details, end),
-          directory / fmt::format("{}{}.txt", names.run, end), stamp};
+          directory / fmt::format("{}{}.txt", names.run, end), stamp,
+          directory / fmt::format("{}{}.jsonl", names.maps, end)};
 }
 
 std::optional<CsvPaths> csv_paths_of(const fs::path& result_csv, const CsvNames& names) {
@@ -59,6 +68,7 @@ Result<CsvPair> CsvPair::create(const CsvPaths& paths, const CsvHeaders& headers
   if (const Result<void> opened = pair.open(paths, O_CREAT | O_EXCL); !opened) {
     return propagate(opened);
   }
+  remove_maps(paths);  // those of run_ut have no time in their name
   if (const Result<void> started = pair.start(headers); !started) return propagate(started);
   return pair;
 }
@@ -66,17 +76,27 @@ Result<CsvPair> CsvPair::create(const CsvPaths& paths, const CsvHeaders& headers
 Result<CsvPair> CsvPair::reopen(const CsvPaths& paths, const CsvHeaders& headers, CsvSizes keep) {
   CsvPair pair;
   if (const Result<void> opened = pair.open(paths, 0); !opened) return propagate(opened);
+  pair.maps_.size = keep.maps;
   pair.details_.size = keep.details;
   pair.result_.size = keep.result;
   // The result rows first: a result row without its details must not survive a kill in between.
   for (const File* file : {&pair.result_, &pair.details_}) {
     if (const Result<void> cut = file->cut(file->size); !cut) return propagate(cut);
   }
+  if (keep.maps > 0) {
+    if (const Result<void> opened = pair.maps_.open(paths.maps, 0); !opened) {
+      return propagate(opened);
+    }
+    if (const Result<void> cut = pair.maps_.cut(keep.maps); !cut) return propagate(cut);
+  } else {
+    remove_maps(paths);
+  }
   if (const Result<void> started = pair.start(headers); !started) return propagate(started);
   return pair;
 }
 
 Result<void> CsvPair::open(const CsvPaths& paths, int flags) {
+  maps_.path = paths.maps;
   if (const Result<void> opened = details_.open(paths.details, flags); !opened) return opened;
   return result_.open(paths.result, flags);
 }
@@ -87,9 +107,15 @@ Result<void> CsvPair::start(const CsvHeaders& headers) {
   return flush();
 }
 
-void CsvPair::add(std::string_view details, std::string_view result) {
+void CsvPair::add(std::string_view details, std::string_view result, std::string_view maps) {
   details_.waiting += details;
   result_.waiting += result;
+  while (!maps.empty() && maps_.size + maps_.waiting.size() < kMostMapBytes) {
+    const std::string_view line = first_line(maps);
+    if (line.empty()) return;
+    maps_.waiting += line;
+    maps.remove_prefix(line.size());
+  }
 }
 
 Result<void> CsvPair::File::open(const fs::path& where, int flags) {
@@ -124,14 +150,26 @@ Result<void> CsvPair::File::sync() const {
   return io_failure(path, "cannot write");
 }
 
+// Made when there is something to write: most runs need none.
+Result<void> CsvPair::write_maps() {
+  if (maps_.waiting.empty()) return {};
+  if (!maps_.fd) {
+    const Result<void> opened = maps_.open(maps_.path, O_CREAT | O_EXCL);
+    if (!opened) return opened;
+  }
+  return maps_.write();
+}
+
 Result<void> CsvPair::flush() {
-  const CsvSizes before{result_.size, details_.size};
-  Result<void> written = details_.write();
+  const CsvSizes before{result_.size, details_.size, maps_.size};
+  Result<void> written = write_maps();
+  if (written) written = details_.write();
   if (written) written = result_.write();
   if (!written) {
     // Best effort; resuming cuts what is left of it.
     std::ignore = result_.cut(before.result);
     std::ignore = details_.cut(before.details);
+    if (maps_.fd) std::ignore = maps_.cut(before.maps);
   }
   return written;
 }
@@ -141,7 +179,10 @@ Result<CsvSizes> CsvPair::finish() {
   for (const File* file : {&details_, &result_}) {
     if (const Result<void> synced = file->sync(); !synced) return propagate(synced);
   }
-  return CsvSizes{result_.size, details_.size};
+  if (maps_.fd) {
+    if (const Result<void> synced = maps_.sync(); !synced) return propagate(synced);
+  }
+  return CsvSizes{result_.size, details_.size, maps_.size};
 }
 
 }  // namespace msprobe::journal

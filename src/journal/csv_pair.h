@@ -1,5 +1,6 @@
-// The result and details CSV of a check on disk: rows are added in groups, details first, then the
-// result rows that commit them.
+// SPDX-License-Identifier: Apache-2.0
+// The result and details CSV of a check on disk, and the error maps beside them: rows are added in
+// groups, maps and details first, then the result rows that commit them.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,16 @@ struct CsvNames {
   std::string_view result = "accuracy_checking_result";
   std::string_view details = "accuracy_checking_details";
   std::string_view run = "accuracy_checking_run";
+  std::string_view maps = "accuracy_checking_maps";
   bool stamped = true;  // "_20260101000000" follows
 };
 
 struct CsvPaths {
   std::filesystem::path result;
   std::filesystem::path details;
-  std::filesystem::path run = {};  // see run_file.h
-  std::string stamp = {};          // 14 digits; empty: the names have none
+  std::filesystem::path run = {};   // see run_file.h
+  std::string stamp = {};           // 14 digits; empty: the names have none
+  std::filesystem::path maps = {};  // see map_lines.h; there is no such file while nothing fails
 };
 
 // accuracy_checking_{result,details}_{timestamp}.csv
@@ -40,6 +43,7 @@ std::optional<CsvPaths> csv_paths_of(const std::filesystem::path& result_csv,
 struct CsvSizes {
   std::uint64_t result = 0;
   std::uint64_t details = 0;
+  std::uint64_t maps = 0;
 };
 
 struct CsvHeaders {
@@ -51,12 +55,13 @@ class CsvPair {
  public:
   // Writes the headers; details is made first, so that a result CSV never lacks its partner.
   static Result<CsvPair> create(const CsvPaths& paths, const CsvHeaders& headers);
-  // Cuts both files to `keep`; a file cut to nothing gets its header again.
+  // Cuts all files to `keep`; a CSV cut to nothing gets its header again, a map file is removed.
   static Result<CsvPair> reopen(const CsvPaths& paths, const CsvHeaders& headers, CsvSizes keep);
 
-  // Rows with their line ends; they reach the files with the next flush().
-  void add(std::string_view details, std::string_view result);
-  // After an error both files are cut back to the last flush that worked, as far as the disk lets
+  // Rows and lines with their line ends; they reach the files with the next flush(). Maps beyond
+  // kMostMapBytes are left out.
+  void add(std::string_view details, std::string_view result, std::string_view maps = {});
+  // After an error all files are cut back to the last flush that worked, as far as the disk lets
   // us: a later run continues from there.
   Result<void> flush();
   // flush(), and the bytes are on the disk.
@@ -77,7 +82,9 @@ class CsvPair {
   CsvPair() = default;
   Result<void> open(const CsvPaths& paths, int flags);
   Result<void> start(const CsvHeaders& headers);
+  Result<void> write_maps();
 
+  File maps_;
   File details_;
   File result_;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "journal/journal.h"
 
 #include <algorithm>
@@ -24,7 +25,13 @@ CsvPaths device_paths(const CsvPaths& merged, std::string device, const CsvNames
   return csv_paths(merged.result.parent_path() / directory, merged.stamp, names);
 }
 
-// Reads both files while they are cut nowhere yet.
+// Maps are an extra: without their file a run goes on, and later calls get a new one.
+FileBytes load_maps(const CsvPaths& paths) {
+  Result<FileBytes> maps = load_file(paths.maps);
+  return maps ? std::move(*maps) : FileBytes{};
+}
+
+// Reads all files while they are cut nowhere yet.
 Result<Salvaged> salvage_files(const CsvPaths& paths, const JournalOptions& options, bool finished,
                                const ExpectedRows& expected,
                                const std::function<void(const judge::ResultRow&)>& show) {
@@ -32,8 +39,9 @@ Result<Salvaged> salvage_files(const CsvPaths& paths, const JournalOptions& opti
   if (!result) return propagate(result);
   const Result<FileBytes> details = load_file(paths.details);
   if (!details) return propagate(details);
+  const FileBytes maps = load_maps(paths);
   return salvage({paths, result->text(), details->text(), options.format.headers, finished,
-                  options.format.style},
+                  options.format.style, maps.text()},
                  expected, show);
 }
 
@@ -87,7 +95,7 @@ Result<Journal> Journal::resume(const fs::path& result_csv, const ExpectedRows& 
                     "again to see that they are the same",
                     paths->run.filename().string()));
     if (!salvaged->last_result.empty()) {
-      journal.before_ = Before{salvaged->last_result, salvaged->last_details};
+      journal.before_ = Before{salvaged->last_result, salvaged->last_details, salvaged->last_maps};
     }
   }
   ExpectedRows committed = expected;
@@ -121,13 +129,13 @@ Result<void> Journal::open_devices(const JournalOptions& options, const Expected
 }
 
 // Details may have been lost when the machine went down; what is there must be the same.
-bool Journal::comes_out_as_before(std::string_view details, std::string_view result) const {
-  return result == before_->result && details.starts_with(before_->details);
+bool Journal::comes_out_as_before(const Rows& rows) const {
+  return rows.result == before_->result && rows.details.starts_with(before_->details);
 }
 
 Result<void> Journal::refuse_other_rows() {
   const std::string call = before_->result.substr(0, before_->result.find(','));
-  merged_.add(before_->details, before_->result);
+  merged_.add(before_->details, before_->result, before_->maps);
   if (const Result<void> flushed = merged_.flush(); !flushed) return flushed;
   run_.remove();
   return fail(ErrorKind::kUsage,
@@ -138,17 +146,17 @@ Result<void> Journal::refuse_other_rows() {
                           paths_.result.string(), call, paths_.run.filename().string()));
 }
 
-void Journal::add(std::string_view details, std::string_view result, std::size_t device) {
+void Journal::add(const Rows& rows, std::size_t device) {
   if (before_ && !before_->differs) {
-    if (comes_out_as_before(details, result)) {
+    if (comes_out_as_before(rows)) {
       before_.reset();
     } else {
       before_->differs = true;
     }
   }
   if (before_) return;
-  if (device < devices_.size()) devices_[device].add(details, result);
-  merged_.add(details, result);
+  if (device < devices_.size()) devices_[device].add(rows.details, rows.result, rows.maps);
+  merged_.add(rows.details, rows.result, rows.maps);
 }
 
 Result<void> Journal::flush() {

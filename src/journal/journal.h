@@ -1,5 +1,6 @@
-// The files of a run: the CSV pair, the run file beside it, and one more pair per device where
-// several devices share the work.
+// SPDX-License-Identifier: Apache-2.0
+// The files of a run: the CSV pair with its error maps, the run file beside it, and one more pair
+// per device where several devices share the work.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +20,14 @@
 namespace msprobe::journal {
 
 // How the files of a run are written.
-struct PairFormat {
+struct CsvPairFormat {
   CsvHeaders headers;
   CsvNames names;
   tables::CellStyle style;
 };
 
 struct JournalOptions {
-  PairFormat format;
+  CsvPairFormat format;
   RunFacts facts;
   // One pair each in "device{name}_{timestamp}"; empty: only the merged pair.
   std::vector<std::string> devices;
@@ -46,8 +47,14 @@ class Journal {
                                 const ExpectedRows& expected, const JournalOptions& options,
                                 const std::function<void(const judge::ResultRow&)>& show);
 
-  // Rows of the next call; `device` as in JournalOptions.
-  void add(std::string_view details, std::string_view result, std::size_t device);
+  // Rows and error maps of the next call.
+  struct Rows {
+    std::string_view details;
+    std::string_view result;
+    std::string_view maps = {};  // lines of map_lines.h
+  };
+  // `device` as in JournalOptions.
+  void add(const Rows& rows, std::size_t device);
   Result<void> flush();
   // The run is complete.
   Result<void> finish();
@@ -63,7 +70,7 @@ class Journal {
   Journal(RunFile run, CsvPair merged, CsvPaths paths)
       : run_(std::move(run)), merged_(std::move(merged)), paths_(std::move(paths)) {}
   Result<void> open_devices(const JournalOptions& options, const ExpectedRows* committed);
-  bool comes_out_as_before(std::string_view details, std::string_view result) const;
+  bool comes_out_as_before(const Rows& rows) const;
   Result<void> refuse_other_rows();
 
   RunFile run_;
@@ -77,6 +84,7 @@ class Journal {
   struct Before {
     std::string result;
     std::string details;
+    std::string maps;
     bool differs = false;
   };
   std::optional<Before> before_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "journal/merge_shards.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ struct Part {
   fs::path run_path;
   RunFile run;
   Shard shard;
-  PairFormat format;
+  CsvPairFormat format;
   CsvPaths paths;
 };
 
@@ -62,7 +63,7 @@ Result<Part> read_part(const fs::path& path, const ShardsToMerge& shards) {
                 fmt::format("{}: a whole check, not a shard of one; there is nothing to merge",
                             path.string()));
   }
-  PairFormat format = shards.format_of(*run);
+  CsvPairFormat format = shards.format_of(*run);
   const std::string name = path.filename().string();
   const std::string stamp =
       name.substr(kRunFileStart.size(), name.size() - kRunFileStart.size() - kRunFileSuffix.size());
@@ -154,8 +155,11 @@ Result<void> append_part(const Part& part, const CsvHeaders& headers, const Shar
   const Result<void> rows = read_finished(
       {part.paths, result->text(), details->text(), headers, true, part.format.style}, shards.show);
   if (!rows) return rows;
-  journal.add(details->text().substr(headers.details.size()),
-              result->text().substr(headers.result.size()), 0);
+  const Result<FileBytes> maps = load_file(part.paths.maps);  // there is none where nothing failed
+  journal.add(
+      {details->text().substr(headers.details.size()), result->text().substr(headers.result.size()),
+       maps ? maps->text() : std::string_view()},
+      0);
   return journal.flush();
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The finished shards of one check -> the CSV pair that one machine would have written.
 #pragma once
 
@@ -19,8 +20,8 @@ struct ShardsToMerge {
   std::vector<std::filesystem::path> directories;  // each holds the files of one shard or more
   std::filesystem::path out_directory;
   std::function<std::string()> timestamp;
-  std::function<PairFormat(const RunFile&)> format_of;  // how the files of a run are written
-  std::function<void(const judge::ResultRow&)> show;    // gets every row, in order
+  std::function<CsvPairFormat(const RunFile&)> format_of;  // how the files of a run are written
+  std::function<void(const judge::ResultRow&)> show;       // gets every row, in order
 };
 
 struct MergedShards {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "journal/resume.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "core/call_name.h"
 #include "core/path_check.h"
+#include "journal/map_lines.h"
 #include "tables/csv_reader.h"
 #include "tables/csv_text.h"
 
@@ -137,7 +139,7 @@ class Salvager {
       last_ = std::move(*row);
       before_last_ = complete_;
       const std::size_t details_end = details_.there() ? details_.begin() : details_.end();
-      complete_ = {{result_.end(), details_end}, *place + 1};
+      complete_ = {{result_.end(), details_end, end_of_maps(last_->api_name)}, *place + 1};
     }
     return {};
   }
@@ -146,6 +148,10 @@ class Salvager {
     Salvaged salvaged;
     add_notes(salvaged.notes);
     const bool whole = pair_.finished && salvaged.notes.empty();
+    if (complete_.sizes.maps < pair_.maps.size()) {
+      salvaged.notes.push_back(cut_note(pair_.paths.maps, pair_.maps.size() - complete_.sizes.maps,
+                                        "maps without their result row"));
+    }
     const bool redo_last = last_ && !whole && !expected_.only_some;
     if (last_ && !redo_last) show(*last_);
     const Boundary& kept = redo_last ? before_last_ : complete_;
@@ -157,6 +163,7 @@ class Salvager {
       };
       salvaged.last_result = rows(pair_.result, kept.sizes.result, complete_.sizes.result);
       salvaged.last_details = rows(pair_.details, kept.sizes.details, complete_.sizes.details);
+      salvaged.last_maps = rows(pair_.maps, kept.sizes.maps, complete_.sizes.maps);
     }
     return salvaged;
   }
@@ -183,6 +190,19 @@ class Salvager {
                     "it is of another dump",
                     pair_.paths.result.string(), result_.line(), row.api_name,
                     wanted.empty() ? "the end" : wanted));
+  }
+
+  // Behind the lines of this call, which follow those of the calls before it.
+  std::uint64_t end_of_maps(std::string_view call) const {
+    std::uint64_t end = complete_.sizes.maps;
+    if (end == pair_.maps.size()) return end;
+    const std::string start = map_line_start(call);
+    while (pair_.maps.substr(end).starts_with(start)) {
+      const std::string_view line = first_line(pair_.maps.substr(end));
+      if (line.empty()) break;
+      end += line.size();
+    }
+    return end;
   }
 
   void add_notes(std::vector<std::string>& notes) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an interrupted run left behind: how many calls its CSV pair really holds, and where to cut.
 #pragma once
 
@@ -24,6 +25,7 @@ struct InterruptedPair {
   // lost between two of its rows.
   bool finished = false;
   tables::CellStyle style = {};  // in which the rows are written
+  std::string_view maps = {};    // the lines of the map file; empty where there is none
 };
 
 // The calls that have rows, in the order of the rows.
@@ -43,6 +45,7 @@ struct Salvaged {
   // The rows of the call that is done again, as they were; empty: none is.
   std::string last_result;
   std::string last_details;
+  std::string last_maps = {};
 };
 
 // Keeps the calls, from the first on, whose result row and details rows are all there, and shows

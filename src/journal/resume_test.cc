@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "journal/resume.h"
 
 #include <gmock/gmock.h>
@@ -5,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "core/scratch_directory.h"
+#include "journal/map_lines.h"
 
 namespace msprobe::journal {
 namespace {
@@ -23,6 +25,7 @@ struct Call {
   std::string name;
   std::string details;
   std::string result;
+  std::string maps = {};
 };
 
 // Several outputs, a backward pass, quoted messages with line ends, a skip, a dropout without
@@ -33,12 +36,14 @@ const std::vector<Call> kCalls = {
     {"Torch.b.0",
      "Torch.b.0.forward.output.0,pass,\r\nTorch.b.0.forward.output.1,error,\r\n"
      "Torch.b.0.backward.output.0,pass,\r\nTorch.b.0.backward.output.1,pass,\r\n",
-     "Torch.b.0,error,pass,\r\n"},
+     "Torch.b.0,error,pass,\r\n",
+     map_line("Torch.b.0.forward.output.1", "{\"cells\":\"y\"}") +
+         map_line("Torch.b.0.backward.output.1", "{}")},
     {"Torch.c.0", "Torch.c.0.forward.output.0,SKIP,\"why,\r\nso\"\r\n",
      "Torch.c.0,SKIP,SKIP,\"why,\r\nso\"\r\n"},
     {"Functional.dropout.0", "", "Functional.dropout.0,pass,pass,\r\n"},
     {"Torch.d.0", "Torch.d.0.forward.output.0,warning,\r\nTorch.d.0.forward.output.1,pass,\r\n",
-     "Torch.d.0,warning, ,\r\n"},
+     "Torch.d.0,warning, ,\r\n", map_line("Torch.d.0.forward.output.0", "{}")},
 };
 
 const ExpectedRows kExpected = {
@@ -48,6 +53,7 @@ const ExpectedRows kExpected = {
 struct Pair {
   std::string result = kHeaders.result;
   std::string details = kHeaders.details;
+  std::string maps = {};
 };
 
 Pair whole_pair() {
@@ -55,16 +61,18 @@ Pair whole_pair() {
   for (const Call& call : kCalls) {
     pair.details += call.details;
     pair.result += call.result;
+    pair.maps += call.maps;
   }
   return pair;
 }
 
 Result<Salvaged> salvage_pair(const Pair& pair, bool finished,
                               std::vector<std::string>* shown = nullptr) {
-  return salvage({{"result.csv", "details.csv"}, pair.result, pair.details, kHeaders, finished},
-                 kExpected, [&](const judge::ResultRow& row) {
-                   if (shown != nullptr) shown->push_back(row.api_name);
-                 });
+  return salvage(
+      {{"result.csv", "details.csv"}, pair.result, pair.details, kHeaders, finished, {}, pair.maps},
+      kExpected, [&](const judge::ResultRow& row) {
+        if (shown != nullptr) shown->push_back(row.api_name);
+      });
 }
 
 // What a resumed run makes of the pair: it keeps what can be salvaged and adds what is missing.
@@ -75,12 +83,14 @@ Pair resumed(const Pair& torn) {
   if (!salvaged) return {};
   EXPECT_EQ(shown.size(), salvaged->calls);
   Pair pair{torn.result.substr(0, salvaged->keep.result),
-            torn.details.substr(0, salvaged->keep.details)};
+            torn.details.substr(0, salvaged->keep.details),
+            torn.maps.substr(0, salvaged->keep.maps)};
   if (pair.result.empty()) pair.result = kHeaders.result;
   if (pair.details.empty()) pair.details = kHeaders.details;
   for (std::size_t i = salvaged->calls; i < kCalls.size(); ++i) {
     pair.details += kCalls[i].details;
     pair.result += kCalls[i].result;
+    pair.maps += kCalls[i].maps;
   }
   return pair;
 }
@@ -89,10 +99,32 @@ TEST(Resume, EveryCutOfBothFilesEndsInTheSameBytes) {
   const Pair whole = whole_pair();
   for (std::size_t i = 0; i <= whole.result.size(); ++i) {
     for (std::size_t j = 0; j <= whole.details.size(); ++j) {
-      const Pair again = resumed({whole.result.substr(0, i), whole.details.substr(0, j)});
+      // Maps come first: those of all details that are there are there, and maybe more.
+      const Pair again =
+          resumed({whole.result.substr(0, i), whole.details.substr(0, j), whole.maps});
       ASSERT_EQ(again.result, whole.result) << "cut at " << i << ", " << j;
       ASSERT_EQ(again.details, whole.details) << "cut at " << i << ", " << j;
+      ASSERT_EQ(again.maps, whole.maps) << "cut at " << i << ", " << j;
     }
+  }
+}
+
+TEST(Resume, EveryCutOfTheMapsEndsInTheSameBytes) {
+  const Pair whole = whole_pair();
+  // Up to the call whose maps are cut, the pair is as a kill while they are written leaves it.
+  for (std::size_t i = 0; i <= whole.maps.size(); ++i) {
+    Pair torn;
+    torn.maps = whole.maps.substr(0, i);
+    for (std::size_t call = 0, maps = 0; call < kCalls.size(); ++call) {
+      maps += kCalls[call].maps.size();
+      if (maps > i) break;
+      torn.details += kCalls[call].details;
+      torn.result += kCalls[call].result;
+    }
+    const Pair again = resumed(torn);
+    ASSERT_EQ(again.maps, whole.maps) << "cut at " << i;
+    ASSERT_EQ(again.details, whole.details) << "cut at " << i;
+    ASSERT_EQ(again.result, whole.result) << "cut at " << i;
   }
 }
 
@@ -101,19 +133,21 @@ TEST(Resume, ACutPairIsContinuedOnDisk) {
   const CsvPaths paths = csv_paths(scratch.path(), "20260101000000");
   const Pair whole = whole_pair();
   for (std::size_t i = 0; i <= whole.details.size(); i += 7) {
-    const Pair torn{whole.result.substr(0, i / 3), whole.details.substr(0, i)};
+    const Pair torn{whole.result.substr(0, i / 3), whole.details.substr(0, i), whole.maps};
     scratch.write(paths.result.filename(), torn.result);
     scratch.write(paths.details.filename(), torn.details);
+    scratch.write(paths.maps.filename(), torn.maps);
     const auto salvaged = salvage_pair(torn, false);
     ASSERT_TRUE(salvaged);
     auto pair = CsvPair::reopen(paths, kHeaders, salvaged->keep);
     ASSERT_TRUE(pair) << pair.error().message;
     for (std::size_t call = salvaged->calls; call < kCalls.size(); ++call) {
-      pair->add(kCalls[call].details, kCalls[call].result);
+      pair->add(kCalls[call].details, kCalls[call].result, kCalls[call].maps);
       ASSERT_TRUE(pair->flush());
     }
     EXPECT_EQ(read_text(paths.result), whole.result);
     EXPECT_EQ(read_text(paths.details), whole.details);
+    EXPECT_EQ(read_text(paths.maps), whole.maps);
   }
 }
 
@@ -218,6 +252,26 @@ TEST(CsvPair, AFullDiskLeavesWhatWasCommitted) {
   EXPECT_THAT(flushed.error().message, HasSubstr("accuracy_checking_details_20260101000000.csv"));
   EXPECT_EQ(read_text(paths.result), before.result);
   EXPECT_EQ(read_text(paths.details), before.details);
+}
+
+TEST(CsvPair, MapsHaveAFileOnlyWhenThereAreAnyAndThatIsBounded) {
+  const ScratchDirectory scratch;
+  const CsvPaths paths = csv_paths(scratch.path(), "20260101000000");
+  scratch.write(paths.maps.filename(), "of an older run\n");
+  auto pair = CsvPair::create(paths, kHeaders);
+  ASSERT_TRUE(pair);
+  pair->add(kCalls[0].details, kCalls[0].result);
+  ASSERT_TRUE(pair->finish());
+  EXPECT_FALSE(fs::exists(paths.maps));
+  // Lines are added while the file is below its limit, however they are grouped.
+  const std::string line(kMostMapBytes / 4 + 1, 'x');
+  const std::string lines = line + "\n" + line + "\n" + line + "\n";
+  pair->add("", "", lines);
+  ASSERT_TRUE(pair->flush());
+  pair->add("", "", lines);
+  pair->add("", "", "short\n");
+  ASSERT_TRUE(pair->finish());
+  EXPECT_EQ(read_text(paths.maps), lines + line + "\n");
 }
 
 TEST(CsvPair, ALostDirectoryIsNoticed) {

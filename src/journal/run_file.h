@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // accuracy_checking_run_{timestamp}.txt beside the CSV pair: what the run was made of, so that
 // another dump or other options are refused when it is continued; and the lock that keeps two runs
 // off one output.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One part of a check that several machines share without knowing of each other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The metric cells of a row: which metric of a standard goes into which column, and in which kind
 // of number.
 #pragma once

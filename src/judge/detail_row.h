@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DetailRow: what the details CSV says of one output or one gradient. ResultRow: of one call.
 #pragma once
 
@@ -65,6 +66,7 @@ struct DetailRow {
   std::string strict_reason;
   std::string likely_cause;
   std::string rerun_command;
+  std::string error_map;  // in no CSV: see journal/map_lines.h
 };
 
 // One line of the result CSV. An empty verdict is a blank cell: there was nothing to judge.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout is random: its output is judged by the share of zeros, not by its values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "judge/judge.h"
 
 #include <algorithm>
@@ -103,7 +104,8 @@ DetailRow reason_row(std::string_view row_name, Verdict status, std::string_view
   return row;
 }
 
-measure::Options measure_options(const OutputPair& pair, const Context& context, int threads) {
+measure::MeasureOptions measure_options(const OutputPair& pair, const Context& context,
+                                        int threads) {
   const Subject subject{.api = context.api, .dtype = pair.device_dtype, .device = context.device};
   return {.thresholds = thresholds_for(subject, context.profile, context.standards),
           .arithmetic = context.profile == Profile::kDocumented ? measure::Arithmetic::kDocumented

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From what was measured of one output to its row: cells, status, message.
 #pragma once
 
@@ -58,7 +59,8 @@ DetailRow judge_value(const Value& bench, const Value& device, const Context& co
 DetailRow reason_row(std::string_view row_name, Verdict status, std::string_view message);
 
 // What judge_tensor needs of measure for this pair.
-measure::Options measure_options(const OutputPair& pair, const Context& context, int threads = 1);
+measure::MeasureOptions measure_options(const OutputPair& pair, const Context& context,
+                                        int threads = 1);
 
 // Profile documented: messages are one line.
 void add_sentence(std::string& message, std::string_view sentence);

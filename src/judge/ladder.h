@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ladder: the first verdict on a floating output, by cosine, maximum absolute error and the
 // dual metrics, in that order.
 #pragma once

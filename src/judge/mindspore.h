@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts of MindSpore's check: one rule for every output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of run_ut: an output passes when its cosine similarity is above 0.99 and it meets the
 // dual-thousandth (float16, bfloat16) or the dual-ten-thousandth standard (every other float).
 #pragma once

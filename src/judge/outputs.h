@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call's result as a tree, and how its two sides are laid beside each other: one pair, one row.
 #pragma once
 

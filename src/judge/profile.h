@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profile: by whose rules a run measures and judges.
 #pragma once
 

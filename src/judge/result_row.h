@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the rows of one call to its line in the result CSV.
 #pragma once
 

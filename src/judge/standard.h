@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // By which standard an output is judged, and against which numbers. docs/standards.md lists them
 // all with their origin.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user's own standards: --standards FILE. docs/standards.md describes the format.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole results of a call, both sides, against what the public tool said of them.
 #include <cstring>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that are not tensors: the built-in types of Python, None, and what cannot be compared.
 #include <array>
 #include <cmath>

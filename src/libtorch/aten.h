@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only door to LibTorch. Precompiled; included by the .cc files of arguments, execute and the
 // engine only.
 #pragma once

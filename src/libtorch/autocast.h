@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Automatic mixed precision, switched on for a scope.
 #pragma once
 

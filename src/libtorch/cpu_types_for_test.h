@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the CPU kernels of the linked PyTorch compute: 1.13 has none for float16 and sums bfloat16
 // products in bfloat16.
 #pragma once

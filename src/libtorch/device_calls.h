@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device's library may offer two functions by name. It is told then which recorded call runs on
 // the device, and has the last word on what the device gave.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our dtypes and tensors beside LibTorch's.
 #pragma once
 

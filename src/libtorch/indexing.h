@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tensor is indexed by, as in x[1:9:2] and x[rows].
 #pragma once
 

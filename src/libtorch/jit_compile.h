@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The jit compile mode of an accelerator, for back ends that have one.
 #pragma once
 

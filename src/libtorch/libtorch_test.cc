@@ -1,7 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "libtorch/errors.h"
 #include "libtorch/indexing.h"
+#include "libtorch/matrix_tiles.h"
 #include "libtorch/mend.h"
 
 namespace msprobe::libtorch {
@@ -21,6 +25,19 @@ TEST(MendKernels, DotProductsOfComplexVectors) {
   const at::Tensor real = steps.to(at::kDouble);
   EXPECT_EQ(at::dot(real, real).item<double>(), 55);
   EXPECT_EQ(at::vdot(real, real).item<double>(), 55);
+}
+
+TEST(MatrixTiles, AvoidedOnlyIfTheyCannotBeUsed) {
+  constexpr const char* kVariable = "ONEDNN_MAX_CPU_ISA";
+  const char* before = std::getenv(kVariable);
+  const std::string kept = before == nullptr ? "" : before;
+  ::unsetenv(kVariable);
+  avoid_unusable_tiles();
+  EXPECT_EQ(std::getenv(kVariable) != nullptr, tiles_are_unusable());
+  ::setenv(kVariable, "AVX2", 1);
+  avoid_unusable_tiles();
+  EXPECT_STREQ(std::getenv(kVariable), "AVX2");
+  before == nullptr ? ::unsetenv(kVariable) : ::setenv(kVariable, kept.c_str(), 1);
 }
 
 TEST(Slice, BoundsMayBeLeftOut) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that some LibTorch gets wrong.
 #pragma once
 

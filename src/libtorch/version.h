@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which LibTorch this build runs on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The largest magnitude of many elements as they lie in memory. Included once per vector target.
 #if defined(MSPROBE_MEASURE_ABS_MAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MSPROBE_MEASURE_ABS_MAX_INL_H_

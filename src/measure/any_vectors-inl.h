@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The long way through the kernel. Included once per vector target.
 #if defined(MSPROBE_MEASURE_ANY_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MSPROBE_MEASURE_ANY_VECTORS_INL_H_

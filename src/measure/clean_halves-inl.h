@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The short way through the kernel for half types against float32 or against themselves. Included
 // once per vector target.
 #if defined(MSPROBE_MEASURE_CLEAN_HALVES_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definitions of the metrics, by hand-made pairs; measure() and measure_reference() must agree
 // on each of them.
 #include <cmath>
@@ -18,11 +19,12 @@ constexpr Thresholds kSeedSingle{0x1p-14, 0x1p-30, 0x1p-30, 0x1p-20, 32, 0x1p-11
 constexpr Thresholds kReferenceSingle{0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 32, 0x1p-11};
 constexpr Thresholds kSeedHalf{0x1p-11, 0x1p-16, 0x1p-16, 0x1p-10, 1, 0x1p-8};
 
-using Function = Metrics (*)(const TensorView&, const TensorView&, const Options&);
+using Function = Metrics (*)(const TensorView&, const TensorView&, const MeasureOptions&);
 
 class Definitions : public ::testing::TestWithParam<Function> {
  protected:
-  static Metrics run(const TestTensor& device, const TestTensor& bench, const Options& options) {
+  static Metrics run(const TestTensor& device, const TestTensor& bench,
+                     const MeasureOptions& options) {
     return GetParam()(device.view(), bench.view(), options);
   }
   static Metrics documented(const TestTensor& device, const TestTensor& bench,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the similarity kernel keeps of one side, and of a few vectors of floats at a time. Included
 // once per vector target.
 #if defined(MSPROBE_MEASURE_FLOAT_GROUP_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the public tool said about recorded pairs, against measure() and measure_reference() in
 // reference arithmetic.
 #include <algorithm>
@@ -148,8 +149,8 @@ std::size_t expect_recorded_answer(const Recorded& recorded) {
   const double tolerance = size_bytes(recorded.device_dtype) == 2 ? 1e-4 : 1e-6;
   const TensorView device{recorded.device_dtype, {}, recorded.device};
   const TensorView bench{recorded.bench_dtype, {}, recorded.bench};
-  const Options options{.thresholds = reference_thresholds(recorded.device_dtype),
-                        .arithmetic = Arithmetic::kReference};
+  const MeasureOptions options{.thresholds = reference_thresholds(recorded.device_dtype),
+                               .arithmetic = Arithmetic::kReference};
   std::size_t compared = 0;
   for (const auto function : {&measure, &measure_reference}) {
     const Metrics metrics = function(device, bench, options);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A few elements of half types, measured in floats. Included once per vector target.
 #if defined(MSPROBE_MEASURE_HALF_GROUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MSPROBE_MEASURE_HALF_GROUP_INL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words that the kernels for half types share. Included once per vector target.
 #if defined(MSPROBE_MEASURE_HALVES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MSPROBE_MEASURE_HALVES_INL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector kernel of integers and bools of one dtype: what integers.cc does for one element.
 #include <algorithm>
 #include <array>
@@ -5,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/vector_targets.h"
 #include "measure/kernels.h"
-#include "measure/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "measure/integer_kernel.cc"

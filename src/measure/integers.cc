@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs of integers and bools: exact, or with the wrap-around of the public tool.
 #include <algorithm>
 #include <array>

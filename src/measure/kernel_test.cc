@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // measure() against measure_reference(), on every vector target of this machine.
 #include <cmath>
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "measure/vector_targets.h"
+#include "core/vector_targets.h"
 //
 #include <hwy/targets.h>
 
@@ -106,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Machine, EveryTarget,
 TEST_P(EveryTarget, AgreesWithThePlainLoopAtEveryLength) {
   std::uint64_t seed = 1;
   for (const DTypePair dtypes : kPairs) {
-    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
     for (const Data data :
          {Data::kOrdinary, Data::kNoisy, Data::kEdges, Data::kRare, Data::kWild}) {
       for (const std::size_t length : kLengths) {
@@ -125,7 +126,7 @@ TEST_P(EveryTarget, AgreesWithThePlainLoopAtEveryLength) {
 TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsAreHardToTell) {
   for (const DTypePair dtypes : {DTypePair{DType::kBFloat16, DType::kFloat32},
                                  DTypePair{DType::kFloat16, DType::kFloat32}}) {
-    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       SCOPED_TRACE(describe(dtypes, Data::kEdges, seed));
       const TestPair pair = make_pair_of(dtypes, Data::kEdges, 4096, seed);
@@ -151,7 +152,7 @@ TEST_P(EveryTarget, AgreesOnHalvesOfEveryKind) {
         for (std::uint64_t seed = 0; seed < 9; ++seed) {
           SCOPED_TRACE(describe(dtypes, data, seed));
           const TestPair pair = make_pair_of(dtypes, data, 8192 + 24, seed);
-          const Options options{.thresholds = limits};
+          const MeasureOptions options{.thresholds = limits};
           expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
                            measure_reference(pair.device.view(), pair.bench.view(), options), true);
         }
@@ -178,7 +179,7 @@ TEST_P(EveryTarget, EqualInfinitiesAmongHalvesAreNeitherAboveNorBelow) {
         pair.device.append_value(device);
         pair.bench.append_value(bench);
       }
-      const Options options{.thresholds = documented_thresholds(dtypes.device)};
+      const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
       const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
       EXPECT_EQ(m.error_balance, 2.0 / 8192);
       expect_agreement(m, measure_reference(pair.device.view(), pair.bench.view(), options), true);
@@ -219,7 +220,7 @@ TEST_P(EveryTarget, AgreesOnHalvesThatFloatCannotHold) {
         pair.bench.append_value(value * which.bench_scale);
         pair.device.append_value(value * which.device_scale + which.device_offset);
       }
-      const Options options{.thresholds = documented_thresholds(dtypes.device)};
+      const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
       expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
                        measure_reference(pair.device.view(), pair.bench.view(), options), true);
     }
@@ -242,7 +243,7 @@ TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsRoundUpToAThreshold) {
       pair.bench.append_value(i == 0 ? 1 : bench);
       pair.device.append_value(i == 0 ? 1 + 0x1p-7 : device);
     }
-    const Options options{.thresholds = {0x1p-14, 0, 0, 0.01, 20, 0}};
+    const MeasureOptions options{.thresholds = {0x1p-14, 0, 0, 0.01, 20, 0}};
     const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
     EXPECT_EQ(m.within_1000, 199U);
     expect_agreement(m, measure_reference(pair.device.view(), pair.bench.view(), options), true);
@@ -251,7 +252,7 @@ TEST_P(EveryTarget, AgreesOnHalvesWhoseErrorsRoundUpToAThreshold) {
 
 TEST_P(EveryTarget, AgreesOnElementsAtAnyAddress) {
   for (const DTypePair dtypes : kPairs) {
-    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
     TestPair pair = make_pair_of(dtypes, Data::kRare, 1000, 7);
     const Metrics wanted = measure_reference(pair.device.view(), pair.bench.view(), options);
     for (std::size_t offset = 1; offset < 9; ++offset) {
@@ -272,7 +273,7 @@ TEST_P(EveryTarget, AgreesWhateverTheThresholds) {
       for (const Data data : {Data::kOrdinary, Data::kNoisy, Data::kEdges, Data::kWild}) {
         SCOPED_TRACE(describe(dtypes, data, 1001));
         const TestPair pair = make_pair_of(dtypes, data, 1001, 11);
-        const Options options{.thresholds = limits};
+        const MeasureOptions options{.thresholds = limits};
         expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
                          measure_reference(pair.device.view(), pair.bench.view(), options),
                          has_float_sums(dtypes));
@@ -297,7 +298,7 @@ void expect_agreement_of_integers(DType dtype) {
         }
         for (const Arithmetic arithmetic : {Arithmetic::kDocumented, Arithmetic::kReference}) {
           SCOPED_TRACE(std::string(name(dtype)) + ", length " + std::to_string(length));
-          const Options options{.arithmetic = arithmetic};
+          const MeasureOptions options{.arithmetic = arithmetic};
           expect_agreement(measure(device.view(), bench.view(), options),
                            measure_reference(device.view(), bench.view(), options), false);
         }
@@ -337,7 +338,7 @@ TEST_P(EveryTarget, BenchThatOverflowsIsNotFinite) {
                              more.device.bytes.end());
     pair.bench.bytes.insert(pair.bench.bytes.end(), more.bench.bytes.begin(),
                             more.bench.bytes.end());
-    const Options options{.thresholds = documented_thresholds(dtypes.device)};
+    const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
     const Metrics m = measure(pair.device.view(), pair.bench.view(), options);
     EXPECT_EQ(m.not_finite, 1U);
     EXPECT_EQ(m.not_finite_errors, 1U);

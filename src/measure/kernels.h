@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector kernels; each stands beside the plain loop of pair.h that it must agree with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cassert>
 
 #include "measure/chunks.h"
@@ -25,7 +26,7 @@ TallyFunction fast_loop(PairKind kind, const Pair& pair) {
 
 }  // namespace
 
-Metrics measure(const TensorView& device, const TensorView& bench, const Options& options) {
+Metrics measure(const TensorView& device, const TensorView& bench, const MeasureOptions& options) {
   assert(device.numel() == bench.numel());
   const std::size_t count = device.numel();
   const Pair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cassert>
 #include <cmath>
 
@@ -46,7 +47,7 @@ bool has_cosine(const Metrics& metrics) {
 }
 
 Metrics measure_reference(const TensorView& device, const TensorView& bench,
-                          const Options& options) {
+                          const MeasureOptions& options) {
   assert(device.numel() == bench.numel());
   const std::size_t count = device.numel();
   const Pair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of one pair of tensors: what the device computed (D) beside what the benchmark computed
 // (B). Definitions that every field shares, element by element:
 //
@@ -47,7 +48,7 @@ struct Thresholds {
 // integer and complex pairs are not comparable there and are measured as documented.
 enum class Arithmetic : std::uint8_t { kDocumented, kReference };
 
-struct Options {
+struct MeasureOptions {
   Thresholds thresholds = {};
   Arithmetic arithmetic = Arithmetic::kDocumented;
   int threads = 1;
@@ -114,10 +115,10 @@ struct Metrics {
 // terms in another order can do, and cosine by at most (count + 16) * 2^-50. In documented
 // arithmetic, float16 and bfloat16 against float32 or their own kind are summed in float over at
 // most 128 elements: add 2^-18 to the former and 2^-17 to the latter.
-Metrics measure(const TensorView& device, const TensorView& bench, const Options& options);
+Metrics measure(const TensorView& device, const TensorView& bench, const MeasureOptions& options);
 
 // The plain loop that defines it.
 Metrics measure_reference(const TensorView& device, const TensorView& bench,
-                          const Options& options);
+                          const MeasureOptions& options);
 
 }  // namespace msprobe::measure

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three metrics of MindSpore's check, in double: b is the benchmark, t what was tested.
 //
 //   cosine              (1e-8 + sum(b t)) / (1e-8 + |b| |t|); complex: the modulus of the sum

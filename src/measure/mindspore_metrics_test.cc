@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "measure/mindspore_metrics.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pair as the loops see it, and the plain loops: each walks a part of the pair, element by
 // element, and says what it found.
 #pragma once

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "measure/pair_format.h"
+
+#include "core/binary_format.h"
 
 namespace msprobe::measure {
 namespace {
@@ -44,15 +47,12 @@ void set_limits(PairFormat& format, DType device) {
 }
 
 void set_ulp(PairFormat& format, DType device) {
-  const auto binary = [&format](int mantissa_bits, double smallest_normal) {
-    format.ulp = UlpKind::kBinary;
-    format.ulp_mantissa_bits = mantissa_bits;
-    format.ulp_smallest_normal = smallest_normal;
-  };
-  if (device == DType::kFloat16) binary(10, 0x1p-14);
-  if (device == DType::kBFloat16) binary(7, 0x1p-126);
-  if (device == DType::kFloat32) binary(23, 0x1p-126);
   if (is_float8(device)) format.ulp = UlpKind::kFloat8;
+  if (!is_float(device) || device == DType::kFloat64) return;
+  const BinaryFormat binary = *binary_format(device);
+  format.ulp = UlpKind::kBinary;
+  format.ulp_mantissa_bits = binary.mantissa_bits;
+  format.ulp_smallest_normal = std::ldexp(1.0, binary.min_exponent);
 }
 
 }  // namespace

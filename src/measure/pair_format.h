@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the dtypes of a pair mean to its metrics: which precision each side has, what overflows, how
 // large one unit in the last place is.
 #pragma once

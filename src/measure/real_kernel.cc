@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector kernel of documented arithmetic: what plain_loop.cc does for one element, done for
 // vectors of doubles.
 #include <algorithm>
@@ -5,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/vector_targets.h"
 #include "measure/kernels.h"
-#include "measure/vector_targets.h"
 #include "measure/widen.h"
 
 #undef HWY_TARGET_INCLUDE

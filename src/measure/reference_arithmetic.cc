@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of today's public tool: every operation is rounded to the type that tool computes
 // it in. An operation on float32 or float16 done in double and then rounded gives what that type's
 // own operation gives, because a double has more than twice their bits.

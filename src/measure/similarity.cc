@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "measure/similarity.h"
 
 #include <algorithm>
@@ -220,6 +221,24 @@ bool needs_scaled_products(const SimilarityTally& tally) {
   return tally.finite > 0 && !zeros && (lost(tally.device_squares) || lost(tally.bench_squares));
 }
 
+namespace {
+
+// |D - B|^2 = (|D| - |B|)^2 + 2 |D| |B| (1 - cosine): no two near numbers are subtracted. Not for
+// complex tensors, nor where products were scaled, which the errors were not.
+double cosine_distance(const SimilarityTally& tally, double cosine, bool is_complex) {
+  constexpr double kMostRounding = 1e-5;  // of a cosine
+  const double plain = 1 - cosine;
+  if (is_complex || std::isnan(cosine)) return plain;
+  const double device = std::sqrt(tally.device_squares);
+  const double bench = std::sqrt(tally.bench_squares);
+  const double lengths = (tally.device_squares - tally.bench_squares) / (device + bench);
+  const double exact =
+      std::max(0.0, tally.error_squares - lengths * lengths) / (2 * device * bench);
+  return std::abs(exact - plain) <= kMostRounding ? exact : plain;
+}
+
+}  // namespace
+
 Similarity finish(const SimilarityTally& tally, bool is_complex) {
   Similarity result;
   const auto finite = static_cast<double>(tally.finite);
@@ -233,6 +252,7 @@ Similarity finish(const SimilarityTally& tally, bool is_complex) {
     // Of one side that is all zero: 0 / 0.
     result.cosine =
         tally.device_squares == 0 || tally.bench_squares == 0 ? kNaN : cosine(sums, is_complex);
+    result.cosine_distance = cosine_distance(tally, result.cosine, is_complex);
   }
   result.euclidean_distance = std::sqrt(tally.error_squares);
   result.max_abs_error = tally.max_abs_error;

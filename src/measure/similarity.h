@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How alike two tensors are, by the plain definitions of the graph-mode comparison: no epsilon, no
 // thresholds of a dtype. D is the compared tensor (device), B the reference (bench); both are taken
 // as doubles (complex: pairs of them).
@@ -66,6 +67,7 @@ struct SimilarityTally {
 
 struct Similarity {
   double cosine = 0;
+  double cosine_distance = 0;  // 1 - cosine, with digits where the cosine is nearly 1
   double euclidean_distance = 0;
   double max_abs_error = 0;
   double mean_abs_error = 0;

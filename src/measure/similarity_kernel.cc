@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector kernel of similarity.h: what the plain loop does for one element, done for vectors of
 // doubles. Pairs of half types and float32 are summed in floats first: a product is rounded once
 // there, and each float sums kFloatVectors of them at most, which costs no sum more than
@@ -8,8 +9,8 @@
 #include <bit>
 #include <type_traits>
 
+#include "core/vector_targets.h"
 #include "measure/similarity.h"
-#include "measure/vector_targets.h"
 #include "measure/widen.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The similarity kernel against the plain loop, and its definitions.
 #include "measure/similarity.h"
 
@@ -160,6 +161,23 @@ TEST(Similarity, EqualTensorsHaveACosineOfOne) {
     const auto tensor = tensor_of(DType::kFloat32, {value, value * 0.3F, -value});
     EXPECT_EQ(of(tensor, tensor).cosine, 1);
   }
+}
+
+// The cosine itself has no digits left there.
+TEST(Similarity, TheCosineDistanceHasDigitsNearOne) {
+  const auto bench = tensor_of(DType::kFloat64, {1, 0, 0});
+  for (const double angle : {1e-3, 1e-6, 1e-9}) {
+    const double length = 1 + 1e-7;
+    const auto device =
+        tensor_of(DType::kFloat64, {length * std::cos(angle), length * std::sin(angle), 0});
+    EXPECT_NEAR(of(device, bench).cosine_distance, angle * angle / 2, angle * angle * 1e-4);
+  }
+  EXPECT_EQ(of(bench, bench).cosine_distance, 0);
+  const auto zeros = tensor_of(DType::kFloat64, {0, 0, 0});
+  EXPECT_EQ(of(zeros, zeros).cosine_distance, 0);
+  EXPECT_TRUE(std::isnan(of(zeros, bench).cosine_distance));
+  const auto opposite = tensor_of(DType::kFloat64, {-3, 0, 0});
+  EXPECT_DOUBLE_EQ(of(opposite, bench).cosine_distance, 2);
 }
 
 TEST(Similarity, WhatIsNotFiniteIsLeftOutAndCounted) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one pass over (a part of) a pair collects, and how it becomes Metrics.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small tensors for tests: values in, encoded elements out.
 #pragma once
 

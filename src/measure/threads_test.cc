@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does not depend on the number of threads, and how much memory a measurement takes.
 #include <array>
 #include <atomic>

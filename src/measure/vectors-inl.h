@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words the vector kernels share. Included once per vector target.
 //
 // No kernel uses CopySign, Or3, Xor3, OrAnd or IfVecThenElse: on AVX-512 they are one instruction,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any real element as a double, a block at a time: what the plain loops and the uncommon pairs work
 // on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reduction over a tensor in a mapped file, so much of it in memory at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // make_op_lists python/msprobe: writes the collector's lists from the table of operators.
 #include <cstdio>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of each API: one row each, in op_table.cc. Whatever depends on the name of an API
 // asks here; how an API is called is in execute/.
 #pragma once
@@ -101,7 +102,7 @@ enum class Drops : std::uint8_t {
 };
 
 // Inputs that are not taken as they were recorded.
-enum class Inputs : std::uint8_t {
+enum class InputRule : std::uint8_t {
   kAsRecorded,
   kHf32,          // devices with HF32 round float32 inputs to it, and are benched in float32
   kClassTargets,  // int32 targets become int64; an ignored index is not drawn
@@ -143,7 +144,7 @@ struct Traits {
   bool first_output_only = false;  // the others are workspaces
 
   // How it is run.
-  Inputs inputs = Inputs::kAsRecorded;
+  InputRule inputs = InputRule::kAsRecorded;
   Raise raise = Raise::kAlways;
   bool autocast = false;            // autocast runs it in the lower precision
   bool numbers_as_tensors = false;  // Python takes a number where the operator wants a tensor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ops/op_lists.h"
 
 #include "ops/op.h"
@@ -25,6 +26,13 @@ constexpr Section kPyTorch[] = {
     {"distributed", "", kDistributed},
     {"npu_distributed", "", kNpuDistributed},
 };
+
+constexpr std::string_view kPyTorchEnd =
+    "\n# What no call of the groups above covers: functions and operators of PyTorch (Aten), and "
+    "those "
+    "that other packages and torch.library\n"
+    "# register (Custom). Without a line nothing of its kind is recorded.\n"
+    "aten:\n  - all\n\ncustom:\n  - all\n";
 
 constexpr std::string_view kMindSporeTop =
     "# The APIs that msprobe.mindspore records. A line that is removed stops recording, a name "
@@ -68,7 +76,7 @@ std::string sections(std::string_view top, std::span<const Section> given,
   return text;
 }
 
-std::string pytorch_list() { return sections(kPyTorchTop, kPyTorch, "  "); }
+std::string pytorch_list() { return sections(kPyTorchTop, kPyTorch, "  ").append(kPyTorchEnd); }
 
 std::string mindspore_list() { return sections(kMindSporeTop, kMindSpore, ""); }
 

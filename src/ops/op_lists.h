@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lists that the Python collector reads, as the table has them. They are files of the package,
 // which users edit; make_op_lists writes them, and a test holds them against the table.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of operators, in the order of their names. What a row does not say is the default of
 // Traits (op.h). After a change of groups or risk, write the collector's lists again:
 // build/PRESET/bin/make_op_lists python/msprobe
@@ -17,7 +18,7 @@ namespace rows {
 using enum Contents;
 using enum Drops;
 using enum Form;
-using enum Inputs;
+using enum InputRule;
 using enum Level;
 using enum NeverChecked;
 using enum Raise;
@@ -166,6 +167,7 @@ constexpr Op kOps[] = {
     {"_fused_adamw_", kTorch},
     {"_fused_dropout", kAten, {.drops = kPart}},
     {"_fused_moving_avg_obs_fq_helper", kAten},
+    {"_grouped_mm", kAten, {.sums = kContraction, .heavy = true, .risk = kCore}},
     {"_int_mm", kAten, {.heavy = true, .risk = kCore}},
     {"_linalg_det", kAten, {.heavy = true}},
     {"_linalg_eigh", kAten, {.heavy = true}},

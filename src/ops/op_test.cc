@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ops/op.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ TEST(OpTable, ARowSaysAllThatIsKnown) {
   const Traits conv = traits_of("conv2d");
   EXPECT_EQ(conv.standard, Standard::kDual1000);
   EXPECT_EQ(conv.sums, Sums::kConvolution);
-  EXPECT_EQ(conv.inputs, Inputs::kHf32);
+  EXPECT_EQ(conv.inputs, InputRule::kHf32);
   EXPECT_EQ(conv.risk, Risk::kCore);
   EXPECT_TRUE(conv.autocast);
   EXPECT_TRUE(is_product(conv));

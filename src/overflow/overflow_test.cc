@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "overflow/row.h"
-#include "overflow/verdict.h"
+#include "overflow/overflow_row.h"
+#include "overflow/overflow_verdict.h"
 
 namespace msprobe::overflow {
 namespace {
@@ -27,30 +28,30 @@ MeasuredLeaf leaf_of(double cpu, double device, DType dtype = DType::kFloat16) {
   return leaf;
 }
 
-Verdict verdict_for(double cpu, double device, DType dtype = DType::kFloat16) {
+OverflowVerdict verdict_for(double cpu, double device, DType dtype = DType::kFloat16) {
   const Sides sides = look_at({leaf_of(cpu, device, dtype)});
   return verdict_of(sides.cpu, sides.device);
 }
 
 TEST(Overflow, FourVerdicts) {
-  EXPECT_EQ(verdict_for(kInf, kInf), Verdict::kNormal);
-  EXPECT_EQ(verdict_for(kNan, kInf), Verdict::kNormal);
-  EXPECT_EQ(verdict_for(1, kNan), Verdict::kAbnormal);
-  EXPECT_EQ(verdict_for(1, 1), Verdict::kNotReproduced);
-  EXPECT_EQ(verdict_for(kInf, 1), Verdict::kCpuOnly);
+  EXPECT_EQ(verdict_for(kInf, kInf), OverflowVerdict::kNormal);
+  EXPECT_EQ(verdict_for(kNan, kInf), OverflowVerdict::kNormal);
+  EXPECT_EQ(verdict_for(1, kNan), OverflowVerdict::kAbnormal);
+  EXPECT_EQ(verdict_for(1, 1), OverflowVerdict::kNotReproduced);
+  EXPECT_EQ(verdict_for(kInf, 1), OverflowVerdict::kCpuOnly);
 }
 
 TEST(Overflow, ADeviceThatSaturatesHasOverflowed) {
-  EXPECT_EQ(verdict_for(kInf, 65504), Verdict::kNormal);
-  EXPECT_EQ(verdict_for(3, 65504), Verdict::kAbnormal);
+  EXPECT_EQ(verdict_for(kInf, 65504), OverflowVerdict::kNormal);
+  EXPECT_EQ(verdict_for(3, 65504), OverflowVerdict::kAbnormal);
   EXPECT_EQ(verdict_for(kInf, std::numeric_limits<float>::max(), DType::kFloat32),
-            Verdict::kNormal);
-  EXPECT_EQ(verdict_for(kInf, 0x1.FEp127, DType::kBFloat16), Verdict::kNormal);
+            OverflowVerdict::kNormal);
+  EXPECT_EQ(verdict_for(kInf, 0x1.FEp127, DType::kBFloat16), OverflowVerdict::kNormal);
 }
 
 TEST(Overflow, ALargestNumberThatTheCpuGivesTooIsNone) {
-  EXPECT_EQ(verdict_for(65504, 65504), Verdict::kNotReproduced);
-  EXPECT_EQ(verdict_for(65472, 65504), Verdict::kNotReproduced);  // rounding
+  EXPECT_EQ(verdict_for(65504, 65504), OverflowVerdict::kNotReproduced);
+  EXPECT_EQ(verdict_for(65472, 65504), OverflowVerdict::kNotReproduced);  // rounding
 }
 
 TEST(Overflow, EmptyTensorsIntegersAndTextsNeverOverflow) {
@@ -90,7 +91,7 @@ TEST(Overflow, MessagesAreTheDocumentedOnes) {
   MeasuredCall call;
   call.forward = {leaf_of(kInf, kInf)};
   call.backward = {leaf_of(1, kInf)};
-  const std::vector<Row> rows = rows_of(slice, nullptr, call, {DeviceSide::kRun, "sim:0"});
+  const std::vector<OverflowRow> rows = rows_of(slice, nullptr, call, {DeviceSide::kRun, "sim:0"});
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].message, "The Functional_conv2d_1_forward overflow is a normal overflow.");
   EXPECT_EQ(rows[1].message, "The Functional_conv2d_1_backward overflow is an abnormal overflow.");
@@ -105,17 +106,20 @@ TEST(Overflow, WithoutADeviceTheRecordingIsTheDevice) {
   const dump::CallSlice slice{"Torch.mul.0", "{}", {}};
   MeasuredCall call;
   call.forward = {leaf_of(1, 1)};
-  const Row by_file = rows_of(slice, nullptr, call, {DeviceSide::kProvenance, "recorded"}).front();
-  EXPECT_EQ(by_file.verdict, Verdict::kAbnormal);
+  const OverflowRow by_file =
+      rows_of(slice, nullptr, call, {DeviceSide::kProvenance, "recorded"}).front();
+  EXPECT_EQ(by_file.verdict, OverflowVerdict::kAbnormal);
   dump::CallRecord record;
   record.forward.output = {tensor_of(1, 0, DType::kFloat16)};
-  const Row finite = rows_of(slice, &record, call, {DeviceSide::kRecorded, "recorded"}).front();
-  EXPECT_EQ(finite.verdict, Verdict::kNotReproduced);
+  const OverflowRow finite =
+      rows_of(slice, &record, call, {DeviceSide::kRecorded, "recorded"}).front();
+  EXPECT_EQ(finite.verdict, OverflowVerdict::kNotReproduced);
   EXPECT_EQ(finite.message, "The Torch.mul.0 overflow is not reproduced: no overflow recorded.");
   EXPECT_FALSE(finite.expected);
   record.forward.output.clear();
-  const Row unknown = rows_of(slice, &record, call, {DeviceSide::kRecorded, "recorded"}).front();
-  EXPECT_EQ(unknown.verdict, Verdict::kSkip);
+  const OverflowRow unknown =
+      rows_of(slice, &record, call, {DeviceSide::kRecorded, "recorded"}).front();
+  EXPECT_EQ(unknown.verdict, OverflowVerdict::kSkip);
 }
 
 TEST(Overflow, NoneTruthValuesAndLostCalls) {
@@ -127,14 +131,14 @@ TEST(Overflow, NoneTruthValuesAndLostCalls) {
             "The Torch.equal.0 overflow is a normal overflow, out and npu_out is None.");
   call.forward.front().kind = LeafKind::kValue;
   call.forward.front().bench_dtype = "<class 'bool'>";
-  const Row truth = rows_of(slice, nullptr, call, context).front();
-  EXPECT_EQ(truth.verdict, Verdict::kSkip);
+  const OverflowRow truth = rows_of(slice, nullptr, call, context).front();
+  EXPECT_EQ(truth.verdict, OverflowVerdict::kSkip);
   EXPECT_FALSE(truth.lost);
   EXPECT_EQ(truth.message,
             "The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will "
             "be skipped.");
   call.skip = Skip{SkipReason::kCrashed, "signal SIGSEGV"};
-  const Row lost = rows_of(slice, nullptr, call, context).front();
+  const OverflowRow lost = rows_of(slice, nullptr, call, context).front();
   EXPECT_TRUE(lost.lost);
   EXPECT_EQ(lost.message, "Run Torch.equal.0 UT Error: signal SIGSEGV");
 }

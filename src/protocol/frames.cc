@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "protocol/frames.h"
 
 #include <cerrno>
@@ -131,7 +132,7 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<StrictFinding> T>
 void fields(Io& io, T& m) {
-  io(m.status), io(m.reason), io(m.cause);
+  io(m.status), io(m.reason), io(m.cause), io(m.map);
 }
 
 template <class Io, Is<MeasuredLeaf> T>

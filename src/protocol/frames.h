@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What msprobe and msprobe-engine say to each other: frames of a length, a kind and a payload, on
 // the engine's standard input and output. Both run on one machine, so numbers keep their bytes.
 //
@@ -17,12 +18,13 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/seed.h"
 #include "measure/metrics.h"
 #include "protocol/measured_call.h"
 
 namespace msprobe::protocol {
 
-inline constexpr std::uint32_t kWireVersion = 5;
+inline constexpr std::uint32_t kWireVersion = 6;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -44,7 +46,7 @@ struct RunOptions {
   bool save_npy = false;            // error data as .npy files, as MindSpore's check leaves them
   std::string dump_name;            // opens messages about entries
   std::string data_directory;       // of tensor files; empty: random mode
-  std::uint64_t seed = 1234;
+  std::uint64_t seed = kDefaultSeed;
   measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
   std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype
   bool strict = false;                                      // find the strict status too

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "protocol/frames.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +20,7 @@ CallResponse sample_response() {
   leaf.metrics.count = 6;
   leaf.metrics.cosine = 0.5;
   leaf.dropout = {.bench_zeros = 3, .device_zeros = 4, .probability = 0.25};
-  leaf.strict = {Verdict::kError, "2 of 6 elements", "saturation"};
+  leaf.strict = {Verdict::kError, "2 of 6 elements", "saturation", "{\"cells\":\"0y\"}"};
   CallResponse response;
   response.id = 7;
   response.call.full_name = "Functional.dropout.0";
@@ -60,6 +61,7 @@ TEST(Wire, ResponseComesBackAsItWas) {
   EXPECT_EQ(leaf.strict->status, Verdict::kError);
   EXPECT_EQ(leaf.strict->reason, "2 of 6 elements");
   EXPECT_EQ(leaf.strict->cause, "saturation");
+  EXPECT_EQ(leaf.strict->map, "{\"cells\":\"0y\"}");
   EXPECT_FALSE(back->call.forward[1].strict);
   EXPECT_EQ(back->call.backward_skip->text, "out");
   EXPECT_EQ(back->call.note, "note");

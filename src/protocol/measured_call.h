@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MeasuredCall: what the engine found out about one recorded call, ready to be judged. Plain data:
 // no tensor, no LibTorch.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/answer.h"
 
 #include <algorithm>
@@ -123,7 +124,10 @@ std::string cause_name(const ReportRun& run, const ReportCall& call) {
 }
 
 std::string source_line(const ReportRun& run, const ReportCall& call) {
-  const Frame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
+  if (!call.site.line.empty()) {
+    return std::filesystem::path(call.site.line).filename().string();
+  }
+  const StackFrame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
   if (frame == nullptr) return {};
   return fmt::format("{}:{}", std::filesystem::path(frame->file).filename().string(), frame->line);
 }

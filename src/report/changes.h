@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two checks of the same calls, an older and a newer one: what fails now that did not, what was
 // fixed, what still fails.
 #pragma once

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/describe_calls.h"
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
 
@@ -7,6 +9,7 @@
 #include <simdjson.h>
 
 #include "core/file.h"
+#include "dump/call_sites.h"
 #include "dump/dump_json.h"
 #include "dump/legacy_json.h"
 #include "dump/stack_json.h"
@@ -166,7 +169,7 @@ Result<std::string> read_stacks(ReportRun& run, const fs::path& path) {
 void group_by_line(ReportRun& run) {
   bool any = false;
   for (ReportCall& call : run.calls) {
-    const Frame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
+    const StackFrame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
     if (frame == nullptr) {
       call.group = "no recorded stack";
       continue;
@@ -221,9 +224,23 @@ Result<std::string> group_by_module(ReportRun& run, const fs::path& path) {
   return std::string();
 }
 
+// At level L1 the tree of modules is not recorded, but each call's module is.
+Result<std::string> read_sites(ReportRun& run, const fs::path& path) {
+  const Result<dump::CallSites> sites = dump::open_call_sites(path);
+  if (!sites) return propagate(sites);
+  for (ReportCall& call : run.calls) {
+    call.site = sites->where(call.name);
+    if (run.group_title == "module" || call.site.module.empty()) continue;
+    call.group = call.site.module;
+  }
+  const auto has_module = [](const ReportCall& call) { return !call.site.module.empty(); };
+  if (std::ranges::any_of(run.calls, has_module)) run.group_title = "module";
+  return std::string();
+}
+
 }  // namespace
 
-Frame parse_frame(std::string_view text) {
+StackFrame parse_frame(std::string_view text) {
   constexpr std::string_view kFile = "File ";
   constexpr std::string_view kLine = ", line ";
   constexpr std::string_view kIn = ", in ";
@@ -238,7 +255,7 @@ Frame parse_frame(std::string_view text) {
             .code = std::string(tables::trim(text)),
             .library = true};
   }
-  Frame frame;
+  StackFrame frame;
   frame.file = text.substr(kFile.size(), line_at - kFile.size());
   const std::string_view line = text.substr(line_at + kLine.size(), in_at - line_at - kLine.size());
   std::from_chars(line.data(), line.data() + line.size(), frame.line);
@@ -280,6 +297,7 @@ Result<std::string> describe_calls(ReportRun& run, const fs::path& dump) {
   beside(stack_info.empty() ? "stack.json" : stack_info, &read_stacks);
   group_by_line(run);
   beside("construct.json", &group_by_module);
+  beside("call_sites.json", &read_sites);
   return warning;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a dump knows of the calls of a run: their arguments, the user's line that made them, the
 // module they belong to.
 #pragma once
@@ -17,7 +18,7 @@ Result<std::string> describe_calls(ReportRun& run, const std::filesystem::path& 
 
 // "File <app>/models.py, line 49, in forward, \n pos = torch.arange(t)" taken apart; text of
 // another form becomes the code of a frame without a file.
-Frame parse_frame(std::string_view text);
+StackFrame parse_frame(std::string_view text);
 
 // One line per argument: name, tab, dtype, shape and range, or the value.
 std::string arguments_text(const dump::ForwardRecord& call);

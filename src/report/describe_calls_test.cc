@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/describe_calls.h"
 
 #include <gmock/gmock.h>
@@ -54,6 +55,22 @@ TEST(DescribeCalls, ModulesComeBeforeLines) {
   EXPECT_EQ(run.calls[1].group, "Module.tail.Linear");
 }
 
+TEST(DescribeCalls, TheModuleOfACallIsKnownWithoutATree) {
+  const Scratch scratch;
+  const auto dump = scratch.write("dump.json", kDump);
+  scratch.write("stack.json", kStacks);
+  scratch.write("construct.json", "{}");
+  scratch.write("call_sites.json",
+                R"({"Torch.mm.0.forward": {"module": "head", "line": "/home/me/net.py:50"}})");
+  ReportRun run = two_calls();
+  ASSERT_TRUE(describe_calls(run, dump).has_value());
+  EXPECT_EQ(run.group_title, "module");
+  EXPECT_EQ(run.calls[0].group, "head");
+  EXPECT_EQ(run.calls[0].site.line, "/home/me/net.py:50");
+  EXPECT_EQ(run.calls[1].group, "net.py:50  x = self.tok(idx)");
+  EXPECT_TRUE(run.calls[1].site.empty());
+}
+
 TEST(DescribeCalls, ABrokenStackFileCostsTheStacksOnly) {
   const Scratch scratch;
   const auto dump = scratch.write("dump.json", kDump);
@@ -67,7 +84,8 @@ TEST(DescribeCalls, ABrokenStackFileCostsTheStacksOnly) {
 }
 
 TEST(ParseFrame, TakesAFrameApart) {
-  const Frame frame = parse_frame("File <app>/a b.py, line 49, in forward, \n pos = f(x, in y)\n");
+  const StackFrame frame =
+      parse_frame("File <app>/a b.py, line 49, in forward, \n pos = f(x, in y)\n");
   EXPECT_EQ(frame.file, "<app>/a b.py");
   EXPECT_EQ(frame.line, 49U);
   EXPECT_EQ(frame.function, "forward");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/error_maps.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <simdjson.h>
 
 #include "core/file.h"
-#include "core/json_writer.h"
 
 namespace msprobe::report {
 namespace {
@@ -19,12 +19,16 @@ constexpr std::int64_t kMostSide = 64;
 constexpr std::size_t kMostDimensions = 64;
 constexpr std::size_t kCounts = 16;
 constexpr std::size_t kMostSamples = 8;
+constexpr std::size_t kLongestNumber = 64;
 constexpr std::size_t kLongestLine = 64 * 1024;
 
+// A number, or the text of one: "nan", "-inf", "1-2j", "9007199254740993".
 bool is_number(const dom::element& value) {
   std::string_view text;
-  if (value.get(text) == simdjson::SUCCESS) return text == "nan" || text == "inf" || text == "-inf";
-  return value.is_number();
+  if (value.get(text) != simdjson::SUCCESS) return value.is_number();
+  constexpr std::string_view kLetters = "0123456789.+-einfaj";
+  return text.size() <= kLongestNumber &&
+         text.find_first_not_of(kLetters) == std::string_view::npos;
 }
 
 bool are_numbers(const dom::element& line, const char* key, std::size_t most) {
@@ -58,9 +62,13 @@ bool holds_together(const dom::element& line) {
   const auto is_code = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
   };
-  return cells.size() == static_cast<std::size_t>(rows * columns) &&
-         std::ranges::all_of(cells, is_code) && are_numbers(line, "shape", kMostDimensions) &&
-         are_numbers(line, "counts", kCounts) && are_samples(line);
+  // The last row of a flat map may be shorter.
+  const auto most = static_cast<std::size_t>(rows * columns);
+  const auto last_row = static_cast<std::size_t>(plane || rows == 0 ? 0 : columns - 1);
+  const std::size_t least = most - last_row;
+  return cells.size() >= least && cells.size() <= most && std::ranges::all_of(cells, is_code) &&
+         are_numbers(line, "shape", kMostDimensions) && are_numbers(line, "counts", kCounts) &&
+         are_samples(line);
 }
 
 std::optional<std::string> row_of(dom::parser& parser, std::string_view line) {
@@ -83,13 +91,6 @@ fs::path map_path(const fs::path& details_csv) {
     name += "_maps";
   }
   return details_csv.parent_path() / (name + ".jsonl");
-}
-
-std::string map_line(std::string_view row, std::string_view map) {
-  JsonWriter name;
-  name.value(row);
-  return fmt::format("{{\"row\":{},{}\n", name.text(),
-                     map.substr(std::min<std::size_t>(1, map.size())));
 }
 
 std::optional<std::string> row_of_map_line(std::string_view line) {

@@ -1,6 +1,6 @@
-// accuracy_checking_maps_{timestamp}.jsonl beside a check's CSVs: a line per output that is beyond
-// its strict bound, with a map of where its error is (strict/error_map.h). docs/report.md says what
-// a line holds.
+// SPDX-License-Identifier: Apache-2.0
+// Reads accuracy_checking_maps_{timestamp}.jsonl beside a check's CSVs (journal/map_lines.h).
+// docs/report.md says what a line holds.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,6 @@ namespace msprobe::report {
 
 // The map file that belongs to a details CSV by its name; it need not exist.
 std::filesystem::path map_path(const std::filesystem::path& details_csv);
-
-// {"row":"Torch.mm.0.forward.output.0","shape":[...],...} and a line end.
-std::string map_line(std::string_view row, std::string_view map);
 
 // The row a line is about; nothing where the line does not hold together.
 std::optional<std::string> row_of_map_line(std::string_view line);

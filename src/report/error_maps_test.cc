@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/error_maps.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +13,11 @@ namespace {
 constexpr std::string_view kMap =
     R"({"shape":[2,2],"plane":true,"rows":2,"columns":2,"cells":"00L0","counts":[3,0,0,0,0,1],)"
     R"("worst":[[2,"nan",1,"inf"]]})";
+
+// As journal/map_lines.h writes it.
+std::string map_line(std::string_view row, std::string_view map) {
+  return fmt::format("{{\"row\":\"{}\",{}\n", row, map.substr(1));
+}
 
 TEST(ErrorMaps, RowsGetTheirMaps) {
   const Scratch scratch;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/error_over_bound.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far an output is off, in units of its strict bound: 1 is the bound itself. The details CSV
 // says it in words (strict/wording.cc, strict/judge_call.cc), so it is read from there.
 #pragma once

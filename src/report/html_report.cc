@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/html_report.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
@@ -93,6 +95,12 @@ void write_standings(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.key("standing").value(blocks.add(packed_bytes(codes)));
 }
 
+void write_spreads(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
+  std::string codes;
+  for (const ReportCall& call : run.calls) codes += static_cast<char>(call.spread);
+  json.key("spread").value(blocks.add(packed_bytes(codes)));
+}
+
 void write_calls(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   const auto& calls = run.calls;
   json.key("calls").begin_object();
@@ -108,6 +116,7 @@ void write_calls(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_texts(
       json, "cause", calls, [&](const ReportCall& call) { return cause_name(run, call); }, blocks);
   write_standings(json, run, blocks);
+  write_spreads(json, run, blocks);
   write_verdicts(json, "forward", calls, std::mem_fn(&ReportCall::forward), blocks);
   write_verdicts(json, "backward", calls, std::mem_fn(&ReportCall::backward), blocks);
   write_verdicts(json, "strict", calls, std::mem_fn(&ReportCall::strict), blocks);
@@ -157,6 +166,21 @@ void write_rows(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_metrics(json, run, blocks);
 }
 
+// What a comparison adds: who reads from whom, and which group is part of which.
+void write_relations(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
+  json.key("edges").begin_object();
+  write_integers(json, "from", run.edges, std::mem_fn(&Edge::from), blocks);
+  write_integers(json, "to", run.edges, std::mem_fn(&Edge::to), blocks);
+  json.end_object();
+  JsonWriter parents;
+  parents.begin_array();
+  for (const auto& [group, parent] : run.group_parents) {
+    parents.begin_array().value(group).value(parent).end_array();
+  }
+  parents.end_array();
+  json.key("groupParents").value(blocks.add(packed_bytes(parents.text())));
+}
+
 // [row, map] of every row that has one.
 void write_maps(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   std::string maps = "[";
@@ -187,7 +211,7 @@ void write_stacks(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   stacks.begin_array();
   for (const Stack& stack : run.stacks) {
     stacks.begin_array();
-    for (const Frame& frame : stack) {
+    for (const StackFrame& frame : stack) {
       stacks.begin_array().value(frame.file).value(std::int64_t{frame.line}).value(frame.function);
       stacks.value(frame.code).value(frame.library).end_array();
     }
@@ -236,6 +260,10 @@ void write_answer(JsonWriter& json, const ReportRun& run) {
   }
   json.key("hasStrict").value(strict).key("standings").begin_array();
   for (const std::size_t count : counts) json.value(count);
+  json.end_array().key("spreads").begin_array();
+  for (std::size_t spread = 0; spread < kSpreads; ++spread) {
+    json.value(std::ranges::count(run.calls, static_cast<Spread>(spread), &ReportCall::spread));
+  }
   json.end_array().end_object();
 }
 
@@ -273,6 +301,7 @@ void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   if (run.since) write_since(json, *run.since);
   write_calls(json, run, blocks);
   write_rows(json, run, blocks);
+  write_relations(json, run, blocks);
   write_limits(json, run);
   write_stacks(json, run, blocks);
   write_maps(json, run, blocks);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs -> one HTML file that shows them, with no other file and no network.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs -> JUnit XML, which every CI server shows: a suite per API, a case per call and direction.
 #pragma once
 

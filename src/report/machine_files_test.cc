@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JUnit, SARIF and the HTML file from one small run that has everything.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,6 +45,8 @@ ReportRun small_run() {
   add("Torch.mm.0", Verdict::kError, Verdict::kError, "less than 0.99 </script><b>");
   run.rows[0].likely_cause = "wrong \"scale\" & shift";
   run.calls[0].stack = 0;
+  run.calls[0].site = {
+      .module = "blocks.1.mlp", .line = "/py/site-packages/m.py:9", .user_line = {}};
   add("Torch.mm.1", Verdict::kPass, Verdict::kWarning, "");
   add("Torch.add.0", Verdict::kSkip, std::nullopt, "crashed: signal 11");
   add("Torch.add.1", Verdict::kSkip, std::nullopt, "filtered: black list");
@@ -75,6 +78,8 @@ TEST(Sarif, PointsAtTheUsersLine) {
   const simdjson::dom::element place = first["locations"].at(0)["physicalLocation"];
   EXPECT_EQ(std::string_view(place["artifactLocation"]["uri"]), "src/my%20net.py");
   EXPECT_EQ(std::int64_t(place["region"]["startLine"]), 12);
+  const simdjson::dom::element module = first["locations"].at(0)["logicalLocations"].at(1);
+  EXPECT_EQ(std::string_view(module["fullyQualifiedName"]), "blocks.1.mlp");
   EXPECT_EQ(std::string_view(results.at(1)["ruleId"]), "strict-warning");
   EXPECT_EQ(std::string_view(results.at(2)["ruleId"]), "lost-call");
   EXPECT_EQ(uri_of("/a/b.py"), "file:///a/b.py");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Columns as the page of a report takes them: bytes in planes, deflated, in base64.
 #pragma once
 

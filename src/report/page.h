@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The built page of web/dist, embedded at build time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/read_results.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 #include "dump/printable.h"
 #include "judge/result_row.h"
 #include "report/error_over_bound.h"
-#include "report/limits.h"
+#include "report/shown_limits.h"
 #include "tables/detail_columns.h"
 #include "tables/older_columns.h"
 #include "tables/table_reader.h"

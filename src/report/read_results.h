@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result and details CSVs -> runs of a report.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/read_results.h"
 
 #include <fstream>
@@ -5,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/limits.h"
 #include "report/scratch_for_test.h"
+#include "report/shown_limits.h"
 
 namespace msprobe::report {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/report_data.h"
 
 #include <algorithm>
@@ -34,9 +35,9 @@ bool in_first_direction(const ReportRun& run, const ReportRow& row) {
   return !row.part.starts_with(run.directions[1]);
 }
 
-const Frame* own_frame(const Stack& stack) {
+const StackFrame* own_frame(const Stack& stack) {
   const auto own = std::ranges::find_if(
-      stack, [](const Frame& frame) { return !frame.library && !frame.file.empty(); });
+      stack, [](const StackFrame& frame) { return !frame.library && !frame.file.empty(); });
   return own == stack.end() ? nullptr : &*own;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a report shows, as plain data: runs, each with its calls and their rows. HTML, JUnit and
 // SARIF walk the same runs; whatever judges calls or operators one by one can fill one.
 #pragma once
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/verdict.h"
+#include "dump/call_sites.h"
 #include "judge/standard.h"
 
 namespace msprobe::report {
@@ -38,6 +40,22 @@ struct Metric {
   std::string_view side;  // "": of the row itself; "device", "reference": of one of two devices
 };
 
+// What a call does to the difference between the two sides of a comparison.
+enum class Spread : std::uint8_t {
+  kUnknown,
+  kAgrees,
+  kIntroduces,  // its inputs agree, an output does not
+  kInherits,    // its inputs differ already
+  kOneSided,    // the other side has no such call
+};
+inline constexpr std::size_t kSpreads = 5;
+
+// A result of one call is an input of another; both are indices into the run's calls.
+struct Edge {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+};
+
 // One output or gradient.
 struct ReportRow {
   std::string part;  // "forward.output.0"
@@ -57,14 +75,14 @@ struct ReportRow {
 };
 
 // A line of the user's program.
-struct Frame {
+struct StackFrame {
   std::string file;
   std::uint32_t line = 0;
   std::string function;
   std::string code;
   bool library = false;  // inside an installed package, not the user's own
 };
-using Stack = std::vector<Frame>;  // innermost first
+using Stack = std::vector<StackFrame>;  // innermost first
 
 struct ReportCall {
   std::string name;                 // "Functional.conv2d.0"
@@ -76,6 +94,8 @@ struct ReportCall {
   std::string group;      // its module, source line or API type: ReportRun::group_title says which
   std::string arguments;  // one per line: name, tab, value
   std::optional<std::uint32_t> stack;  // index into the run's stacks
+  dump::CallSite site;                 // its module and lines, as far as they were recorded
+  Spread spread = Spread::kUnknown;    // of a comparison
   std::size_t first_row = 0;
   std::size_t row_count = 0;
 
@@ -109,6 +129,10 @@ struct ReportRun {
   std::vector<ReportCall> calls;
   std::vector<ReportRow> rows;  // those of a call stand together
   std::vector<Stack> stacks;
+  std::vector<Edge> edges;  // of a comparison, where it is known who reads from whom
+  // Groups and the group each one is part of (empty: none); a parent that has no calls of its own
+  // is named here, too.
+  std::vector<std::pair<std::string, std::string>> group_parents;
   std::optional<FirstDifference> first_difference;
   std::optional<Since> since;
 };
@@ -117,7 +141,7 @@ struct ReportRun {
 bool in_first_direction(const ReportRun& run, const ReportRow& row);
 
 // The innermost frame of the user's own code; null where there is none.
-const Frame* own_frame(const Stack& stack);
+const StackFrame* own_frame(const Stack& stack);
 
 // The row with a likely cause that is farthest beyond its bound; null where no row has a cause.
 const ReportRow* telling_row(const ReportRun& run, const ReportCall& call);

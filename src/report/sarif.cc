@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/sarif.h"
 
 #include <cstdint>
@@ -81,7 +82,7 @@ std::string message_of(const ReportRun& run, const ReportCall& call, std::size_t
   return text;
 }
 
-void write_place(JsonWriter& json, const Frame& frame) {
+void write_place(JsonWriter& json, const StackFrame& frame) {
   json.key("physicalLocation").begin_object();
   json.key("artifactLocation").begin_object().key("uri").value(uri_of(frame.file)).end_object();
   json.key("region").begin_object();
@@ -96,7 +97,7 @@ void write_stack(JsonWriter& json, const Stack& stack) {
   json.key("stacks").begin_array().begin_object();
   json.key("message").begin_object().key("text").value("call stack").end_object();
   json.key("frames").begin_array();
-  for (const Frame& frame : stack) {
+  for (const StackFrame& frame : stack) {
     if (frame.file.empty()) continue;
     json.begin_object().key("location").begin_object();
     write_place(json, frame);
@@ -114,7 +115,7 @@ void write_result(JsonWriter& json, const ReportRun& run, const ReportCall& call
   json.key("level").value(kRules[rule].level);
   json.key("message").begin_object().key("text").value(message_of(run, call, rule)).end_object();
   json.key("locations").begin_array().begin_object();
-  const Frame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
+  const StackFrame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
   if (frame != nullptr) {
     write_place(json, *frame);
   } else if (!run.dump.empty()) {
@@ -122,7 +123,12 @@ void write_result(JsonWriter& json, const ReportRun& run, const ReportCall& call
   }
   json.key("logicalLocations").begin_array().begin_object();
   json.key("fullyQualifiedName").value(call.name).key("kind").value("function");
-  json.end_object().end_array();
+  json.end_object();
+  if (!call.site.module.empty()) {
+    json.begin_object().key("fullyQualifiedName").value(call.site.module);
+    json.key("kind").value("module").end_object();
+  }
+  json.end_array();
   json.end_object().end_array();
   if (call.stack) write_stack(json, run.stacks[*call.stack]);
   json.key("partialFingerprints").begin_object().key("msprobeCall/v1").value(call.name);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs -> SARIF 2.1.0: every call that does not pass, at the line of the user's program that made
 // it, as editors and code hosts show it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is sent to the runner and comes back from it: JSON, and tensors in shared memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of runner.py, embedded: the engine needs no file beside it.
 #pragma once
 

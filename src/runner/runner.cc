@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runner/runner.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ std::uint64_t thread_cpu_nanos() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::string python_of(const Options& options) {
+std::string python_of(const RunnerOptions& options) {
   if (!options.python.empty()) return options.python;
   const char* named = std::getenv(kPythonVariable);
   return named != nullptr && *named != '\0' ? named : "python3";
@@ -41,7 +42,7 @@ Failure unusable(const std::string& python, std::string_view why) {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> Runner::start(const Options& options) {
+Result<std::unique_ptr<Runner>> Runner::start(const RunnerOptions& options) {
   std::unique_ptr<Runner> runner(new Runner(options));
   if (Result<void> started = runner->start_process(); !started) return propagate(started);
   return runner;
@@ -49,7 +50,8 @@ Result<std::unique_ptr<Runner>> Runner::start(const Options& options) {
 
 Result<void> Runner::start_process() {
   const std::string python = python_of(options_);
-  Result<Process> process = Process::start({python, std::string(kProgram), options_.device_id});
+  Result<RunnerProcess> process =
+      RunnerProcess::start({python, std::string(kProgram), options_.device_id});
   if (!process) return propagate(process);
   const Result<std::string> message = process->receive();
   if (!message) return unusable(python, message.error().message);
@@ -124,9 +126,9 @@ std::string text(const Times& times) {
       each(times.cpu_nanos));
 }
 
-bool is_installed(const Options& options) {
-  Result<Process> process =
-      Process::start({python_of(options), std::string(kLook), options.device_id});
+bool is_installed(const RunnerOptions& options) {
+  Result<RunnerProcess> process =
+      RunnerProcess::start({python_of(options), std::string(kLook), options.device_id});
   if (!process) return false;
   const Result<std::string> found = process->receive();
   return found && *found == "1";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device `mindspore`: a process in the user's Python that executes calls with the real
 // MindSpore.
 #pragma once
@@ -11,13 +12,13 @@
 #include "core/result.h"
 #include "core/skip.h"
 #include "runner/messages.h"
-#include "runner/process.h"
+#include "runner/runner_process.h"
 
 namespace msprobe::runner {
 
 inline constexpr const char* kPythonVariable = "MSPROBE_MINDSPORE_PYTHON";
 
-struct Options {
+struct RunnerOptions {
   std::string python;  // empty: $MSPROBE_MINDSPORE_PYTHON, else python3
   std::string device_id = "0";
 };
@@ -33,7 +34,7 @@ struct Times {
 class Runner {
  public:
   // An error says which Python was tried, why it did not do, and how to name another.
-  static Result<std::unique_ptr<Runner>> start(const Options& options);
+  static Result<std::unique_ptr<Runner>> start(const RunnerOptions& options);
 
   // Runs an API ("Mint.special.erfc"). A call that ends the process is lost; the next one gets a
   // new process.
@@ -46,14 +47,14 @@ class Runner {
   const Times& times() const { return times_; }
 
  private:
-  explicit Runner(Options options) : options_(std::move(options)) {}
+  explicit Runner(RunnerOptions options) : options_(std::move(options)) {}
   Result<void> start_process();
   template <class MakeMessage>
   OrSkip<PyValue> exchange(std::size_t bytes, const MakeMessage& make_message);
   std::unexpected<Skip> lost(const Error& error);
 
-  Options options_;
-  std::optional<Process> process_;  // none after it ended
+  RunnerOptions options_;
+  std::optional<RunnerProcess> process_;  // none after it ended
   Greeting greeting_;
   Times times_;
 };
@@ -63,6 +64,6 @@ class Runner {
 std::string text(const Times& times);
 
 // Whether the Python that would be used has a MindSpore; it is looked for, not loaded.
-bool is_installed(const Options& options = {});
+bool is_installed(const RunnerOptions& options = {});
 
 }  // namespace msprobe::runner

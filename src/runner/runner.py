@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs calls with the real MindSpore for msprobe-engine, which starts this in the user's Python.
 
 usage: python -c TEXT SOCKET MEMORY DEVICE_ID      two inherited descriptors, and which device of its kind to use

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "selfcheck/observed.h"
 
 #include <charconv>
@@ -75,9 +76,10 @@ Result<Details> read_details(const std::filesystem::path& csv) {
     const auto name = parse_row_name(row.api_name);
     if (!name || !name->part.starts_with(kOutput)) continue;
     const Pass pass{std::string(name->call), !name->forward};
-    details[pass].push_back({std::string(name->part.substr(kOutput.size())), row.status,
-                             row.strict_status, row.strict_reason, row.likely_cause,
-                             elements_of(row.shape), row.device_dtype});
+    details[pass].push_back(
+        {std::string(name->part.substr(kOutput.size())), row.status, row.strict_status,
+         row.strict_reason, row.likely_cause, elements_of(row.shape), row.device_dtype,
+         row.max_ulp_error.blank() ? std::nullopt : std::optional(row.max_ulp_error.value)});
   }
 }
 

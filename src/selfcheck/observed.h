@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one run of the check left behind: what the device really gave, and what was said of it.
 #pragma once
 
@@ -39,6 +40,7 @@ struct Said {
   std::string cause;
   std::int64_t elements = 0;
   std::string dtype;
+  std::optional<double> units;  // of its dtype by which it is off, at most
 };
 
 using Details = std::map<Pass, std::vector<Said>>;

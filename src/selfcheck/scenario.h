@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simulated device is made to do, one thing at a time.
 #pragma once
 
@@ -23,6 +24,9 @@ struct Scenario {
   std::string rules;  // the text of --sim-config; empty: none
   Promise promise = Promise::kAlarm;
   std::optional<sim::CauseClass> cause;  // what should be named; none: nothing
+  double least_share = 0.99;             // of the injections that must raise an alarm
+  // Only results that the exact device gives within one unit of the benchmark count.
+  bool rounded_once = false;
   bool allow_tf32 = false;
   std::size_t calls = 0;        // 0: all of the dump; else the first few, where each one is costly
   double timeout_seconds = 60;  // of a call

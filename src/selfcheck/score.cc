@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "selfcheck/score.h"
 
 #include <algorithm>
@@ -84,7 +85,8 @@ class Scoring {
     if (lost || said == evidence_.details.end()) return;
     const std::set<std::string> changed = changed_leaves(pass, evidence_, exact_);
     add_unchanged(pass, said->second, changed);
-    if (changed.empty()) return;
+    if (changed.empty() || (score_.scenario.rounded_once && !is_rounded_once(pass, changed)))
+      return;
     ++score_.injections;
     const auto verdict = evidence_.compared.find(pass);
     if (verdict != evidence_.compared.end() && is_alarm(verdict->second)) ++score_.compared;
@@ -105,6 +107,14 @@ class Scoring {
       score_.escapes.push_back({row_name(pass, silent == nullptr ? "?" : silent->leaf),
                                 silent == nullptr ? "no row" : silent->strict_reason});
     }
+  }
+
+  // Whether the exact device is within one unit of the benchmark in all that was changed.
+  bool is_rounded_once(const Pass& pass, const std::set<std::string>& changed) const {
+    const auto said = exact_.details.find(pass);
+    return said != exact_.details.end() && std::ranges::all_of(said->second, [&](const Said& row) {
+             return !changed.contains(row.leaf) || (row.units && *row.units <= 1);
+           });
   }
 
   // What is as on the exact device must raise no alarm. Where nothing that was changed is an error,
@@ -170,7 +180,7 @@ double Score::right_share() const { return share(right, graded); }
 bool Score::as_promised() const {
   if (alarms > 0) return false;
   if (scenario.promise != Promise::kAlarm) return true;
-  return injections > 0 && strict_share() >= kPromisedShare;
+  return injections > 0 && strict_share() >= scenario.least_share;
 }
 
 std::string class_of(std::string_view cause) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the verdicts did against what was really put in.
 #pragma once
 
@@ -46,8 +47,6 @@ struct Score {
   double right_share() const;
   bool as_promised() const;
 };
-
-inline constexpr double kPromisedShare = 0.99;
 
 // The class that the text of a `Likely Cause` belongs to; "none" for an empty one.
 std::string class_of(std::string_view cause);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "selfcheck/score.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +11,8 @@ const Pass kForward{"Torch.add.0", false};
 const Pass kBackward{"Torch.add.0", true};
 
 Said said(std::string leaf, Verdict documented, Verdict strict, std::string cause = "") {
-  return {std::move(leaf), documented, strict, "reason", std::move(cause), 512, "torch.float32"};
+  return {std::move(leaf),  documented, strict,          "reason",
+          std::move(cause), 512,        "torch.float32", {}};
 }
 
 Evidence exact() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "selfcheck/tables.h"
 
 #include <map>
@@ -29,7 +30,7 @@ void write_exceptions(JsonWriter& json, std::string_view key, const std::vector<
 
 }  // namespace
 
-Table score_table(const Outcome& outcome) {
+Table score_table(const SelfCheckOutcome& outcome) {
   Table table{{"device", "promised", "changed results", "documented ladder",
                "api_precision_compare", "strict status", "cause right", "false alarms"},
               {}};
@@ -44,7 +45,7 @@ Table score_table(const Outcome& outcome) {
   return table;
 }
 
-Table cause_table(const Outcome& outcome) {
+Table cause_table(const SelfCheckOutcome& outcome) {
   std::map<std::string, std::map<std::string, std::size_t>> confusion;
   std::map<std::string, std::size_t> named;
   for (const Score& score : outcome.scores) {
@@ -73,7 +74,7 @@ Table cause_table(const Outcome& outcome) {
   return table;
 }
 
-std::vector<std::string> exceptions(const Outcome& outcome) {
+std::vector<std::string> exceptions(const SelfCheckOutcome& outcome) {
   std::vector<std::string> lines;
   for (const Score& score : outcome.scores) {
     for (const Exception& item : score.false_alarms) {
@@ -97,7 +98,7 @@ std::string markdown(const Table& table) {
   return text;
 }
 
-std::string markdown(const Outcome& outcome) {
+std::string markdown(const SelfCheckOutcome& outcome) {
   std::string text = markdown(score_table(outcome)) + "\n" + markdown(cause_table(outcome));
   const std::vector<std::string> lines = exceptions(outcome);
   text += fmt::format("\nEscapes and false alarms: {}\n\n", lines.empty() ? "none" : "");
@@ -105,7 +106,7 @@ std::string markdown(const Outcome& outcome) {
   return text;
 }
 
-std::string json(const Outcome& outcome) {
+std::string json(const SelfCheckOutcome& outcome) {
   JsonWriter json;
   json.begin_object().key("calls").value(outcome.calls).key("scenarios").begin_array();
   for (const Score& score : outcome.scores) {

@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shrink/call_json.h"
 
 #include <cmath>
 #include <type_traits>
 
 #include <fmt/format.h>
+
+#include "core/json_writer.h"
 
 namespace msprobe::shrink {
 namespace {
@@ -12,14 +15,7 @@ using namespace dump;
 
 std::string text_of(const Value& value);
 
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? fmt::format("\\u{:04x}", c) : std::string(1, c);
-  }
-  return out + "\"";
-}
+std::string json_string(std::string_view text) { return JsonWriter().value(text).text(); }
 
 // As Python writes it, NaN and infinities included.
 std::string number(double value) {

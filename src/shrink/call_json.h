@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call as dump.json writes it: what reads as a CallRecord, written back.
 #pragma once
 

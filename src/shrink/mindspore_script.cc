@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shrink/mindspore_script.h"
 
 #include <vector>
@@ -5,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/call_name.h"
-#include "shrink/python_text.h"
+#include "shrink/python_literal.h"
 
 namespace msprobe::shrink {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call of a MindSpore dump as a Python script: runs with MindSpore, or PyTorch where that was the
 // device; judges the saved results where neither can be had.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shrink/probe.h"
 
 #include <chrono>
@@ -20,11 +21,11 @@ bool is_alarm(const MeasuredLeaf& leaf) {
          (leaf.strict->status == Verdict::kError || leaf.strict->status == Verdict::kWarning);
 }
 
-Answer answer_of(MeasuredCall call) {
-  using Kind = Answer::Kind;
+ProbeAnswer answer_of(MeasuredCall call) {
+  using Kind = ProbeAnswer::Kind;
   const auto skipped = [](const Skip& skip) {
     const bool device = skip.reason == SkipReason::kDeviceFailed;
-    return Answer{device ? Kind::kFails : Kind::kCannotRun, skip.text, {}};
+    return ProbeAnswer{device ? Kind::kFails : Kind::kCannotRun, skip.text, {}};
   };
   if (call.skip) return skipped(*call.skip);
   for (const auto* leaves : {&call.forward, &call.backward}) {
@@ -78,7 +79,7 @@ std::optional<MeasuredCall> Probe::wait() {
   return std::nullopt;
 }
 
-Result<Answer> Probe::ask(const dump::CallRecord& call, const std::string& save_directory) {
+Result<ProbeAnswer> Probe::ask(const dump::CallRecord& call, const std::string& save_directory) {
   if (!engine_) {
     if (Result<void> started = start(); !started) return propagate(started);
   }
@@ -88,7 +89,7 @@ Result<Answer> Probe::ask(const dump::CallRecord& call, const std::string& save_
   std::optional<MeasuredCall> measured = wait();
   if (measured) return answer_of(*std::move(measured));
   engine_.reset();
-  return Answer{Answer::Kind::kLost, "the engine ended or did not answer", {}};
+  return ProbeAnswer{ProbeAnswer::Kind::kLost, "the engine ended or did not answer", {}};
 }
 
 }  // namespace msprobe::shrink

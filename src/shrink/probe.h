@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One engine that is asked about one form of a call after another.
 #pragma once
 
@@ -11,7 +12,7 @@
 
 namespace msprobe::shrink {
 
-struct Answer {
+struct ProbeAnswer {
   enum class Kind : std::uint8_t {
     kPass,      // nothing is beyond its bound
     kFails,     // an output or gradient is, or the device refuses what the benchmark computes
@@ -32,7 +33,7 @@ class Probe {
 
   // `save_directory`: not empty: inputs and outputs are saved there. An error: no engine can be
   // had.
-  Result<Answer> ask(const dump::CallRecord& call, const std::string& save_directory = "");
+  Result<ProbeAnswer> ask(const dump::CallRecord& call, const std::string& save_directory = "");
 
   // As the engine opened it: "npu:0" for "0". Empty before the first question.
   const std::string& device() const { return device_; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest shapes and the simplest data with which a call still fails. Nothing here knows how
 // that is found out.
 #pragma once

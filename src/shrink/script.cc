@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shrink/script.h"
 
 #include <fmt/format.h>
@@ -6,7 +7,7 @@
 #include "core/cast.h"
 #include "core/file.h"
 #include "dump/tensor_file.h"
-#include "shrink/python_text.h"
+#include "shrink/python_literal.h"
 
 namespace msprobe::shrink {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call as a short Python script that needs nothing but PyTorch.
 #pragma once
 

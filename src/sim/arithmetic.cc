@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/arithmetic.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ at::Tensor without_last_block(const at::Tensor& left) {
   return cut;
 }
 
-void change_factors(Profile profile, const ProductRow& row, const c10::OperatorHandle& op,
+void change_factors(SimProfile profile, const ProductRow& row, const c10::OperatorHandle& op,
                     torch::jit::Stack& stack, bool lose_block) {
   c10::IValue& left = argument(op, stack, row.left);
   c10::IValue& right = argument(op, stack, row.left + 1);
@@ -48,7 +49,7 @@ void change_factors(Profile profile, const ProductRow& row, const c10::OperatorH
     left = kept_bits(left.toTensor(), bits);
     right = kept_bits(right.toTensor(), bits);
   }
-  if (profile == Profile::kAtomics) {
+  if (profile == SimProfile::kAtomics) {
     const at::Tensor order = any_order(left.toTensor().size(-1));
     const std::int64_t terms = right.toTensor().dim() < 2 ? -1 : -2;
     left = left.toTensor().index_select(-1, order);
@@ -154,15 +155,15 @@ at::Tensor summed_in_blocks(std::int64_t count, std::int64_t block, at::ScalarTy
   return sum;
 }
 
-std::optional<at::ScalarType> sum_type(Profile profile) {
-  if (profile == Profile::kBFloat16Accumulate) return at::kBFloat16;
-  if (profile == Profile::kFloat16Accumulate) return at::kHalf;
+std::optional<at::ScalarType> sum_type(SimProfile profile) {
+  if (profile == SimProfile::kBFloat16Accumulate) return at::kBFloat16;
+  if (profile == SimProfile::kFloat16Accumulate) return at::kHalf;
   return std::nullopt;
 }
 
-int factor_bits(Profile profile) {
-  if (profile == Profile::kTf32) return 10;
-  return profile == Profile::kHf32 ? 11 : 0;
+int factor_bits(SimProfile profile) {
+  if (profile == SimProfile::kTf32) return 10;
+  return profile == SimProfile::kHf32 ? 11 : 0;
 }
 
 at::Tensor any_order(std::int64_t count) {
@@ -171,17 +172,17 @@ at::Tensor any_order(std::int64_t count) {
   return at::randperm(count, generator);
 }
 
-void change_arguments(Profile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
+void change_arguments(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
                       bool lose_block) {
   if (const ProductRow* row = find_product(op)) {
     change_factors(profile, *row, op, stack, lose_block);
-  } else if (profile == Profile::kAtomics) {
+  } else if (profile == SimProfile::kAtomics) {
     shuffle_terms(op, stack);
   }
-  if (profile == Profile::kFlushToZero) flush_arguments(op, stack);
+  if (profile == SimProfile::kFlushToZero) flush_arguments(op, stack);
 }
 
-bool compute_product(Profile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   const ProductRow* row = find_product(op);
   const auto kept = sum_type(profile);
   if (row == nullptr || !row->blocked || !kept) return false;
@@ -211,9 +212,9 @@ bool compute_product(Profile profile, const c10::OperatorHandle& op, torch::jit:
   return true;
 }
 
-at::Tensor changed_result(Profile profile, const at::Tensor& result) {
-  if (profile == Profile::kFlushToZero) return flushed(result);
-  return profile == Profile::kSaturate ? saturated(result) : result;
+at::Tensor changed_result(SimProfile profile, const at::Tensor& result) {
+  if (profile == SimProfile::kFlushToZero) return flushed(result);
+  return profile == SimProfile::kSaturate ? saturated(result) : result;
 }
 
 }  // namespace msprobe::sim

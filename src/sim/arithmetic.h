@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the device computes: what a profile makes of the inputs, the sums and the results of an
 // operator.
 #pragma once
@@ -23,21 +24,21 @@ at::Tensor summed_in_blocks(std::int64_t count, std::int64_t block, at::ScalarTy
                             const std::function<at::Tensor(std::int64_t, std::int64_t)>& partial);
 
 // What the sums of this profile are kept in; empty: as the CPU keeps them.
-std::optional<at::ScalarType> sum_type(Profile profile);
+std::optional<at::ScalarType> sum_type(SimProfile profile);
 // Bits of float32 factors; 0: all.
-int factor_bits(Profile profile);
+int factor_bits(SimProfile profile);
 // An order of summation that is another one in every run.
 at::Tensor any_order(std::int64_t count);
 
 // The arguments of an operator, changed as the profile (or, `lose_block`, a fault) has it. Nothing
 // that the operator writes to is touched. REQUIRES: they are on the CPU or the CPU's view of them.
-void change_arguments(Profile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
+void change_arguments(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
                       bool lose_block);
 
 // Computes products whose sums are kept otherwise; false where this is not one.
-bool compute_product(Profile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack);
+bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack);
 
 // What becomes of a result.
-at::Tensor changed_result(Profile profile, const at::Tensor& result);
+at::Tensor changed_result(SimProfile profile, const at::Tensor& result);
 
 }  // namespace msprobe::sim

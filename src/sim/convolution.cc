@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/convolution.h"
 
 #include <functional>
@@ -39,17 +40,17 @@ Geometry pop_geometry(torch::jit::Stack& stack) {
   return how;
 }
 
-void change_factor(Profile profile, at::Tensor& tensor) {
+void change_factor(SimProfile profile, at::Tensor& tensor) {
   if (const int bits = factor_bits(profile); bits > 0) tensor = kept_bits(tensor, bits);
 }
 
-bool can_block(Profile profile, const Geometry& how, const at::Tensor& input) {
+bool can_block(SimProfile profile, const Geometry& how, const at::Tensor& input) {
   return sum_type(profile) && how.groups == 1 && !how.transposed &&
          input.scalar_type() != at::kDouble && input.is_floating_point();
 }
 
 // Channels are the terms: as many at a time as make about a block with the kernel's extent.
-at::Tensor blocked(Profile profile, const Geometry& how, const at::Tensor& input,
+at::Tensor blocked(SimProfile profile, const Geometry& how, const at::Tensor& input,
                    const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
   const at::Tensor wide = input.to(at::kFloat);
   const at::Tensor kernel = weight.to(at::kFloat);
@@ -76,20 +77,20 @@ void shuffle_channels(const Geometry& how, at::Tensor& input, at::Tensor& weight
 
 }  // namespace
 
-void convolve(Profile profile, torch::jit::Stack& stack) {
+void convolve(SimProfile profile, torch::jit::Stack& stack) {
   const Geometry how = pop_geometry(stack);
   const auto bias = torch::jit::pop(stack).toOptional<at::Tensor>();
   at::Tensor weight = torch::jit::pop(stack).toTensor();
   at::Tensor input = torch::jit::pop(stack).toTensor();
   change_factor(profile, input);
   change_factor(profile, weight);
-  if (profile == Profile::kAtomics) shuffle_channels(how, input, weight);
+  if (profile == SimProfile::kAtomics) shuffle_channels(how, input, weight);
   torch::jit::push(stack, can_block(profile, how, input)
                               ? blocked(profile, how, input, weight, bias)
                               : how.forward(input, weight, bias));
 }
 
-void convolve_backward(Profile profile, torch::jit::Stack& stack) {
+void convolve_backward(SimProfile profile, torch::jit::Stack& stack) {
   const auto mask = torch::jit::pop(stack).to<std::array<bool, 3>>();
   const Geometry how = pop_geometry(stack);
   at::Tensor weight = torch::jit::pop(stack).toTensor();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions, which PyTorch hands to a device under names of their own.
 #pragma once
 
@@ -8,8 +9,8 @@
 namespace msprobe::sim {
 
 // The arguments of convolution_overrideable on top of the stack, on the CPU; its result instead.
-void convolve(Profile profile, torch::jit::Stack& stack);
+void convolve(SimProfile profile, torch::jit::Stack& stack);
 // Those of convolution_backward_overrideable.
-void convolve_backward(Profile profile, torch::jit::Stack& stack);
+void convolve_backward(SimProfile profile, torch::jit::Stack& stack);
 
 }  // namespace msprobe::sim

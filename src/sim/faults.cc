@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/faults.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr Unit kCut16{.block = 16, .bits = 25};
 
 constexpr ProfileRow unit_row(std::string_view name, std::string_view summary, Unit unit,
                               std::optional<CauseClass> cause = {}) {
-  return {Profile::kMatrixUnit, name, summary, cause, unit};
+  return {SimProfile::kMatrixUnit, name, summary, cause, unit};
 }
 
 constexpr Unit with(Unit unit, Inputs inputs) {
@@ -31,22 +32,22 @@ constexpr Unit with(Unit unit, Order order) {
 }
 
 constexpr ProfileRow kProfiles[] = {
-    {Profile::kExact, "exact", "the CPU's own arithmetic", {}},
-    {Profile::kBFloat16Accumulate, "bf16-accumulate",
+    {SimProfile::kExact, "exact", "the CPU's own arithmetic", {}},
+    {SimProfile::kBFloat16Accumulate, "bf16-accumulate",
      "products and convolutions keep their sums in bfloat16, 16 terms at a time",
      CauseClass::kAccumulation},
-    {Profile::kFloat16Accumulate, "fp16-accumulate",
+    {SimProfile::kFloat16Accumulate, "fp16-accumulate",
      "products and convolutions keep their sums in float16, 16 terms at a time",
      CauseClass::kAccumulation},
-    {Profile::kTf32, "tf32", "float32 inputs of products and convolutions keep 10 bits",
+    {SimProfile::kTf32, "tf32", "float32 inputs of products and convolutions keep 10 bits",
      CauseClass::kRounding},
-    {Profile::kHf32, "hf32", "float32 inputs of products and convolutions keep 11 bits",
+    {SimProfile::kHf32, "hf32", "float32 inputs of products and convolutions keep 11 bits",
      CauseClass::kRounding},
-    {Profile::kFlushToZero, "ftz", "subnormal inputs and results are zero",
+    {SimProfile::kFlushToZero, "ftz", "subnormal inputs and results are zero",
      CauseClass::kSpecialValues},
-    {Profile::kSaturate, "saturate", "results stop at the largest finite number",
+    {SimProfile::kSaturate, "saturate", "results stop at the largest finite number",
      CauseClass::kSpecialValues},
-    {Profile::kAtomics, "atomics", "the order of every sum changes from run to run", {}},
+    {SimProfile::kAtomics, "atomics", "the order of every sum changes from run to run", {}},
     unit_row("unit1-23-cut", "a matrix unit: blocks of 1, 23 bits, cut toward zero",
              {.block = 1, .bits = 23}),
     unit_row("unit1-24-nearest", "blocks of 1, 24 bits, rounded to nearest",
@@ -83,7 +84,7 @@ constexpr ProfileRow kProfiles[] = {
              with(kCut16, Inputs::kBFloat16), CauseClass::kRounding),
     unit_row("unit16-25-fp16", "as unit16-25-cut, float32 inputs rounded to float16",
              with(kCut16, Inputs::kFloat16), CauseClass::kRounding),
-    {Profile::kMatrixUnit,
+    {SimProfile::kMatrixUnit,
      "unit16-13-fp8",
      "as unit16-25-cut, but 13 bits of float8 inputs (_scaled_mm)",
      {},
@@ -118,6 +119,8 @@ constexpr FaultRow kFaults[] = {
     {Fault::kCrash, "crash", "the process ends by a signal", CauseClass::kLostCall},
     {Fault::kHang, "hang", "the operator does not return", CauseClass::kLostCall},
     {Fault::kOutOfMemory, "out_of_memory", "the device has no memory left", CauseClass::kLostCall},
+    {Fault::kFourUnits, "four_units",
+     "one element of a half type is four numbers too far from zero", CauseClass::kRounding},
     {Fault::kOneUlp, "one_ulp", "every element is the next number", CauseClass::kRounding, true},
     {Fault::kNegativeZero, "negative_zero", "zeros have the other sign", CauseClass::kRounding,
      true},

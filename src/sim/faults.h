@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simulated device can do wrong, and how it computes where it does nothing wrong: names
 // and facts alone, for the device, for its configuration and for those who grade a checker by it.
 #pragma once
@@ -11,7 +12,7 @@
 
 namespace msprobe::sim {
 
-enum class Profile : std::uint8_t {
+enum class SimProfile : std::uint8_t {
   kExact,
   kBFloat16Accumulate,
   kFloat16Accumulate,
@@ -44,6 +45,7 @@ enum class Fault : std::uint8_t {
   kCrash,
   kHang,
   kOutOfMemory,
+  kFourUnits,
   kOneUlp,
   kNegativeZero,
   kOtherRounding,
@@ -63,7 +65,7 @@ enum class CauseClass : std::uint8_t {
 std::string_view name(CauseClass cause);
 
 struct ProfileRow {
-  Profile profile;
+  SimProfile profile;
   std::string_view name;
   std::string_view summary;
   std::optional<CauseClass> cause;  // none: nothing of it is an error

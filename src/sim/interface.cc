@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the library offers by name to whoever has loaded it.
 #include <fmt/format.h>
 
 #include "core/stable_hash.h"
-#include "sim/device.h"
+#include "sim/device_memory.h"
 #include "sim/session.h"
 #include "sim/spoil.h"
 
@@ -34,7 +35,7 @@ bool is_plain(const at::Tensor& tensor) {
 
 void begin(bool backward) {
   Session& session = Session::get();
-  for (const Rule* rule : session.struck_call(backward)) {
+  for (const FaultRule* rule : session.struck_call(backward)) {
     if (!ends_call(rule->fault)) continue;
     note(session, backward, "fault", std::string(row_of(rule->fault).name));
     end_call(rule->fault);
@@ -49,7 +50,7 @@ void end(std::vector<at::Tensor>& results, bool backward) {
   }
   const std::vector<at::Tensor> right = seen;
   const std::uint64_t key = StableHash().add(session.call()).add(session.seed()).value().low;
-  for (const Rule* rule : session.struck_call(backward)) {
+  for (const FaultRule* rule : session.struck_call(backward)) {
     if (spoil(*rule, seen, key)) {
       note(session, backward, "fault", std::string(row_of(rule->fault).name));
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device must do itself: make tensors, copy to and from them, and look at them another way.
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
@@ -6,7 +7,7 @@
 #include <ATen/ops/view_native.h>
 #include <torch/library.h>
 
-#include "sim/device.h"
+#include "sim/device_memory.h"
 
 namespace msprobe::sim {
 namespace {

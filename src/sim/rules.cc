@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/rules.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view kDirections[] = {"both", "forward", "backward"};
 
-Result<void> set_direction(Rule& rule, const std::string& text) {
+Result<void> set_direction(FaultRule& rule, const std::string& text) {
   if (std::ranges::find(kDirections, text) == std::end(kDirections)) {
     return fail(ErrorKind::kFormat,
                 fmt::format("direction '{}' is none of both, forward, backward", text));
@@ -25,7 +26,7 @@ Result<void> set_direction(Rule& rule, const std::string& text) {
   return {};
 }
 
-Result<void> set_key(Rule& rule, const std::string& key, const YAML::Node& value) {
+Result<void> set_key(FaultRule& rule, const std::string& key, const YAML::Node& value) {
   if (key == "fault") {
     const FaultRow* row = find_fault(value.as<std::string>());
     if (row == nullptr) {
@@ -55,8 +56,8 @@ Result<void> set_key(Rule& rule, const std::string& key, const YAML::Node& value
   return {};
 }
 
-Result<Rule> parse_rule(const YAML::Node& node) {
-  Rule rule;
+Result<FaultRule> parse_rule(const YAML::Node& node) {
+  FaultRule rule;
   if (!node.IsMap() || !node["fault"]) return fail(ErrorKind::kFormat, "a rule names its fault");
   for (const auto& item : node) {
     const Result<void> set = set_key(rule, item.first.as<std::string>(), item.second);
@@ -69,8 +70,8 @@ Result<Rule> parse_rule(const YAML::Node& node) {
   return rule;
 }
 
-Result<Rules> parse(const YAML::Node& root) {
-  Rules rules;
+Result<FaultRules> parse(const YAML::Node& root) {
+  FaultRules rules;
   if (!root.IsMap()) return fail(ErrorKind::kFormat, "not a map with the key faults");
   for (const auto& item : root) {
     const std::string key = item.first.as<std::string>();
@@ -80,7 +81,7 @@ Result<Rules> parse(const YAML::Node& root) {
     }
     if (key != "faults") return fail(ErrorKind::kFormat, fmt::format("unknown key '{}'", key));
     for (const YAML::Node& node : item.second) {
-      Result<Rule> rule = parse_rule(node);
+      Result<FaultRule> rule = parse_rule(node);
       if (!rule) return propagate(rule, fmt::format("line {}", node.Mark().line + 1));
       rules.rules.push_back(std::move(*rule));
     }
@@ -100,16 +101,16 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 }  // namespace
 
-Result<Rules> parse_rules(std::string_view yaml, const std::string& shown) {
+Result<FaultRules> parse_rules(std::string_view yaml, const std::string& shown) {
   try {
-    const Result<Rules> rules = parse(YAML::Load(std::string(yaml)));
-    return rules ? rules : Result<Rules>(propagate(rules, shown));
+    const Result<FaultRules> rules = parse(YAML::Load(std::string(yaml)));
+    return rules ? rules : Result<FaultRules>(propagate(rules, shown));
   } catch (const YAML::Exception& error) {
     return fail(ErrorKind::kFormat, fmt::format("{}: {}", shown, error.what()));
   }
 }
 
-bool strikes(const Rule& rule, std::uint64_t seed, const Place& place) {
+bool strikes(const FaultRule& rule, std::uint64_t seed, const FaultPlace& place) {
   if (place.backward ? !rule.backward : !rule.forward) return false;
   if (rule.operators.empty() != place.operator_.empty()) return false;
   if (!rule.operators.empty() && !contains(rule.operators, place.operator_)) return false;
@@ -129,7 +130,7 @@ bool strikes(const Rule& rule, std::uint64_t seed, const Place& place) {
   return static_cast<double>(drawn) < rule.rate * kRange;
 }
 
-bool fits(const Rule& rule, std::string_view dtype, const std::vector<std::int64_t>& shape) {
+bool fits(const FaultRule& rule, std::string_view dtype, const std::vector<std::int64_t>& shape) {
   if (!rule.dtypes.empty() && !contains(rule.dtypes, dtype)) return false;
   if (!rule.shape.empty() && rule.shape != shape) return false;
   const std::int64_t numel =

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The configuration of the simulated device: which fault hits which calls or operators.
 //
 //   seed: 7
@@ -22,7 +23,7 @@
 
 namespace msprobe::sim {
 
-struct Rule {
+struct FaultRule {
   Fault fault = Fault::kZeros;
   std::vector<std::string> operators = {};  // "mm"; empty: whole calls
   std::vector<std::string> apis = {};       // "Functional.linear" or "linear"; empty: all
@@ -34,16 +35,16 @@ struct Rule {
   double rate = 1;
 };
 
-struct Rules {
+struct FaultRules {
   std::uint64_t seed = 0;
-  std::vector<Rule> rules;
+  std::vector<FaultRule> rules;
 };
 
 // `shown` opens messages. An unknown key, fault or value is an error.
-Result<Rules> parse_rules(std::string_view yaml, const std::string& shown);
+Result<FaultRules> parse_rules(std::string_view yaml, const std::string& shown);
 
 // Where something is about to come out.
-struct Place {
+struct FaultPlace {
   std::string_view call;       // "Functional.linear.3"; empty: not known
   std::string_view operator_;  // "mm"; empty: a whole call
   bool backward = false;
@@ -52,8 +53,8 @@ struct Place {
 
 // Whether the rule is about this place, and whether it strikes there: the same place is struck in
 // every run.
-bool strikes(const Rule& rule, std::uint64_t seed, const Place& place);
+bool strikes(const FaultRule& rule, std::uint64_t seed, const FaultPlace& place);
 
-bool fits(const Rule& rule, std::string_view dtype, const std::vector<std::int64_t>& shape);
+bool fits(const FaultRule& rule, std::string_view dtype, const std::vector<std::int64_t>& shape);
 
 }  // namespace msprobe::sim

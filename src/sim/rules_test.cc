@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/rules.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +20,7 @@ TEST(Rules, SayWhatIsHit) {
       "sim.yaml");
   ASSERT_TRUE(rules) << rules.error().message;
   ASSERT_EQ(rules->rules.size(), 1U);
-  const Rule& rule = rules->rules[0];
+  const FaultRule& rule = rules->rules[0];
   EXPECT_EQ(rule.fault, Fault::kWrongTile);
   EXPECT_TRUE(strikes(rule, rules->seed, {"Functional.linear.3", "mm", true, 0}));
   EXPECT_FALSE(strikes(rule, rules->seed, {"Functional.linear.3", "mm", false, 0}));
@@ -32,7 +33,7 @@ TEST(Rules, SayWhatIsHit) {
 }
 
 TEST(Rules, RatesAreKeptAndStrikeTheSamePlacesAgain) {
-  Rule rule;
+  FaultRule rule;
   rule.rate = 0.25;
   int hits = 0;
   for (int i = 0; i < 1000; ++i) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/session.h"
 
 #include <cstdlib>
@@ -37,11 +38,11 @@ Result<void> Session::configure(const Setup& setup) {
   if (profile == nullptr) {
     return fail(ErrorKind::kUsage, fmt::format("no sim profile '{}'", setup.profile));
   }
-  Rules rules;
+  FaultRules rules;
   if (!setup.config.empty()) {
     const Result<FileBytes> file = load_file(setup.config, std::size_t{1} << 20);
     if (!file) return propagate(file);
-    Result<Rules> parsed = parse_rules(file->text(), setup.config);
+    Result<FaultRules> parsed = parse_rules(file->text(), setup.config);
     if (!parsed) return propagate(parsed);
     rules = std::move(*parsed);
   }
@@ -58,19 +59,19 @@ void Session::begin_call(std::string_view call) {
   operators_ = 0;
 }
 
-std::vector<const Rule*> Session::struck(const Place& place) const {
-  std::vector<const Rule*> rules;
-  for (const Rule& rule : rules_.rules) {
+std::vector<const FaultRule*> Session::struck(const FaultPlace& place) const {
+  std::vector<const FaultRule*> rules;
+  for (const FaultRule& rule : rules_.rules) {
     if (strikes(rule, rules_.seed, place)) rules.push_back(&rule);
   }
   return rules;
 }
 
-std::vector<const Rule*> Session::struck_call(bool backward) {
+std::vector<const FaultRule*> Session::struck_call(bool backward) {
   return struck({call_, {}, backward, 0});
 }
 
-std::vector<const Rule*> Session::struck_operator(std::string_view name, bool backward) {
+std::vector<const FaultRule*> Session::struck_operator(std::string_view name, bool backward) {
   const std::lock_guard lock(mutex_);
   return struck({call_, name, backward, operators_++});
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the device was told: its arithmetic, its faults, the call it is at, and where it writes down
 // what it did.
 #pragma once
@@ -25,7 +26,7 @@ class Session {
   static Session& get();
 
   Result<void> configure(const Setup& setup);
-  Profile profile() const { return row_->profile; }
+  SimProfile profile() const { return row_->profile; }
   const ProfileRow& arithmetic() const { return *row_; }
   std::uint64_t seed() const { return rules_.seed; }
 
@@ -33,19 +34,19 @@ class Session {
   const std::string& call() const { return call_; }
 
   // The rules that strike the next results: of a whole call, or of an operator within it.
-  std::vector<const Rule*> struck_call(bool backward);
-  std::vector<const Rule*> struck_operator(std::string_view name, bool backward);
+  std::vector<const FaultRule*> struck_call(bool backward);
+  std::vector<const FaultRule*> struck_operator(std::string_view name, bool backward);
 
   // One line, whole, whoever else writes.
   void note(std::string_view line) const;
 
  private:
-  std::vector<const Rule*> struck(const Place& place) const;
+  std::vector<const FaultRule*> struck(const FaultPlace& place) const;
 
   std::mutex mutex_;
   bool configured_ = false;
   const ProfileRow* row_ = &profiles().front();  // the exact one
-  Rules rules_;
+  FaultRules rules_;
   std::string log_;
   std::string call_;
   std::uint64_t operators_ = 0;  // of this call so far

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/spoil.h"
 
 #include <csignal>
@@ -133,6 +134,17 @@ at::Tensor one_ulp(at::Tensor t, std::uint64_t) {
   return t;
 }
 
+// One element of a float16 or bfloat16 result.
+at::Tensor four_units(at::Tensor t, std::uint64_t key) {
+  if (t.scalar_type() != at::kHalf && t.scalar_type() != at::kBFloat16) return {};
+  const at::Tensor flat = t.contiguous().flatten();
+  const at::Tensor places = flat.isfinite().logical_and(flat.ne(0)).nonzero().flatten();
+  if (places.numel() == 0) return {};
+  const auto at = places[static_cast<std::int64_t>(key % places.numel())].item<std::int64_t>();
+  flat.view(at::kShort).narrow(0, at, 1).add_(4);
+  return flat.view(t.sizes());
+}
+
 at::Tensor negative_zero(at::Tensor t, std::uint64_t) {
   return t.is_floating_point() ? t.masked_fill_(t.eq(0), -0.0) : at::Tensor();
 }
@@ -168,6 +180,7 @@ constexpr ChangeRow kChanges[] = {
     {Fault::kWrongShape, &wrong_shape},
     {Fault::kWrongGradient, &wrong_gradient},
     {Fault::kWrongMask, &wrong_mask},
+    {Fault::kFourUnits, &four_units},
     {Fault::kOneUlp, &one_ulp},
     {Fault::kNegativeZero, &negative_zero},
     {Fault::kOtherRounding, &other_rounding},
@@ -178,12 +191,12 @@ bool same_bits(const at::Tensor& one, const at::Tensor& other) {
          std::memcmp(one.data_ptr(), other.data_ptr(), one.nbytes()) == 0;
 }
 
-bool fits(const Rule& rule, const at::Tensor& t) {
+bool fits(const FaultRule& rule, const at::Tensor& t) {
   const auto dtype = libtorch::dtype_of(t.scalar_type());
   return dtype && t.numel() > 0 && sim::fits(rule, name(*dtype), t.sizes().vec());
 }
 
-bool swap_outputs(const Rule& rule, std::vector<at::Tensor>& results) {
+bool swap_outputs(const FaultRule& rule, std::vector<at::Tensor>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     for (std::size_t j = i + 1; j < results.size(); ++j) {
       if (!results[i].defined() || !results[j].defined() || !fits(rule, results[i])) continue;
@@ -197,7 +210,7 @@ bool swap_outputs(const Rule& rule, std::vector<at::Tensor>& results) {
   return false;
 }
 
-bool lose_output(const Rule& rule, std::vector<at::Tensor>& results) {
+bool lose_output(const FaultRule& rule, std::vector<at::Tensor>& results) {
   for (std::size_t i = results.size(); i-- > 0;) {
     if (!results[i].defined() || !fits(rule, results[i])) continue;
     results[i] = at::Tensor();
@@ -208,7 +221,7 @@ bool lose_output(const Rule& rule, std::vector<at::Tensor>& results) {
 
 }  // namespace
 
-bool spoil(const Rule& rule, std::vector<at::Tensor>& results, std::uint64_t key) {
+bool spoil(const FaultRule& rule, std::vector<at::Tensor>& results, std::uint64_t key) {
   if (rule.fault == Fault::kSwappedOutputs) return swap_outputs(rule, results);
   if (rule.fault == Fault::kMissingOutput) return lose_output(rule, results);
   const auto* row = std::ranges::find(kChanges, rule.fault, &ChangeRow::fault);

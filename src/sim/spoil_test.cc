@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every fault does what its row says, to one leaf, and the same in every run.
 #include "sim/spoil.h"
 
@@ -67,6 +68,13 @@ TEST(Spoil, NeighboursInEveryDtype) {
     EXPECT_TRUE(next.abs().gt(right.abs()).logical_or(right.eq(0)).all().item<bool>()) << type;
     EXPECT_LT((next - right).abs().max().item<double>(), 0.02) << type;
   }
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
+    const at::Tensor right = at::ones({9}).to(type);
+    const at::Tensor off = (spoiled(Fault::kFourUnits, right) - right).to(at::kDouble);
+    EXPECT_EQ(off.ne(0).sum().item<std::int64_t>(), 1) << type;
+    EXPECT_EQ(off.max().item<double>(), type == at::kHalf ? 0x1p-8 : 0x1p-5) << type;
+  }
+  EXPECT_FALSE(changes(Fault::kFourUnits, at::ones({3})));
   EXPECT_TRUE(spoiled(Fault::kNegativeZero, at::zeros({2})).signbit().all().item<bool>());
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products and convolutions as a matrix unit computes them. Each function takes the operator's
 // arguments from the stack and leaves its results there, or leaves the stack as it was and says
 // false: not for these dtypes, or not a product.

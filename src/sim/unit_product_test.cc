@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/unit_product.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ TEST(UnitProduct, ErrsAsAUnitDoes) {
   const at::Tensor right = at::rand({3, 4096, 6});
   const at::Tensor right_sum = at::bmm(left.to(at::kDouble), right.to(at::kDouble));
   for (const ProfileRow& row : profiles()) {
-    if (row.profile != Profile::kMatrixUnit || row.unit.inputs != units::Inputs::kAsTheyAre) {
+    if (row.profile != SimProfile::kMatrixUnit || row.unit.inputs != units::Inputs::kAsTheyAre) {
       continue;
     }
     const at::Tensor sum = unit_matmul(row.unit, left, right);
@@ -28,7 +29,7 @@ TEST(UnitProduct, ErrsAsAUnitDoes) {
 
 TEST(UnitProduct, HasTheNamedProfiles) {
   std::size_t units = 0;
-  for (const ProfileRow& row : profiles()) units += row.profile == Profile::kMatrixUnit ? 1 : 0;
+  for (const ProfileRow& row : profiles()) units += row.profile == SimProfile::kMatrixUnit ? 1 : 0;
   EXPECT_GE(units, 12U);
 }
 

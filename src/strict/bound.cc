@@ -1,8 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/bound.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace msprobe::strict {
+
+namespace {
+
+// How much worse than most an element may be.
+constexpr double kFewTimes = 6;
+// The mean of the power of two below a sum that grows evenly is at most this share of it.
+constexpr double kMeanPower = 0.375;
+// A spread of several runs is at least this many roundings of the root of the squared terms.
+constexpr double kLeastSpread = 0.4;
+
+}  // namespace
+
+bool is_half(const FloatType& type) { return type.eps == 0x1p-10 || type.eps == 0x1p-7; }
+
+Limits first_limits(const FloatType& type) {
+  if (!is_half(type)) return rounding_limits(type);
+  return {.units = kHalfUnits};
+}
 
 Limits rounding_limits(const FloatType& type) {
   return {.relative = kResultEps * type.eps, .absolute = kResultEps * type.smallest};
@@ -12,9 +32,41 @@ Limits spread_limits(const FloatType& type, double length, const at::Tensor& spr
   const double accumulated = std::sqrt(length) * type.accumulator_eps;
   Limits limits = rounding_limits(type);
   limits.relative += kSumOfResult * accumulated / 2;
+  limits.absolute += length * kFloatSmallest;
   limits.spread = kIntermediates + kSumOfTerms * accumulated / type.eps;
   limits.spreads = spreads;
   return limits;
+}
+
+Limits wide_limits(const FloatType& type, double length, const at::Tensor& spreads) {
+  const double accumulated = std::sqrt(length) * type.accumulator_eps;
+  Limits limits = first_limits(type);
+  limits.relative = kResultEps * type.accumulator_eps + kSumOfResult * accumulated / 2;
+  limits.absolute = length * kFloatSmallest;
+  limits.spread =
+      2 * (kIntermediates * type.accumulator_eps + kSumOfTerms * accumulated) / type.eps;
+  limits.spreads = spreads;
+  return limits;
+}
+
+at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error) {
+  const at::Tensor used = (error.abs() / limits).nan_to_num(0, 0, 0).flatten();
+  const std::int64_t rank = std::max<std::int64_t>(1, used.numel() * 9 / 10);
+  const double most = std::get<0>(used.kthvalue(rank)).item<double>();
+  return limits * std::min(1.0, kFewTimes * most);
+}
+
+Limits cut_limits(const FloatType& type, double length, const Limits& limits,
+                  const at::Tensor& device, const at::Tensor& bench) {
+  const double drift = length * kFloatEps;
+  const at::Tensor wide = bench.to(at::kDouble);
+  const at::Tensor spreads = limits.spreads.view(bench.sizes());
+  const at::Tensor more = wide.abs() * (kMostDrift * kMeanPower * drift) +
+                          spreads * (kWalk * drift / (kLeastSpread * type.eps / 2));
+  Limits cut = limits;
+  cut.spread = 1;
+  cut.spreads = spreads * limits.spread + as_large_as_most(more, device.to(at::kDouble) - wide);
+  return cut;
 }
 
 }  // namespace msprobe::strict

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound on |device - bench| at one element of a correct result. docs/verdicts.md derives it.
 #pragma once
 
@@ -17,10 +18,42 @@ inline constexpr double kIntermediates = 4;
 // How much more than the CPU in the same dtype a device may err.
 inline constexpr double kNative = 4;
 
+// Units of a half type by which a result may be off that was computed in float32 and rounded once;
+// one more for a second rounding.
+inline constexpr double kHalfUnits = 2;
+
+// float16 and bfloat16, whose kernels compute in float32 as a rule.
+bool is_half(const FloatType& type);
+
 // What needs no further run: the result is correctly rounded but for a few units.
+Limits first_limits(const FloatType& type);
+
+// The same where intermediate results have been rounded to the dtype itself.
 Limits rounding_limits(const FloatType& type);
 
 // With the measured spread of every element; `length`: terms that are summed.
 Limits spread_limits(const FloatType& type, double length, const at::Tensor& spreads);
+
+// The same for a half type whose intermediate results are float32.
+Limits wide_limits(const FloatType& type, double length, const at::Tensor& spreads);
+
+// What a matrix unit adds to `limits` that cuts what does not fit: its sums of `length` terms
+// drift. REQUIRES: limits have spreads; none of the tensors is complex.
+Limits cut_limits(const FloatType& type, double length, const Limits& limits,
+                  const at::Tensor& device, const at::Tensor& bench);
+
+// `limits`, but not more than a few times what nine elements of ten need: one that is much worse
+// than the others is not explained by what is true of all.
+at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error);
+
+// A unit loses at most this much in each term, in 2^-23 of the power of two below the running sum:
+// by cutting the term to 23 bits, and the sum to float32.
+inline constexpr double kMostDrift = 2;
+// Running sums of terms of both signs are at most so many roots of the sum of their squares, in the
+// mean over the terms.
+inline constexpr double kWalk = 2;
+inline constexpr double kFloatEps = 0x1p-23;
+// The least positive float32, by which each step of a sum may be rounded.
+inline constexpr double kFloatSmallest = 0x1p-149;
 
 }  // namespace msprobe::strict

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound against truth: correct kernels, in several orders of summation, stay below it, and it
 // is not empty: in the median it is within a factor of 64 of what they really err.
 #include "strict/bound.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded calls with generated inputs, and outcomes whose device side a test can spoil.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What fits the pattern of an error. A hypothesis that can be computed is computed and compared
 // with what the device gave; nothing is named where nothing fits.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -8,7 +10,9 @@
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
 #include "strict/cause.h"
+#include "strict/lost_terms.h"
 #include "strict/product.h"
+#include "strict/round_bits.h"
 
 namespace msprobe::strict {
 namespace {
@@ -21,29 +25,16 @@ constexpr double kLargestRatio = 4;
 // At least one element in fifty is beyond the bound then.
 constexpr double kNoiseBeyond = 25;
 constexpr double kMaxProducts = 1 << 27;
+constexpr std::int64_t kMostSteps = 4096;
 // Noise is not biased, does not follow the result, and lies between these shares of it.
 constexpr double kBias = 0.3;
 constexpr double kLeastNoise = 1.0 / 16384;
 constexpr double kMostNoise = 1.0 / 16;
 constexpr std::int64_t kNoiseElements = 64;
 constexpr double kNoisePeak = 8;
-// A block of terms that a kernel may leave out.
-constexpr std::int64_t kMostLost = 64;
 
 double rms(const at::Tensor& difference) {
   return std::sqrt(difference.square().nan_to_num(0, 0, 0).mean().item<double>());
-}
-
-// float32 with fewer mantissa bits, rounded to nearest.
-at::Tensor kept_bits(const at::Tensor& tensor, int bits) {
-  const at::Tensor parts = tensor.is_complex() ? at::view_as_real(tensor) : tensor;
-  const at::Tensor wide = parts.to(at::kDouble);
-  // x + c - c with c = x * 2^(53 - bits - 1) * 1.5 would overflow; frexp does not.
-  auto [mantissa, exponent] = at::frexp(wide);
-  const double unit = std::ldexp(1.0, bits + 1);
-  const at::Tensor rounded =
-      at::ldexp((mantissa * unit).round() / unit, exponent).to(parts.scalar_type());
-  return tensor.is_complex() ? at::view_as_complex(rounded.contiguous()) : rounded;
 }
 
 struct InputRounding {
@@ -112,11 +103,16 @@ std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   return found;
 }
 
-// One term after another, the sum rounded to `type` every time.
+// One term after another, or of long sums some terms at a time; the sum rounded to `type` every
+// time.
 at::Tensor summed_in(const Product& product, at::ScalarType type) {
   at::Tensor sum;
-  for (std::int64_t k = 0; k < product.left.size(-1); ++k) {
-    const at::Tensor term = product.left.narrow(-1, k, 1) * product.right.narrow(-2, k, 1);
+  const std::int64_t terms = product.left.size(-1);
+  const std::int64_t step = 1 + terms / kMostSteps;
+  for (std::int64_t k = 0; k < terms; k += step) {
+    const std::int64_t count = std::min(step, terms - k);
+    const at::Tensor term =
+        at::matmul(product.left.narrow(-1, k, count), product.right.narrow(-2, k, count));
     sum = (sum.defined() ? sum + term : term).to(type).to(at::kDouble);
   }
   return product.added.defined() ? sum + product.added : sum;
@@ -142,26 +138,11 @@ std::optional<Product> product_of(const Failure& failure, execute::Rerun& rerun)
   return products > kMaxProducts ? std::nullopt : product;
 }
 
-// The product without the last of its terms.
-std::string lost_terms(const Failure& failure, const Product& product) {
-  const at::Tensor error = flat(failure.bench) - flat(failure.device);
-  const double whole = rms(error);
-  const std::int64_t terms = product.left.size(-1);
-  double least = kLeft * whole;
-  at::Tensor lost_sum;
-  std::string found;
-  for (std::int64_t lost = 1; lost < terms && lost <= kMostLost; ++lost) {
-    const at::Tensor term =
-        product.left.narrow(-1, terms - lost, 1) * product.right.narrow(-2, terms - lost, 1);
-    lost_sum = lost_sum.defined() ? lost_sum + term : term;
-    if (lost_sum.numel() != error.numel()) return "";
-    const double left = rms(error - flat(lost_sum));
-    if (left >= least) continue;
-    least = left;
-    found = fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
-                        lost, terms, left / whole);
-  }
-  return found;
+std::string left_out(const Failure& failure, const Product& product) {
+  const LostTerms lost = lost_terms(product, flat(failure.device) - flat(failure.bench));
+  if (lost.count == 0) return "";
+  return fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
+                     lost.count, product.left.size(-1), lost.left);
 }
 
 std::string low_sums(const Failure& failure, const Product& product) {
@@ -221,7 +202,7 @@ std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun) {
   if (std::string cause = rounded_inputs(failure, rerun); !cause.empty()) return cause;
   const std::optional<Product> product = product_of(failure, rerun);
   if (!product) return noisy_sums(failure);
-  if (std::string cause = lost_terms(failure, *product); !cause.empty()) return cause;
+  if (std::string cause = left_out(failure, *product); !cause.empty()) return cause;
   if (std::string cause = low_sums(failure, *product); !cause.empty()) return cause;
   return noisy_sums(failure);
 }

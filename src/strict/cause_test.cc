@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors made by each hypothesis are named by it; correct results are not accused.
 #include "strict/cause.h"
 

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/conditioning.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "core/stable_hash.h"
-#include "execute/tree.h"
+#include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/float_type.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a rounding of its inputs moves each element of a call's results, measured: the benchmark
 // runs again with every input moved at random within half a unit of its recorded dtype.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a pass proves little.
 #pragma once
 

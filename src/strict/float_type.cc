@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/float_type.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
 
 #include "libtorch/dtypes.h"
@@ -38,6 +41,13 @@ std::optional<FloatType> float_type(at::ScalarType type) {
   return FloatType{eps, std::ldexp(1.0, row->least_exponent - row->mantissa_bits),
                    std::ldexp(1.0, row->least_exponent), row->largest,
                    std::min(eps, std::ldexp(1.0, -kFloatBits))};
+}
+
+double unit_of(double size, const FloatType& type) {
+  if (!(size >= type.least_normal)) return type.smallest;
+  if (!(size < type.largest)) size = type.largest;
+  constexpr std::uint64_t kExponent = 0x7ff0000000000000;
+  return type.eps * std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) & kExponent);
 }
 
 at::Tensor real_parts(const at::Tensor& tensor) {

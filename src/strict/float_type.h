@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the bound needs to know of a floating dtype.
 #pragma once
 
@@ -17,6 +18,9 @@ struct FloatType {
 
 // Of `type`, or of its parts where it is complex; nothing for other dtypes.
 std::optional<FloatType> float_type(at::ScalarType type);
+
+// The distance from the number at or below `size` to the next one. REQUIRES: size >= 0.
+double unit_of(double size, const FloatType& type);
 
 // The elements in float64, on the CPU, in row-major order; a complex number as two of them.
 at::Tensor real_parts(const at::Tensor& tensor);

@@ -1,28 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/judge_call.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "core/call_name.h"
 #include "execute/caught.h"
-#include "execute/dialect.h"
+#include "execute/replay_dialect.h"
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
 #include "strict/bound.h"
 #include "strict/cause.h"
 #include "strict/conditioning.h"
 #include "strict/doubts.h"
+#include "strict/error_map.h"
 #include "strict/kernels.h"
 #include "strict/native_error.h"
 #include "strict/own_benchmark.h"
+#include "strict/product.h"
+#include "strict/product_bound.h"
 #include "strict/random.h"
 #include "strict/reduction_length.h"
 #include "strict/result_type.h"
+#include "strict/strict_value.h"
 #include "strict/unique.h"
-#include "strict/value.h"
 #include "strict/wording.h"
 
 namespace msprobe::strict {
@@ -33,7 +38,7 @@ using execute::LeafPair;
 using execute::Variation;
 
 // Runs after which the spread is looked at; the more, the less can a move be small by chance.
-constexpr int kRuns[] = {1, 4, 12};
+constexpr int kRuns[] = {1, 3, 12};
 // The CPU's own error explains nothing beyond this many u of the largest term, nor beyond that
 // term: a kernel that far off is wrong, wherever it runs.
 constexpr double kNativeCapUnits = 16384;
@@ -43,7 +48,11 @@ constexpr double kWeakNative = 1.0 / 16;
 constexpr double kTf32Moves = 8192;
 // The bound is at least this many spreads; see spread_limits.
 constexpr double kLeastSpreads = kIntermediates + kSumOfTerms;
+// So many elements, and one in so many, are not a few bad ones.
+constexpr std::int64_t kFewElements = 4;
+constexpr std::int64_t kShareOfMany = 100;
 constexpr std::string_view kAsMindSpore = ", as MindSpore's kernel computes it";
+constexpr std::string_view kAsUnit = ", as a matrix unit adds that cuts its sums";
 // Up to this many bounds an excess is a warning.
 constexpr double kWarningExcess = 4;
 
@@ -74,10 +83,11 @@ StrictFinding within(const Scan& found, std::string_view how) {
 class CallJudge {
  public:
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-            const CallOutcome& outcome, const Options& allowed)
+            const CallOutcome& outcome, const StrictOptions& allowed)
       : record_(record),
         name_(options.dialect->torch_name(*parse_call_name(record.full_name))),
         tf32_(allowed.allow_tf32 && ops::is_product(ops::traits_of(name_.bare_name))),
+        allowed_(allowed),
         outcome_(outcome),
         recorded_(options.recorded),
         wide_gradients_(options.dialect->like_mindspore),
@@ -196,10 +206,13 @@ class CallJudge {
       }
     }
     const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
-    return error(
+    StrictFinding finding = error(
         fmt::format("{} of {} elements differ, first at {}", differ.sum().item<std::int64_t>(),
                     differ.numel(), place_text(pair.device.sizes(), first)),
         whole_number_cause(pair.device, pair.bench, pair.direction));
+    const at::Tensor over = differ.to(at::kDouble) * std::numeric_limits<double>::max();
+    finding.map = error_map(pair.device, pair.bench, over);
+    return finding;
   }
 
   // Random and not unique results, which need not be the benchmark's element by element.
@@ -249,18 +262,30 @@ class CallJudge {
                             pair.device.numel(), pair.direction == Direction::kBackward);
   }
 
+  // Terms of the longest sum that a matrix unit adds: of what is made of several products, those
+  // along the longest extents.
+  double unit_length_of(const Pair& pair) {
+    const auto call = rerun_.arguments();
+    const bool composed = ops::traits_of(name_.bare_name).sums == ops::Sums::kAll;
+    return call && composed ? 2 * longest_extent_of(**call) : length_of(pair);
+  }
+
   StrictFinding judge_floats(const Pair& given, const FloatType& type) {
     Pair pair = given;
     if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
     if (pair.bench.is_complex() != pair.device.is_complex()) return error("real against complex");
     const bool exact =
         pair.direction == Direction::kForward && ops::traits_of(name_.bare_name).exact;
-    Limits limits = exact ? Limits{} : rounding_limits(type);
+    Limits limits = exact ? Limits{} : first_limits(type);
     Scan found = scan(pair.device, pair.bench, limits);
     if (found.good()) return within(found, "");
     if (add_kernel(pair, type, limits)) {
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within(found, kAsMindSpore);
+    }
+    if (auto bound = exact || found.not_finite > 0 ? std::nullopt : product_bound(pair, type)) {
+      if (auto finding = judge_product(pair, type, *bound, limits, found)) return *finding;
+      if (!is_convolution()) return failed(pair, type, limits, found);
     }
     if (auto finding = judge_otherwise(pair)) return *finding;
     if (!exact) {
@@ -269,13 +294,100 @@ class CallJudge {
     return failed(pair, type, limits, found);
   }
 
+  // Kernels may compute it otherwise than as one product: Winograd's.
+  bool is_convolution() const {
+    return ops::traits_of(name_.bare_name).form == ops::Form::kConvolution2d;
+  }
+
+  // Nothing where the result is not one product, or its benchmark is no better than itself.
+  std::optional<ProductBound> product_bound(const Pair& pair, const FloatType& type) {
+    if (pair.device.is_complex() || type.eps < kFloatEps) return std::nullopt;
+    const auto call = rerun_.arguments();
+    const auto arriving = rerun_.arriving();
+    if (!call || !arriving) return std::nullopt;
+    auto product = pair.direction == Direction::kForward
+                       ? forward_product(name_.bare_name, **call)
+                       : gradient_product(name_.bare_name, **call, **arriving, pair.leaf.path);
+    if (!product || ops::traits_of(name_.bare_name).form == ops::Form::kSum) return std::nullopt;
+    return ProductBound::of(*std::move(product), pair.bench, type,
+                            tf32_ && pair.device.scalar_type() == at::kFloat);
+  }
+
+  // Leaves in `limits` and `found` what was compared last.
+  std::optional<StrictFinding> judge_product(const Pair& pair, const FloatType& type,
+                                             ProductBound& bound, Limits& limits, Scan& found) {
+    const bool may_cut = device_sums() != probe::DeviceSums::kRounded;
+    for (const bool walked : {false, true}) {
+      if (walked) bound.walk_sums();
+      limits = bound.rounded(pair.device);
+      found = scan(pair.device, pair.bench, limits);
+      if (found.good()) return within(found, ", from the sizes of its terms");
+      if (!may_cut) continue;
+      const Scan cut = scan(pair.device, pair.bench, bound.cut(pair.device));
+      if (!cut.good()) continue;
+      if (bound.has_faulty_terms(pair.device)) return std::nullopt;
+      return within(cut, kAsUnit);
+    }
+    if (is_half(type) && rounds_once(pair)) return std::nullopt;
+    if (!add_native(pair, type, limits)) return std::nullopt;
+    found = scan(pair.device, pair.bench, limits);
+    if (found.good()) return within_spread(pair, limits, found, true);
+    return std::nullopt;
+  }
+
+  // Of results that contain products, with the spreads measured: whether a unit gives them.
+  std::optional<StrictFinding> judge_cut(const Pair& pair, const FloatType& type,
+                                         const Limits& limits, const Scan& found) {
+    if (!ops::is_product(ops::traits_of(name_.bare_name)) || type.eps < kFloatEps) {
+      return std::nullopt;
+    }
+    if (pair.device.is_complex() || !limits.spreads.defined() || found.not_finite > 0 ||
+        device_sums() == probe::DeviceSums::kRounded) {
+      return std::nullopt;
+    }
+    const double terms = unit_length_of(pair);
+    const Scan cut =
+        scan(pair.device, pair.bench, cut_limits(type, terms, limits, pair.device, pair.bench));
+    return cut.good() ? std::optional(within(cut, kAsUnit)) : std::nullopt;
+  }
+
+  probe::DeviceSums device_sums() const {
+    return allowed_.device_sums ? allowed_.device_sums() : probe::DeviceSums::kUnknown;
+  }
+
+  // Whether the CPU's result in this dtype is the benchmark's but for one unit: it computes in a
+  // wider type and rounds once, and so should the device.
+  bool rounds_once(const Pair& pair) {
+    const at::Tensor* native = conditioning_->native(pair.direction, pair.leaf.path);
+    if (native == nullptr || native->sizes() != pair.bench.sizes()) return false;
+    if (native->scalar_type() != pair.device.scalar_type()) return false;
+    return scan(libtorch::plain(*native), pair.bench, {.units = 1}).good();
+  }
+
+  // Whether a kernel that rounds its intermediate results to this dtype could have left this: then
+  // many elements are off by a unit or more, and not one alone.
+  bool has_rounded_steps(const Pair& pair, Limits limits) const {
+    limits.units = 1;
+    const Scan found = scan(pair.device, pair.bench, limits);
+    return found.beyond >= std::max(kFewElements, found.count / kShareOfMany);
+  }
+
   // The bound with what the inputs' rounding does; then with what the CPU does in this dtype, which
   // costs one run; then with more runs. Leaves in `limits` and `found` what was compared last.
   std::optional<StrictFinding> judge_conditioned(const Pair& pair, const FloatType& type,
                                                  Limits& limits, Scan& found) {
     const double length = length_of(pair);
+    const bool once = is_half(type) && found.not_finite == 0 && rounds_once(pair);
     for (const int runs : kRuns) {
       conditioning_->measure(runs);
+      if (once) {
+        limits = wide_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
+        add_kernel(pair, type, limits);
+        found = scan(pair.device, pair.bench, limits);
+        if (found.good()) return within_spread(pair, limits, found, false);
+        if (auto finding = judge_cut(pair, type, limits, found)) return finding;
+        if (!has_rounded_steps(pair, limits)) continue;
+      }
       limits = spread_limits(type, length, conditioning_->spread(pair.direction, pair.leaf.path));
       if (tf32_ && pair.device.scalar_type() == at::kFloat) {
         limits.spread += 2 * kIntermediates * kTf32Moves;
@@ -283,6 +395,7 @@ class CallJudge {
       add_kernel(pair, type, limits);
       found = scan(pair.device, pair.bench, limits);
       if (found.good()) return within_spread(pair, limits, found, false);
+      if (auto finding = judge_cut(pair, type, limits, found)) return finding;
       if (!add_native(pair, type, limits)) continue;
       const bool hopeless = found.not_finite > 0;  // no further run makes a NaN right
       found = scan(pair.device, pair.bench, limits);
@@ -365,12 +478,14 @@ class CallJudge {
     }
     const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
     return {slight ? Verdict::kWarning : Verdict::kError,
-            excess_text(found, pair.device, pair.bench), likely_cause(failure, rerun_)};
+            excess_text(found, pair.device, pair.bench), likely_cause(failure, rerun_),
+            error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits))};
   }
 
   const dump::CallRecord& record_;
   CallName name_;
   bool tf32_;
+  const StrictOptions& allowed_;
   const CallOutcome& outcome_;
   bool recorded_;
   bool wide_gradients_;  // a gradient may be wider than its input
@@ -399,7 +514,7 @@ void say_gradient_only(Findings& findings) {
 }  // namespace
 
 Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOptions& options,
-                    const CallOutcome& outcome, const Options& allowed) {
+                    const CallOutcome& outcome, const StrictOptions& allowed) {
   CallJudge judge(record, options, outcome, allowed);
   const auto judge_all = [&](const std::vector<LeafPair>& pairs, Direction direction) {
     std::vector<StrictFinding> findings;

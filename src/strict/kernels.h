@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How MindSpore's own kernels compute some elementary functions, and by how much a result may be
 // off for that alone. docs/verdicts.md derives the numbers.
 #pragma once

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/kernels.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "execute/dialect.h"
+#include "execute/replay_dialect.h"
 #include "strict/calls_for_test.h"
 
 namespace msprobe::strict {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much the CPU errs when it computes a call in the recorded dtype: over several inputs next to
 // the recorded ones, so that an error that happens to be small says nothing.
 #pragma once

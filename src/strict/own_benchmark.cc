@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/own_benchmark.h"
 
 #include "ops/op.h"
@@ -10,7 +11,7 @@ std::optional<execute::Variation> own_benchmark(const CallName& name,
                                                 const execute::CallOutcome& outcome,
                                                 const execute::ExecuteOptions& options) {
   if (!options.arguments.hf32) return std::nullopt;
-  if (ops::traits_of(name.bare_name).inputs != ops::Inputs::kHf32) return std::nullopt;
+  if (ops::traits_of(name.bare_name).inputs != ops::InputRule::kHf32) return std::nullopt;
   const auto* device =
       outcome.forward.empty() ? nullptr : outcome.forward.front().device.as<at::Tensor>();
   if (device == nullptr || device->scalar_type() != at::kFloat) return std::nullopt;

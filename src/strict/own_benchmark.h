@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The benchmark that the strict status compares with: the documented one, but for a few APIs.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace msprobe::strict {
 
-// With Options::hf32 the check rounds float32 inputs of convolutions to HF32 and keeps the
+// With StrictOptions::hf32 the check rounds float32 inputs of convolutions to HF32 and keeps the
 // benchmark in float32. A strict one needs a wider benchmark, and a recorded output comes from
 // inputs as they were. Nothing where the documented benchmark serves.
 std::optional<execute::Variation> own_benchmark(const CallName& name,

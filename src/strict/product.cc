@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/product.h"
 
 #include <vector>
@@ -42,7 +43,8 @@ std::vector<std::int64_t> pair_at(const PyCall& call, std::size_t place, std::st
   return pair.size() == 1 ? std::vector<std::int64_t>{pair[0], pair[0]} : pair;
 }
 
-// A convolution of images without groups is the weights times what they see.
+// A convolution of images without groups is the weights times what they see: (channel, terms) and
+// (sample, terms, place).
 std::optional<Product> convolution_product(const PyCall& call) {
   const at::Tensor* input = tensor_at(call, 0, "input");
   const at::Tensor* weight = tensor_at(call, 1, "weight");
@@ -59,6 +61,17 @@ std::optional<Product> convolution_product(const PyCall& call) {
   const at::Tensor* bias = tensor_at(call, 2, "bias");
   return Product{in_double(*weight).flatten(1), seen,
                  bias == nullptr ? at::Tensor() : in_double(*bias).unsqueeze(1)};
+}
+
+// The gradient of the weights: a sum over samples and places.
+std::optional<Product> weight_gradient(const PyCall& call, const PyList& arriving,
+                                       std::string_view path) {
+  const auto* gradient = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
+  const auto forward = convolution_product(call);
+  if (path != "1" || gradient == nullptr || gradient->dim() != 4 || !forward) return std::nullopt;
+  return Product{in_double(*gradient).transpose(0, 1).flatten(1),
+                 forward->right.transpose(1, 2).flatten(0, 1),
+                 {}};
 }
 
 }  // namespace
@@ -89,7 +102,7 @@ std::optional<Product> forward_product(std::string_view name, const PyCall& call
 std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
                                         const PyList& arriving, std::string_view path) {
   const Form form = ops::traits_of(name).form;
-  if (form == Form::kConvolution2d) return std::nullopt;
+  if (form == Form::kConvolution2d) return weight_gradient(call, arriving, path);
   const bool shifted = is_sum_and_product(form, call);
   const std::string_view left_path = shifted ? "1" : "0";
   const std::string_view right_path = shifted ? "2" : "1";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that are one matrix product, taken apart: for hypotheses that compute it otherwise.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of operators that draw random numbers: other draws are as right as these, so what is
 // compared is what every draw has in common.
 #pragma once

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/reduction_length.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "execute/tree.h"
+#include "execute/value_tree.h"
 #include "ops/op.h"
 
 namespace msprobe::strict {
@@ -115,6 +116,14 @@ double reduction_length(std::string_view bare_name, const PyCall& call, std::int
   // Backward sums the same products over other extents: there are as many in all.
   const double all = terms * static_cast<double>(std::max<std::int64_t>(1, forward_numel));
   return std::max(1.0, all / results);
+}
+
+double longest_extent_of(const PyCall& call) {
+  double longest = 1;
+  for (const at::Tensor& tensor : float_tensors(call)) {
+    longest = std::max(longest, longest_extent(tensor));
+  }
+  return longest;
 }
 
 }  // namespace msprobe::strict

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long the sums of a call are, from its arguments.
 #pragma once
 
@@ -12,5 +13,8 @@ namespace msprobe::strict {
 // `forward_numel`: of the call's first output. At least 1.
 double reduction_length(std::string_view bare_name, const arguments::PyCall& call,
                         std::int64_t forward_numel, std::int64_t result_numel, bool gradient);
+
+// The longest extent of the floating tensors of a call.
+double longest_extent_of(const arguments::PyCall& call);
 
 }  // namespace msprobe::strict

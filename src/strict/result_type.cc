@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/result_type.h"
 
 #include <algorithm>
 #include <charconv>
 #include <vector>
 
-#include "execute/tree.h"
+#include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 
 namespace msprobe::strict {

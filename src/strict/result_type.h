@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dtype that a result should have, as the record tells it.
 #pragma once
 

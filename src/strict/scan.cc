@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/scan.h"
 
 #include <cmath>
@@ -15,7 +16,7 @@ constexpr std::int64_t kSlice = std::int64_t{1} << 15;
 
 // One slice of everything, in double; complex numbers are pairs.
 struct Slice {
-  at::Tensor device, bench, rounded, spreads, natives;
+  at::Tensor device, bench, rounded, spreads, natives, drifts;
 
   static const double* data(const at::Tensor& tensor) {
     return tensor.defined() ? tensor.data_ptr<double>() : nullptr;
@@ -53,10 +54,16 @@ bool is_finite(const double* values, std::int64_t i) {
   return std::isfinite(values[i]);
 }
 
+// What is written down of each element, where it is asked for.
+struct Marks {
+  bool* beyond = nullptr;
+  double* over = nullptr;
+};
+
 class Pass {
  public:
-  Pass(const Limits& limits, const FloatType& type, bool* mask)
-      : limits_(limits), type_(type), mask_(mask) {}
+  Pass(const Limits& limits, const FloatType& type, const Marks& marks)
+      : limits_(limits), type_(type), marks_(marks) {}
 
   template <bool kComplex>
   void run(const Slice& slice, std::int64_t start, std::int64_t length) {
@@ -65,6 +72,7 @@ class Pass {
     const double* rounded = Slice::data(slice.rounded);
     const double* spreads = Slice::data(slice.spreads);
     const double* natives = Slice::data(slice.natives);
+    const double* drifts = Slice::data(slice.drifts);
     for (std::int64_t i = 0; i < length; ++i) {
       if (device[i] == rounded[i] || (std::isnan(device[i]) && std::isnan(rounded[i]))) continue;
       if (kComplex && !is_finite<kComplex>(device, i) && !is_finite<kComplex>(rounded, i)) continue;
@@ -72,10 +80,13 @@ class Pass {
       if (natives != nullptr && is_excused(device[i], bench[i], natives[i])) continue;
       const double spread = spreads == nullptr ? 0 : finite(size_of<kComplex>(spreads, i));
       const double native = natives == nullptr ? 0 : finite(size_of<kComplex>(natives, i));
-      const double limit = limits_.relative * size_of<kComplex>(bench, i) + limits_.absolute +
-                           limits_.spread * spread +
-                           std::min(limits_.native * native, limits_.native_cap);
-      note(start + i, error(device[i], bench[i], rounded[i], limit), limit);
+      const double size = size_of<kComplex>(bench, i);
+      double limit = limits_.relative * size + limits_.absolute + limits_.spread * spread +
+                     std::min(limits_.native * native, limits_.native_cap);
+      if (limits_.units > 0) limit += limits_.units * unit_of(size, type_);
+      double off = error(device[i], bench[i], rounded[i], limit);
+      if (drifts != nullptr) off = std::min(off, std::abs(device[i] - bench[i] - drifts[i]));
+      note(start + i, off, limit);
     }
   }
   const Scan& result() const { return scan_; }
@@ -97,16 +108,23 @@ class Pass {
     return same_sign && std::abs(bench) + limit >= type_.largest ? 0 : kInfinite;
   }
 
+  static double in_limits(double error, double limit) {
+    return limit > 0 ? error / limit : std::numeric_limits<double>::max();
+  }
+
   void note(std::int64_t at, double error, double limit) {
+    if (marks_.over != nullptr) {
+      marks_.over[at] = error == 0 || std::isinf(error) ? error : in_limits(error, limit);
+    }
     if (std::isfinite(error) && error <= limit) {
       if (limit > 0) scan_.worst_inside = std::max(scan_.worst_inside, error / limit);
       return;
     }
-    if (mask_ != nullptr) mask_[at] = true;
+    if (marks_.beyond != nullptr) marks_.beyond[at] = true;
     if (scan_.beyond++ == 0) scan_.first = at;
     scan_.last = at;
     if (std::isinf(error)) ++scan_.not_finite;
-    const double excess = limit > 0 ? error / limit : std::numeric_limits<double>::max();
+    const double excess = in_limits(error, limit);
     if (excess > scan_.worst) {
       scan_.worst = excess;
       scan_.worst_at = at;
@@ -115,11 +133,12 @@ class Pass {
 
   const Limits& limits_;
   const FloatType& type_;
-  bool* mask_;
+  Marks marks_;
   Scan scan_;
 };
 
-Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits, bool* mask) {
+Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits,
+          const Marks& marks) {
   const libtorch::BelowAutograd below;
   const FloatType type = *float_type(device.scalar_type());
   const bool complex = device.is_complex();
@@ -127,15 +146,20 @@ Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
   const at::Tensor b = parts(bench);
   const at::Tensor s = limits.spreads.defined() ? parts(limits.spreads) : at::Tensor();
   const at::Tensor n = limits.natives.defined() ? parts(limits.natives) : at::Tensor();
-  Pass pass(limits, type, mask);
+  const at::Tensor drifts = limits.drifts;
+  Pass pass(limits, type, marks);
   for (std::int64_t start = 0; start < d.numel(); start += kSlice) {
     const std::int64_t length = std::min(kSlice, d.numel() - start);
     const at::Tensor piece = piece_of(d, start, length);
     const at::Tensor bench_piece = piece_of(b, start, length);
     const at::Tensor rounded = bench_piece.to(d.scalar_type());
     if (same_bytes(piece, rounded)) continue;
-    const Slice slice{widened(piece), widened(bench_piece), widened(rounded),
-                      widened(piece_of(s, start, length)), widened(piece_of(n, start, length))};
+    const Slice slice{widened(piece),
+                      widened(bench_piece),
+                      widened(rounded),
+                      widened(piece_of(s, start, length)),
+                      widened(piece_of(n, start, length)),
+                      widened(piece_of(drifts, start, length))};
     complex ? pass.run<true>(slice, start, length) : pass.run<false>(slice, start, length);
   }
   Scan found = pass.result();
@@ -155,14 +179,21 @@ bool same_bytes(const at::Tensor& one, const at::Tensor& other) {
 }
 
 Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
-  return walk(device, bench, limits, nullptr);
+  return walk(device, bench, limits, {});
 }
 
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
   const at::Tensor mask = at::zeros({parts(device).numel()}, at::kBool);
-  walk(device, bench, limits, mask.data_ptr<bool>());
+  walk(device, bench, limits, {.beyond = mask.data_ptr<bool>()});
   if (!device.is_complex()) return mask.view(device.sizes());
   return mask.view({-1, 2}).any(1).view(device.sizes());
+}
+
+at::Tensor over_bound(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
+  const at::Tensor over = at::zeros({parts(device).numel()}, at::kDouble);
+  walk(device, bench, limits, {.over = over.data_ptr<double>()});
+  if (!device.is_complex()) return over.view(device.sizes());
+  return over.view({-1, 2}).amax(1).view(device.sizes());
 }
 
 }  // namespace msprobe::strict

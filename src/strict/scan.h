@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pass over a device tensor and its benchmark: which elements are farther apart than a limit
 // that is given element by element.
 #pragma once
@@ -8,9 +9,11 @@
 
 namespace msprobe::strict {
 
-// |device - bench| <= relative * |bench| + absolute + spread * spreads[i] + native * natives[i]
+// |device - bench| <= relative * |bench| + units * (unit of bench) + absolute + spread * spreads[i]
+//                     + native * natives[i]
 struct Limits {
   double relative = 0;
+  double units = 0;  // distances from the number of the device's dtype below |bench| to the next
   double absolute = 0;
   double spread = 0;        // of what a rounding of the inputs does to this element
   double native = 0;        // of the error the CPU makes there in the device's own dtype
@@ -19,6 +22,9 @@ struct Limits {
   // Infinite: there the CPU overflows, and the device may. NaN: there the CPU gives NaN, and the
   // device need not be finite.
   at::Tensor natives = {};
+  // Where the results of a device whose sums drift would lie, from bench; undefined: 0. The nearer
+  // of both counts.
+  at::Tensor drifts = {};
 };
 
 struct Scan {
@@ -44,5 +50,9 @@ bool same_bytes(const at::Tensor& one, const at::Tensor& other);
 
 // Elements outside the limit, as a bool tensor: for the search of a cause.
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
+
+// The error of every element in limits, in float64: 0 where it is equal, infinite where it is not
+// finite on one side only, the largest double where it differs and may not.
+at::Tensor over_bound(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
 
 }  // namespace msprobe::strict

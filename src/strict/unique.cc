@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "strict/unique.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "execute/tree.h"
+#include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
 #include "strict/float_type.h"

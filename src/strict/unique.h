@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that are not unique: singular vectors have a free sign, ties any order. What is unique is
 // compared instead: the matrix that the factors give, the values that the indices point at, the
 // set.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How places and sizes are written in reasons and causes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A column: its titles and the field it shows share a row, so a header can never drift from its
 // cells. Writers and readers walk the same columns.
 #pragma once

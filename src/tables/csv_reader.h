@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads CSV as Python and spreadsheets write it: one record at a time over bytes that stay in
 // place, so memory does not grow with the file. Cells are text and nothing else; a cell that a
 // spreadsheet would run is never evaluated.

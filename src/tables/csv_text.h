@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records as bytes of a CSV: UTF-8 with a byte-order mark at the start of the file, CR LF behind
 // every record, quotes only where a cell needs them.
 #pragma once

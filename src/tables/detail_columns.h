@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns of the details and the result CSV of a check.
 #pragma once
 

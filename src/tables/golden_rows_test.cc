@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded pairs, measured, judged and written: each cell as the public tool wrote it.
 #include <cmath>
 #include <cstring>

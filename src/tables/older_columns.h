@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns of run_ut's two CSVs, and how their cells are spelled.
 #pragma once
 

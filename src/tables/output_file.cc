@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tables/output_file.h"
 
 #include <cerrno>
@@ -79,6 +80,14 @@ Result<void> OutputFile::commit() {
   if (::rename(partial(path_).c_str(), path_.c_str()) != 0) return failed(path_, "rename to it");
   if (::close(std::exchange(fd_, -1)) != 0) return failed(path_, "close");
   return {};
+}
+
+std::string free_stem(const std::filesystem::path& directory, const std::string& stem) {
+  std::string found = stem;
+  for (int number = 2; std::filesystem::exists(directory / (found + ".csv")); ++number) {
+    found = fmt::format("{}_{}", stem, number);
+  }
+  return found;
 }
 
 }  // namespace msprobe::tables

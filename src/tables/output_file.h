@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that appears under its name only when it is complete.
 #pragma once
 
@@ -34,5 +35,8 @@ class OutputFile {
   int fd_ = -1;
   std::string buffer_;
 };
+
+// `stem`, or with a number behind it if an earlier run of the same second has its tables.
+std::string free_stem(const std::filesystem::path& directory, const std::string& stem);
 
 }  // namespace msprobe::tables

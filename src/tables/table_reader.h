@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a CSV whose first record is titles, in either title set and any order, into rows.
 #pragma once
 

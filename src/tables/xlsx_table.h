@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of a comparison as a spreadsheet, rows coloured by the documented marks: red abnormal,
 // yellow suspicious, green normal.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The directories of the reference side, by the rank and graph of the compared side they belong to.
 #pragma once
 
@@ -7,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "torchair/tree.h"
+#include "torchair/dump_tree.h"
 
 namespace msprobe::torchair {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/convert_info.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
 #include "torchair/info_writer.h"
-#include "torchair/windows.h"
+#include "torchair/tensor_window.h"
 
 namespace msprobe::torchair {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dump files become info files: minimum and maximum in place of the data. An original goes only
 // after its info file is safely on disk.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/fx_arguments.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ class Matcher {
     const std::size_t edges = matches_.size();
     // First what stays at its place, so that what moved cannot take it.
     for (std::size_t i = 0; i < edges; ++i) {
-      if (origin(i) == Origin::kFx && is_free(i) && has_fx_value(i, i)) take(i, i, Rule::kEdge);
+      if (origin(i) == Origin::kFx && is_free(i) && has_fx_value(i, i))
+        take(i, i, MatchRule::kEdge);
     }
     for (std::size_t i = 0; i < edges; ++i) {
       if (origin(i) == Origin::kFx && matches_[i].array == nullptr) match_moved(i);
@@ -44,7 +46,7 @@ class Matcher {
   const FxArray& argument(std::size_t i) const { return node_.inputs[i]; }
   bool is_free(std::size_t argument) const { return argument < used_.size() && !used_[argument]; }
 
-  void take(std::size_t input, std::size_t argument, Rule rule) {
+  void take(std::size_t input, std::size_t argument, MatchRule rule) {
     matches_[input] = {&node_.inputs[argument], rule};
     used_[argument] = true;
   }
@@ -84,20 +86,20 @@ class Matcher {
 
   void match_moved(std::size_t input) {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
-      if (is_free(i) && has_fx_value(input, i)) return take(input, i, Rule::kEdge);
+      if (is_free(i) && has_fx_value(input, i)) return take(input, i, MatchRule::kEdge);
     }
   }
 
   // The producer was not dumped, or the argument was changed in place: position and shape are left.
   void match_changed(std::size_t input) {
-    if (is_free(input) && fits(input, input)) return take(input, input, Rule::kEdge);
+    if (is_free(input) && fits(input, input)) return take(input, input, MatchRule::kEdge);
     std::optional<std::size_t> only;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
       if (!is_free(i) || !fits(input, i) || argument(i).is_info) continue;
       if (only) return;
       only = i;
     }
-    if (only) take(input, *only, Rule::kEdge);
+    if (only) take(input, *only, MatchRule::kEdge);
   }
 
   // Equal shapes, or one element each.
@@ -119,19 +121,19 @@ class Matcher {
 
   void match_value(std::size_t input) {
     const bool at_place = is_free(input) && fits(input, input);
-    if (at_place && equal(input, input)) return take(input, input, Rule::kValue);
+    if (at_place && equal(input, input)) return take(input, input, MatchRule::kValue);
     std::optional<std::size_t> only;
     bool several = false;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
       if (!is_free(i) || !fits(input, i)) continue;
-      if (equal(input, i)) return take(input, i, Rule::kValue);
+      if (equal(input, i)) return take(input, i, MatchRule::kValue);
       several = only.has_value();
       only = i;
     }
-    if (at_place) return take(input, input, Rule::kValue);
+    if (at_place) return take(input, input, MatchRule::kValue);
     // Another place without equal values counts only for a tensor: numbers are too much alike.
     if (only && !several && !argument(*only).is_info && !argument(*only).shape.empty()) {
-      take(input, *only, Rule::kValue);
+      take(input, *only, MatchRule::kValue);
     }
   }
 

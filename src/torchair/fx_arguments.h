@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which FX argument each input of a graph operator is.
 #pragma once
 
@@ -9,7 +10,7 @@
 #include "torchair/fx_files.h"
 #include "torchair/ge_files.h"
 #include "torchair/graph_index.h"
-#include "torchair/row.h"
+#include "torchair/tensor_row.h"
 
 namespace msprobe::torchair {
 
@@ -22,7 +23,7 @@ struct InputFacts {
 
 struct ArgumentMatch {
   const FxArray* array = nullptr;  // nullptr: no argument is this input
-  Rule rule = Rule::kNone;
+  MatchRule rule = MatchRule::kNone;
 };
 
 // One entry for each edge of `op`. An input that an operator with an FX name produced is the

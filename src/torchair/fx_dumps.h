@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the files in one FX token directory belong to which dump, when several dumps were
 // written there.
 #pragma once

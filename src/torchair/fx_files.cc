@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/fx_files.h"
 
 #include <algorithm>
@@ -12,23 +13,13 @@
 
 #include "core/descriptor.h"
 #include "dump/npy.h"
+#include "torchair/digits.h"
 #include "torchair/fx_dumps.h"
 #include "torchair/info_file.h"
 #include "torchair/real_names.h"
 
 namespace msprobe::torchair {
 namespace {
-
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  if (!all_digits(text)) return std::nullopt;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
-}
 
 // Takes the part behind the last dot off `text`.
 std::string_view take_last(std::string_view& text) {
@@ -117,7 +108,7 @@ std::optional<FxName> parse_fx_name(std::string_view name) {
   std::vector<std::int64_t> places;
   std::string_view part = take_last(name);
   for (; places.size() < 3; part = take_last(name)) {
-    const auto place = number(part);
+    const auto place = number_of(part);
     if (!place) break;
     places.push_back(*place);
   }
@@ -133,7 +124,7 @@ std::optional<FxName> parse_fx_name(std::string_view name) {
 }
 
 std::optional<FxTensorName> parse_fx_tensor_name(std::string_view name) {
-  const auto index = number(take_last(name));
+  const auto index = number_of(take_last(name));
   if (!index || take_last(name) != "OUTPUT" || name.empty()) return std::nullopt;
   return FxTensorName{std::string(name), *index};
 }

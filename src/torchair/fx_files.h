@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arrays of one FX token directory, by node, argument and output.
 #pragma once
 

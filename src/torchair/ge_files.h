@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of one GE token directory, and what their headers say.
 #pragma once
 

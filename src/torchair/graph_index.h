@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph of a network, ready to be asked: who is it, who reads it, which FX node does it belong
 // to.
 #pragma once

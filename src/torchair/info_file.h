@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converted dumps: a few values that stand for each tensor, minimum and maximum as a rule.
 #pragma once
 

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/info_writer.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
+
+#include "core/crc32.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -19,8 +21,7 @@ std::string make_npz(const std::vector<std::pair<std::string, std::string>>& arr
   std::string directory;
   for (const auto& [array, content] : arrays) {
     const std::string name = array + ".npy";
-    const uLong crc =
-        crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size()));
+    const std::uint32_t crc = crc32(content);
     std::string shared;
     put(shared, kVersion, 2);
     put(shared, 0, 4);  // flags, stored

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small arrays as numpy writes them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/measure_rows.h"
 
 #include <algorithm>
@@ -7,14 +8,14 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <zlib.h>
 
+#include "core/crc32.h"
 #include "core/shrunken_file.h"
 #include "measure/chunks.h"
 #include "measure/widen.h"
+#include "torchair/criteria.h"
 #include "torchair/tensor_data.h"
-#include "torchair/verdict.h"
-#include "torchair/windows.h"
+#include "torchair/tensor_window.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -84,8 +85,8 @@ double largest_magnitude(const SideTally& side) {
   return std::max(std::abs(side.max), std::abs(side.min));
 }
 
-RealNumbers measure_real(const ge::Elements& device, const ge::Elements& bench,
-                         const MeasureOptions& options) {
+TensorNumbers measure_real(const ge::Elements& device, const ge::Elements& bench,
+                           const MeasureOptions& options) {
   const int threads = options.threads;
   const Part total = tally_pair(device, bench, threads, &measure::tally_similarity);
   const bool complex_pair = is_complex(device.dtype) || is_complex(bench.dtype);
@@ -102,7 +103,7 @@ RealNumbers measure_real(const ge::Elements& device, const ge::Elements& bench,
     tally.device_squares = scaled.tally.device_squares;
     tally.bench_squares = scaled.tally.bench_squares;
   }
-  RealNumbers numbers{measure::finish(tally, complex_pair), tally, std::nullopt};
+  TensorNumbers numbers{measure::finish(tally, complex_pair), tally, std::nullopt};
   // Worth a second look at one part only where somebody will want to look there.
   if (options.places || numbers.similarity.max_relative_error >= kMaxRelativeError) {
     numbers.max_abs_at = place_of_largest(device, bench, total);
@@ -167,11 +168,12 @@ KnownStatistics statistics_of(const TensorData& data, const TensorData& other, i
 // mean or a norm may be NaN where any element is.
 bool shares_nan(const KnownStatistics& written, const KnownStatistics& counted, std::size_t i) {
   if (!written.is_written || !written.values[i] || !std::isnan(*written.values[i])) return false;
-  const bool is_extreme = i <= static_cast<std::size_t>(Statistic::kMin);
+  const bool is_extreme = i <= static_cast<std::size_t>(TensorStatistic::kMin);
   return is_extreme ? counted.begins_with_nan : !counted.is_written && counted.nan_count > 0.0;
 }
 
-void measure_statistics(Row& row, const TensorData& device, const TensorData& bench, int threads) {
+void measure_statistics(TensorRow& row, const TensorData& device, const TensorData& bench,
+                        int threads) {
   const KnownStatistics of_device = statistics_of(device, bench, threads);
   const KnownStatistics of_bench = statistics_of(bench, device, threads);
   Statistics& statistics = row.statistics.emplace();
@@ -186,7 +188,7 @@ void measure_statistics(Row& row, const TensorData& device, const TensorData& be
 DType hashed_type(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
 
 std::string crc_of(const ge::Elements& elements) {
-  uLong crc = crc32(0, nullptr, 0);
+  std::uint32_t crc = 0;
   std::vector<double> values;
   std::vector<float> widened;
   std::vector<std::byte> truths;
@@ -203,7 +205,7 @@ std::string crc_of(const ge::Elements& elements) {
       for (std::byte& truth : truths) truth = std::byte{truth != std::byte{0}};
       bytes = truths;
     }
-    crc = crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
+    crc = crc32(crc, bytes);
   };
   for (std::uint64_t first = 0; first < elements.count; first += kWindow) {
     const std::uint64_t n = std::min(kWindow, elements.count - first);
@@ -242,7 +244,7 @@ ge::Elements elements_of_values(const InfoValues& values) {
   return elements;
 }
 
-bool counts_differ(Row& row, const ge::Elements& device, const ge::Elements& bench) {
+bool counts_differ(TensorRow& row, const ge::Elements& device, const ge::Elements& bench) {
   if (device.count == bench.count) return false;
   row.problem = "shapes differ";
   row.message = fmt::format("shape {} against {} of the reference", shape_text(device.shape),
@@ -250,7 +252,7 @@ bool counts_differ(Row& row, const ge::Elements& device, const ge::Elements& ben
   return true;
 }
 
-void compare_elements(Row& row, const ge::Elements& device, const ge::Elements& bench,
+void compare_elements(TensorRow& row, const ge::Elements& device, const ge::Elements& bench,
                       const MeasureOptions& options) {
   if (counts_differ(row, device, bench)) return;
   if (device.shape != bench.shape) {
@@ -261,24 +263,24 @@ void compare_elements(Row& row, const ge::Elements& device, const ge::Elements& 
     row.problem = "empty";
     return;
   }
-  if (options.mode == Mode::kMd5) {
+  if (options.mode == GraphMode::kMd5) {
     row.md5 = measure_md5(device, bench, options);
   } else {
     row.real = measure_real(device, bench, options);
   }
 }
 
-void note_form(Row& row, const TensorData& device, const TensorData& bench) {
+void note_form(TensorRow& row, const TensorData& device, const TensorData& bench) {
   if (device.elements && !device.elements->note.empty()) row.message = device.elements->note;
   if (!bench.elements) return;
   row.bench_dtype = bench.elements->type_text;
   row.bench_shape = bench.elements->shape;
 }
 
-void compare(Row& row, const TensorData& device, const TensorData& bench,
+void compare(TensorRow& row, const TensorData& device, const TensorData& bench,
              const MeasureOptions& options) {
   note_form(row, device, bench);
-  if (options.mode == Mode::kStatistics) {
+  if (options.mode == GraphMode::kStatistics) {
     const bool both = device.elements && bench.elements;
     if (both && counts_differ(row, *device.elements, *bench.elements)) return;
     return measure_statistics(row, device, bench, options.threads);
@@ -293,7 +295,7 @@ void compare(Row& row, const TensorData& device, const TensorData& bench,
   row.problem = "no data: a side has statistics or converted values only";
 }
 
-void refuse(Row& row, std::string_view reason, std::string_view side = "") {
+void refuse(TensorRow& row, std::string_view reason, std::string_view side = "") {
   row.status = Status::kUnreadable;
   row.reason = fmt::format("{}{}", side, reason);
 }
@@ -302,7 +304,7 @@ constexpr std::string_view kOfBench = "reference: ";
 constexpr std::string_view kShrank = "the file shrank while it was read";
 
 // What was measured of a file that was not whole counts for nothing.
-void withdraw(Row& row, std::string_view side) {
+void withdraw(TensorRow& row, std::string_view side) {
   refuse(row, kShrank, side);
   row.real.reset();
   row.statistics.reset();
@@ -337,12 +339,13 @@ class BenchFiles {
 }  // namespace
 
 void measure_op(OpRows& op, const MeasureOptions& options) {
-  if (std::ranges::none_of(op.rows, [](const Row& row) { return row.status == Status::kPaired; })) {
+  if (std::ranges::none_of(op.rows,
+                           [](const TensorRow& row) { return row.status == Status::kPaired; })) {
     return;
   }
   const Result<GeData> file = GeData::open(op.source);
   BenchFiles bench_files;
-  for (Row& row : op.rows) {
+  for (TensorRow& row : op.rows) {
     if (row.status != Status::kPaired) continue;
     if (!file) {
       refuse(row, file.error().message);

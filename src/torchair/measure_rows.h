@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills the numbers of paired rows, as the mode wants them.
 #pragma once
 
-#include "torchair/row.h"
+#include "torchair/tensor_row.h"
 
 namespace msprobe::torchair {
 
 struct MeasureOptions {
-  Mode mode = Mode::kReal;
+  GraphMode mode = GraphMode::kReal;
   int threads = 1;      // for one tensor
   bool places = false;  // of every largest error, not of those that matter only
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operators of the graph text a dumped operator stands for.
 #pragma once
 

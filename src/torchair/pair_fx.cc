@@ -1,18 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
 // GE against FX.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "torchair/fx_arguments.h"
-#include "torchair/pairing.h"
 #include "torchair/small_values.h"
+#include "torchair/unit_pairing.h"
 
 namespace msprobe::torchair {
 namespace {
 
-void set_pair(Row& row, const FxArray& array, Rule rule) {
+void set_pair(TensorRow& row, const FxArray& array, MatchRule rule) {
   row.rule = rule;
-  row.bench = BenchTensor{{array.path, {}, {}}, array.name, true, array.is_info, Side::kInput, 0};
+  row.bench =
+      BenchTensor{{array.path, {}, {}}, array.name, true, array.is_info, DumpSide::kInput, 0};
   if (array.dtype) row.bench_dtype = name(*array.dtype);
   if (array.dtype && !array.is_info) row.bench_shape = array.shape;
   if (row.status == Status::kUnreadable) return;
@@ -24,7 +26,7 @@ void set_pair(Row& row, const FxArray& array, Rule rule) {
   row.status = Status::kPaired;
 }
 
-void pair_output(Row& row, const MemberOutput& from, const GraphIndex& graph, FxFiles& files,
+void pair_output(TensorRow& row, const MemberOutput& from, const GraphIndex& graph, FxFiles& files,
                  const Execution& execution) {
   const auto wanted = parse_fx_tensor_name(graph.fx_name(from.member, from.output));
   if (!wanted) return set_unmatched(row, "output has no FX tensor name");
@@ -34,7 +36,7 @@ void pair_output(Row& row, const MemberOutput& from, const GraphIndex& graph, Fx
                                           row.op, graph.fx_name(from.member, from.output)));
   }
   if (!array->is_numeric) return set_unmatched(row, "the FX output is no tensor");
-  set_pair(row, *array, Rule::kFxName);
+  set_pair(row, *array, MatchRule::kFxName);
 }
 
 // Where output `k` of the dumped operator comes from.
@@ -92,7 +94,7 @@ void pair_member_inputs(DumpedOp& op, OpId member,
     if (!held[i] || *held[i] >= op.file.inputs.size()) continue;
     facts[i].info = &op.file.inputs[*held[i]];
     facts[i].has_values_of = [&op, input = *held[i]](const FxArray& array) {
-      return same_small_values(op.file, Side::kInput, static_cast<std::uint32_t>(input), array);
+      return same_small_values(op.file, DumpSide::kInput, static_cast<std::uint32_t>(input), array);
     };
   }
   const std::vector<ArgumentMatch> matches =
@@ -112,13 +114,13 @@ void pair_member_inputs(DumpedOp& op, OpId member,
 void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
   const Members& members = op.members;
   if (members.ops.empty()) {
-    for (Row& row : op.inputs) set_unmatched(row, "operator is not in the graph text");
-    for (Row& row : op.outputs) set_unmatched(row, "operator is not in the graph text");
+    for (TensorRow& row : op.inputs) set_unmatched(row, "operator is not in the graph text");
+    for (TensorRow& row : op.outputs) set_unmatched(row, "operator is not in the graph text");
     return;
   }
   pair_outputs(op, graph, files);
   if (members.fused() && members.inputs.size() != op.inputs.size()) {
-    for (Row& row : op.inputs) {
+    for (TensorRow& row : op.inputs) {
       set_unmatched(row,
                     fmt::format("{} inputs in the file, the members of the fused operator have {}",
                                 op.inputs.size(), members.inputs.size()));

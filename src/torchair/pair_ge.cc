@@ -1,13 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // GE with fusion against GE without.
 #include <fmt/format.h>
 
 #include "ge/file_name.h"
-#include "torchair/pairing.h"
+#include "torchair/unit_pairing.h"
 
 namespace msprobe::torchair {
 namespace {
 
-void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule rule) {
+void set_pair(TensorRow& row, const GeFile& bench, DumpSide side, std::size_t index,
+              MatchRule rule) {
   row.rule = rule;
   row.bench = BenchTensor{bench.source, fmt::format("{},{},{}", bench.name, name(side), index),
                           false,        false,
@@ -18,7 +20,7 @@ void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule 
     row.reason = "reference: " + reason;
   };
   if (!bench.problem.empty()) return refuse(bench.problem);
-  const auto& tensors = side == Side::kInput ? bench.inputs : bench.outputs;
+  const auto& tensors = side == DumpSide::kInput ? bench.inputs : bench.outputs;
   if (index >= tensors.size()) {
     row.bench.reset();
     return set_unmatched(row, fmt::format("{} of the reference dump has {} {}s", bench.op_name,
@@ -36,20 +38,20 @@ void set_pair(Row& row, const GeFile& bench, Side side, std::size_t index, Rule 
 
 struct Origin {
   MemberOutput output;
-  Rule rule;
+  MatchRule rule;
 };
 std::optional<Origin> origin_and_rule_of(const DumpedOp& op, std::size_t k,
                                          const GraphIndex& graph) {
   if (k < op.file.outputs.size() && op.file.outputs[k].original_op) {
     const ge::OriginalOp& original = *op.file.outputs[k].original_op;
     if (const auto id = graph.find(original.name)) {
-      return Origin{{*id, original.output_index}, Rule::kOriginalOp};
+      return Origin{{*id, original.output_index}, MatchRule::kOriginalOp};
     }
   }
   if (op.members.ops.size() == 1) {
-    return Origin{{op.members.ops.front(), static_cast<std::uint32_t>(k)}, Rule::kMember};
+    return Origin{{op.members.ops.front(), static_cast<std::uint32_t>(k)}, MatchRule::kMember};
   }
-  if (k < op.members.outputs.size()) return Origin{op.members.outputs[k], Rule::kMember};
+  if (k < op.members.outputs.size()) return Origin{op.members.outputs[k], MatchRule::kMember};
   return std::nullopt;
 }
 
@@ -73,7 +75,7 @@ void pair_members(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
     if (file == nullptr) {
       set_unmatched(op.inputs[k], missing(from.member));
     } else {
-      set_pair(op.inputs[k], *file, Side::kInput, from.position, Rule::kMember);
+      set_pair(op.inputs[k], *file, DumpSide::kInput, from.position, MatchRule::kMember);
     }
   }
   for (std::size_t k = 0; k < op.outputs.size(); ++k) {
@@ -84,7 +86,7 @@ void pair_members(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
     } else if (file == nullptr) {
       set_unmatched(op.outputs[k], missing(from->output.member));
     } else {
-      set_pair(op.outputs[k], *file, Side::kOutput, from->output.output, from->rule);
+      set_pair(op.outputs[k], *file, DumpSide::kOutput, from->output.output, from->rule);
     }
   }
 }
@@ -115,10 +117,10 @@ void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
   const GeFile* same = bench.find(op.file.op_name, op.file.name_is_escaped, op.execution.number);
   if (same != nullptr) {
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
-      set_pair(op.inputs[k], *same, Side::kInput, k, Rule::kName);
+      set_pair(op.inputs[k], *same, DumpSide::kInput, k, MatchRule::kName);
     }
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
-      set_pair(op.outputs[k], *same, Side::kOutput, k, Rule::kName);
+      set_pair(op.outputs[k], *same, DumpSide::kOutput, k, MatchRule::kName);
     }
     return;
   }
@@ -126,7 +128,8 @@ void pair_with_ge(DumpedOp& op, const GraphIndex& graph, const GeBench& bench) {
     return pair_members(op, graph, bench);
   }
   for (auto* rows : {&op.inputs, &op.outputs}) {
-    for (Row& row : *rows) set_unmatched(row, "no operator of that name in the reference dump");
+    for (TensorRow& row : *rows)
+      set_unmatched(row, "no operator of that name in the reference dump");
   }
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names files would have had: too long ones were written under another, which mapping.csv
 // lists.
 #pragma once

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/row_json.h"
 
 #include <array>
 
-#include "torchair/verdict.h"
+#include "torchair/criteria.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -23,7 +24,7 @@ void write_optional(JsonWriter& json, std::string_view key, const std::optional<
   }
 }
 
-void write_real(JsonWriter& json, const RealNumbers& real) {
+void write_real(JsonWriter& json, const TensorNumbers& real) {
   const measure::SimilarityTally& tally = real.tally;
   json.key("cosine").value(real.similarity.cosine);
   json.key("euc_dist").value(real.similarity.euclidean_distance);
@@ -54,13 +55,13 @@ void write_statistics(JsonWriter& json, const Statistics& statistics) {
 
 }  // namespace
 
-void write_place(JsonWriter& json, const Row& row) {
+void write_place(JsonWriter& json, const TensorRow& row) {
   json.key("rank").value(row.rank).key("graph").value(row.graph).key("token").value(row.token);
   json.key("op").value(row.op).key("side").value(name(row.side));
   json.key("index").value(std::int64_t{row.index});
 }
 
-void write_row(JsonWriter& json, const Row& row) {
+void write_row(JsonWriter& json, const TensorRow& row) {
   json.begin_object();
   write_place(json, row);
   json.key("type").value(row.type).key("file").value(row.file);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/slices.h"
 
 #include <algorithm>
@@ -81,7 +82,7 @@ std::string problem_of(const Slices& slices) {
   return {};
 }
 
-GeTensorInfo info_of(const GeData& data, Side side, std::uint32_t index,
+GeTensorInfo info_of(const GeData& data, DumpSide side, std::uint32_t index,
                      const GeTensorInfo& of_first) {
   GeTensorInfo info;
   info.original_op = of_first.original_op;
@@ -116,8 +117,8 @@ void describe(GeFile& op) {
     op.outputs.clear();
     return;
   }
-  for (const Side side : {Side::kInput, Side::kOutput}) {
-    std::vector<GeTensorInfo>& tensors = side == Side::kInput ? op.inputs : op.outputs;
+  for (const DumpSide side : {DumpSide::kInput, DumpSide::kOutput}) {
+    std::vector<GeTensorInfo>& tensors = side == DumpSide::kInput ? op.inputs : op.outputs;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       tensors[i] = info_of(*data, side, static_cast<std::uint32_t>(i), tensors[i]);
     }

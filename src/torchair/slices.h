@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that ran in slices (FFTS+) left several files each: one operator of every execution.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/small_values.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ bool close(double a, double b) {
 
 }  // namespace
 
-std::optional<bool> same_small_values(const GeFile& file, Side side, std::uint32_t index,
+std::optional<bool> same_small_values(const GeFile& file, DumpSide side, std::uint32_t index,
                                       const FxArray& array) {
   const Result<TensorData> device = open_ge(file.source, side, index);
   const Result<TensorData> bench = open_array(array.path, array.is_info);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where in the user's program an FX node comes from, for dumps that have the graph as Python too.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchair/tensor_data.h"
 
 #include <algorithm>
@@ -99,8 +100,8 @@ Result<GeData> GeData::open(const GeSource& source) {
       whole = std::move(*part);
       continue;
     }
-    if (whole->tensors(Side::kInput) != part->tensors(Side::kInput) ||
-        whole->tensors(Side::kOutput) != part->tensors(Side::kOutput)) {
+    if (whole->tensors(DumpSide::kInput) != part->tensors(DumpSide::kInput) ||
+        whole->tensors(DumpSide::kOutput) != part->tensors(DumpSide::kOutput)) {
       return fail(ErrorKind::kFormat, fmt::format("{} has other tensors than the first slice",
                                                   slice.path.filename().string()));
     }
@@ -126,12 +127,12 @@ Result<void> GeData::plan_slices(const std::vector<GeSource::Slice>& slices) {
   if (!info) return propagate(info);
   std::vector<std::uint32_t> numbers;
   for (const GeSource::Slice& slice : slices) numbers.push_back(slice.number);
-  plan_ = ge::plan_join(*info, numbers, tensors(Side::kInput), tensors(Side::kOutput));
+  plan_ = ge::plan_join(*info, numbers, tensors(DumpSide::kInput), tensors(DumpSide::kOutput));
   return {};
 }
 
-std::size_t GeData::tensors(Side side) const {
-  const bool is_input = side == Side::kInput;
+std::size_t GeData::tensors(DumpSide side) const {
+  const bool is_input = side == DumpSide::kInput;
   if (statistics_) {
     return static_cast<std::size_t>(std::ranges::count_if(
         *statistics_, [&](const ge::TensorStatistics& row) { return row.is_output != is_input; }));
@@ -141,11 +142,11 @@ std::size_t GeData::tensors(Side side) const {
   return is_input ? dump.inputs.size() : dump.outputs.size();
 }
 
-Result<ge::Elements> GeData::elements(Side side, std::uint32_t index) const {
+Result<ge::Elements> GeData::elements(DumpSide side, std::uint32_t index) const {
   const auto slice_of = [&](std::size_t i) -> Result<ge::TensorSlice> {
     const File& file = files_[i];
-    const auto tensor =
-        element_at(side == Side::kInput ? file.dump.inputs : file.dump.outputs, index, name(side));
+    const auto tensor = element_at(side == DumpSide::kInput ? file.dump.inputs : file.dump.outputs,
+                                   index, name(side));
     if (!tensor) return propagate(tensor);
     if ((*tensor)->absent) {
       return fail(ErrorKind::kFormat, "the file has no bytes for this tensor (address 0)");
@@ -168,11 +169,11 @@ Result<ge::Elements> GeData::elements(Side side, std::uint32_t index) const {
   return ge::elements_of(*slices.front().tensor, slices.front().file);
 }
 
-Result<TensorData> GeData::tensor(Side side, std::uint32_t index) const {
+Result<TensorData> GeData::tensor(DumpSide side, std::uint32_t index) const {
   TensorData found;
   if (statistics_) {
     const auto row = std::ranges::find_if(*statistics_, [&](const ge::TensorStatistics& other) {
-      return other.is_output == (side == Side::kOutput) && other.index == index;
+      return other.is_output == (side == DumpSide::kOutput) && other.index == index;
     });
     if (row == statistics_->end()) {
       return fail(ErrorKind::kFormat, fmt::format("the file has no {} {}", name(side), index));
@@ -180,7 +181,7 @@ Result<TensorData> GeData::tensor(Side side, std::uint32_t index) const {
     found.statistics = *row;
   } else if (info_) {
     const auto values =
-        element_at(side == Side::kInput ? info_->inputs : info_->outputs, index, name(side));
+        element_at(side == DumpSide::kInput ? info_->inputs : info_->outputs, index, name(side));
     if (!values) return propagate(values);
     found.info = **values;
   } else {
@@ -191,7 +192,7 @@ Result<TensorData> GeData::tensor(Side side, std::uint32_t index) const {
   return found;
 }
 
-Result<TensorData> open_ge(const GeSource& source, Side side, std::uint32_t index) {
+Result<TensorData> open_ge(const GeSource& source, DumpSide side, std::uint32_t index) {
   const Result<GeData> data = GeData::open(source);
   if (!data) return propagate(data);
   return data->tensor(side, index);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a file holds of one tensor: its elements, statistics of them, or a few values the user kept.
 #pragma once
 
@@ -10,7 +11,7 @@
 #include "ge/slice_info.h"
 #include "ge/statistics_file.h"
 #include "torchair/info_file.h"
-#include "torchair/row.h"
+#include "torchair/tensor_row.h"
 
 namespace msprobe::torchair {
 
@@ -24,16 +25,16 @@ struct TensorData {  // one of
 class GeData {
  public:
   static Result<GeData> open(const GeSource& source);
-  Result<TensorData> tensor(Side side, std::uint32_t index) const;
-  std::size_t tensors(Side side) const;
+  Result<TensorData> tensor(DumpSide side, std::uint32_t index) const;
+  std::size_t tensors(DumpSide side) const;
 
   // Whether a file got smaller since it was opened: what was read of it may be wrong.
   bool has_shrunk() const;
 
   // Of binary files: the header of the first, and where the tensors of several are.
   const ge::DumpFile& first() const { return files_.front().dump; }
-  const std::vector<ge::JoinedTensor>& joined(Side side) const {
-    return side == Side::kInput ? plan_.inputs : plan_.outputs;
+  const std::vector<ge::JoinedTensor>& joined(DumpSide side) const {
+    return side == DumpSide::kInput ? plan_.inputs : plan_.outputs;
   }
 
  private:
@@ -44,7 +45,7 @@ class GeData {
   };
   static Result<GeData> open_one(const std::filesystem::path& path, ge::FileKind kind);
   Result<void> plan_slices(const std::vector<GeSource::Slice>& slices);
-  Result<ge::Elements> elements(Side side, std::uint32_t index) const;
+  Result<ge::Elements> elements(DumpSide side, std::uint32_t index) const;
 
   std::vector<File> files_;
   ge::JoinPlan plan_;
@@ -52,7 +53,7 @@ class GeData {
   std::optional<InfoFile> info_;
 };
 
-Result<TensorData> open_ge(const GeSource& source, Side side, std::uint32_t index);
+Result<TensorData> open_ge(const GeSource& source, DumpSide side, std::uint32_t index);
 Result<TensorData> open_array(const std::filesystem::path& path, bool is_info);
 
 // Every element as a double. REQUIRES: neither opaque nor complex.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names, members of fused operators, verdicts and the arrays we write. Whole dumps are compared in
 // tests/torchair_check.py.
 #include <cmath>
@@ -11,15 +12,15 @@
 #include <unistd.h>
 
 #include "dump/npy.h"
-#include "torchair/columns.h"
 #include "torchair/convert_info.h"
+#include "torchair/criteria.h"
 #include "torchair/fx_dumps.h"
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
 #include "torchair/info_writer.h"
 #include "torchair/members.h"
 #include "torchair/stack_info.h"
-#include "torchair/verdict.h"
+#include "torchair/tensor_columns.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -124,27 +125,28 @@ TEST(Members, ALongFusionIsWhatLiesBetween) {
   EXPECT_THAT(find_members(file, small_graph()).ops, ElementsAre(1, 2, 3));
 }
 
-Row real_row(double cosine, double max_relative, double max_abs = 0, std::uint64_t mismatches = 0) {
-  Row row;
+TensorRow real_row(double cosine, double max_relative, double max_abs = 0,
+                   std::uint64_t mismatches = 0) {
+  TensorRow row;
   row.status = Status::kPaired;
   row.real.emplace();
   row.real->similarity.cosine = cosine;
   row.real->similarity.max_relative_error = max_relative;
   row.real->similarity.max_abs_error = max_abs;
   row.real->tally.mismatches = mismatches;
-  judge(row, Mode::kReal, {});
+  judge(row, GraphMode::kReal, {});
   return row;
 }
 
 TEST(Verdict, RealDataAsDocumented) {
-  EXPECT_EQ(real_row(0.99, 0.0099).verdict, Verdict::kPass);
-  EXPECT_EQ(real_row(0.98, 0).verdict, Verdict::kFail);
-  EXPECT_EQ(real_row(1, 0.01).verdict, Verdict::kFail);
-  EXPECT_EQ(real_row(NAN, 0).verdict, Verdict::kFail);
-  EXPECT_EQ(real_row(1, 0, 0, 1).verdict, Verdict::kFail);
+  EXPECT_EQ(real_row(0.99, 0.0099).verdict, RowVerdict::kPass);
+  EXPECT_EQ(real_row(0.98, 0).verdict, RowVerdict::kFail);
+  EXPECT_EQ(real_row(1, 0.01).verdict, RowVerdict::kFail);
+  EXPECT_EQ(real_row(NAN, 0).verdict, RowVerdict::kFail);
+  EXPECT_EQ(real_row(1, 0, 0, 1).verdict, RowVerdict::kFail);
   EXPECT_FALSE(real_row(1, 0, 1.5).reached);
   // "Accuracy Reached or Not" is No wherever Result is FAIL; PASS with No stays.
-  EXPECT_EQ(real_row(1, 0, 1.5).verdict, Verdict::kPass);
+  EXPECT_EQ(real_row(1, 0, 1.5).verdict, RowVerdict::kPass);
   EXPECT_FALSE(real_row(1, 0.01).reached);
   EXPECT_FALSE(real_row(0.98, 0).reached);
   EXPECT_TRUE(real_row(1, 0).reached);
@@ -152,41 +154,41 @@ TEST(Verdict, RealDataAsDocumented) {
   EXPECT_EQ(mark_of(real_row(1, 0)), Mark::kNormal);
 }
 
-Row statistics_row(double device, double bench) {
-  Row row;
+TensorRow statistics_row(double device, double bench) {
+  TensorRow row;
   row.status = Status::kPaired;
   row.statistics.emplace();
   (*row.statistics)[0] = {device, bench};
-  judge(row, Mode::kStatistics, {});
+  judge(row, GraphMode::kStatistics, {});
   return row;
 }
 
 TEST(Verdict, StatisticsByRelativeDifferenceAndClass) {
-  EXPECT_EQ(statistics_row(1.4, 1).verdict, Verdict::kPass);
+  EXPECT_EQ(statistics_row(1.4, 1).verdict, RowVerdict::kPass);
   EXPECT_TRUE(statistics_row(1.4, 1).differs);
   EXPECT_FALSE(statistics_row(1.009, 1).differs);
-  EXPECT_EQ(statistics_row(1.6, 1).verdict, Verdict::kFail);
-  EXPECT_EQ(statistics_row(NAN, 1).verdict, Verdict::kFail);
-  EXPECT_EQ(statistics_row(NAN, NAN).verdict, Verdict::kPass);
-  EXPECT_EQ(statistics_row(INFINITY, INFINITY).verdict, Verdict::kPass);
-  EXPECT_EQ(statistics_row(INFINITY, -INFINITY).verdict, Verdict::kFail);
-  EXPECT_EQ(statistics_row(1, 0).verdict, Verdict::kFail);
-  Row other_nans = statistics_row(1, 1);
+  EXPECT_EQ(statistics_row(1.6, 1).verdict, RowVerdict::kFail);
+  EXPECT_EQ(statistics_row(NAN, 1).verdict, RowVerdict::kFail);
+  EXPECT_EQ(statistics_row(NAN, NAN).verdict, RowVerdict::kPass);
+  EXPECT_EQ(statistics_row(INFINITY, INFINITY).verdict, RowVerdict::kPass);
+  EXPECT_EQ(statistics_row(INFINITY, -INFINITY).verdict, RowVerdict::kFail);
+  EXPECT_EQ(statistics_row(1, 0).verdict, RowVerdict::kFail);
+  TensorRow other_nans = statistics_row(1, 1);
   other_nans.nan_counts = {1, 0};
-  judge(other_nans, Mode::kStatistics, {});
-  EXPECT_EQ(other_nans.verdict, Verdict::kFail);
+  judge(other_nans, GraphMode::kStatistics, {});
+  EXPECT_EQ(other_nans.verdict, RowVerdict::kFail);
   EXPECT_FALSE(other_nans.differs);
-  Row shared = statistics_row(NAN, 1);
+  TensorRow shared = statistics_row(NAN, 1);
   shared.differs = false;
   (*shared.statistics)[0].shared_nan = true;
-  judge(shared, Mode::kStatistics, {});
-  EXPECT_EQ(shared.verdict, Verdict::kPass);
+  judge(shared, GraphMode::kStatistics, {});
+  EXPECT_EQ(shared.verdict, RowVerdict::kPass);
   EXPECT_FALSE(shared.differs);
-  Row nothing;
+  TensorRow nothing;
   nothing.status = Status::kPaired;
   nothing.statistics.emplace();
-  judge(nothing, Mode::kStatistics, {});
-  EXPECT_EQ(nothing.verdict, Verdict::kNone);
+  judge(nothing, GraphMode::kStatistics, {});
+  EXPECT_EQ(nothing.verdict, RowVerdict::kNone);
 }
 
 FileBytes file_of(const std::string& text) {
@@ -252,7 +254,7 @@ TEST(Converter, ATensorWithoutOrderHasNoRange) {
 
 // A CRC may look like a number: 234161e3.
 TEST(Columns, ChecksumsAreText) {
-  for (const Column& column : columns_of(Mode::kMd5)) {
+  for (const TensorColumn& column : columns_of(GraphMode::kMd5)) {
     EXPECT_EQ(column.is_text && column.title.ends_with("MD5"), column.title.ends_with("MD5"));
   }
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Going through the directories of a dump.
 #pragma once
 

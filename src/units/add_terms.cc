@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sums of a matrix unit, several at a time. Every step is exact in doubles: products of float32
 // have 48 bits, the aligned terms are whole numbers below 2^(bits + 8), and everything else is a
 // scaling by a power of two.

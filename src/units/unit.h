@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of a matrix unit: how it adds the products of a long sum. Public studies of real
 // units describe them all by the same few numbers: they take a block of products, align these and
 // the running sum to the largest exponent among them, keep so many bits behind its leading one, cut

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fast sums against a slow model that knows whole numbers only.
 #include "units/unit.h"
 

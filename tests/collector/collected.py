@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs something under a debugger of its own and hands back what was written."""
 import contextlib
 import glob

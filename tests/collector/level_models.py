@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The models behind the recordings in tests/data/collector/levels: usage: level_models.py MODEL LEVEL DUMP_PATH [early|none] [TASK]
 
 `early`: recording stops before the optimizer's step; `none`: nothing is recorded. Prints the losses, exactly."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small models of every kind, trained for one step under the collector: usage: models.py TASK DUMP_PATH MODEL...
 
 Every model is a step of the dump."""

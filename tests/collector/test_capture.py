@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is seen of a training: names, numbers, arguments, gradients, checkpoints."""
 import functools
 import operator

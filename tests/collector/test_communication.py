@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls of torch.distributed between two processes."""
 import csv
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """compare() and compare_distributed(): what scripts of the documents call."""
 import glob
 import os

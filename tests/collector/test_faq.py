@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every behaviour that the FAQ of the public tool promises or explains, a test each; docs/faq.md lists them."""
 import contextlib
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config.json and what it changes in the files: filters, tensors, checksums, steps, overflow."""
 import contextlib
 import io
@@ -55,6 +56,47 @@ class Configuration(unittest.TestCase):
             PrecisionDebugger(level="L2")
         self.assertEqual(ended.exception.code, 2)
         self.assertIn("needs torch_npu", told.getvalue())
+
+    def test_a_level_of_the_device_can_be_caught_as_a_wrong_value(self):
+        with self.assertLogsOfUser(), self.assertRaisesRegex(ConfigError, "needs torch_npu"):
+            PrecisionDebugger(level="L2")
+
+    def test_a_second_construction_may_not_ask_for_something_else(self):
+        with debugger() as made:
+            self.assertIs(PrecisionDebugger(), made)
+            self.assertIs(PrecisionDebugger(task=None), made)
+            for given in ({"task": "tensor"}, {"dump_path": "elsewhere"}, {"config_path": "other.json"}, {"step": [1]}):
+                with self.subTest(given), self.assertRaisesRegex(ConfigError, f"{next(iter(given))}: found .*already"):
+                    PrecisionDebugger(**given)
+
+    def test_a_with_statement_records_a_step(self):
+        with debugger() as made:
+            with made:
+                two_calls()
+            with self.assertRaisesRegex(ValueError, "mine"), made:
+                torch.exp(torch.ones(1))
+                raise ValueError("mine")
+            self.assertIn("Torch.mul.0.forward", read(made, step=0)["data"])
+            self.assertIn("Torch.exp.0.forward", read(made, step=1)["data"])
+
+    def test_dump_enable_is_read_again_while_the_training_runs(self):
+        with debugger({"dump_enable": False}) as made, self.assertLogsOfUser() as told:
+            path = made._given["config_path"]
+            with open(path, encoding="utf-8") as file:
+                settings = json.load(file)
+            recorded = []
+            for number, text in enumerate([None, json.dumps({**settings, "dump_enable": True}), None, "{", "[]", "{}", json.dumps(settings)]):
+                if text is not None:
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text + " " * number)
+                made.start()
+                two_calls()
+                made.stop()
+                made.step()
+                recorded.append(os.path.isdir(os.path.join(made.dump_path, f"step{number}")))
+        self.assertEqual(recorded, [False, True, True, False, False, False, False])
+        self.assertIn("dump_enable: recording is on", told.getvalue())
+        self.assertIn("recording is off until the file can be read", told.getvalue())
 
     def assertLogsOfUser(self):
         return contextlib.redirect_stderr(io.StringIO())
@@ -162,7 +204,7 @@ class Files(unittest.TestCase):
             made.step()
             directory = step_directory(made)
             self.assertEqual(os.path.basename(directory), "rank0")
-            self.assertEqual(sorted(os.listdir(directory)), ["construct.json", "dump.json", "stack.json"])
+            self.assertEqual(sorted(os.listdir(directory)), ["call_sites.json", "construct.json", "dump.json", "stack.json"])
             dump = read(made)
             self.assertEqual(list(dump), ["task", "level", "framework", "dump_data_dir", "data"])
             self.assertIsNone(dump["dump_data_dir"])

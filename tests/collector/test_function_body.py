@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions whose bodies are exchanged for a while. Needs no PyTorch: the file is loaded by itself."""
 import functools
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Our dump of a training against the public collector's dump of the same training (PyTorch 2.13, one thread)."""
 import glob
 import json

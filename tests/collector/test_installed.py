@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An installation, used from elsewhere: that of `cmake --install` on the build directory, or the one that $MSPROBE_INSTALLED names, such as
 the virtual environment of a `pip install .` whose Python runs this."""
 import glob

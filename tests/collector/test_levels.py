@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels L0 and mix: our recordings of modules against the public collector's, and a test for each of its faults that we do not share."""
 import json
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models of several kinds: collected, then checked by acc_check."""
 import csv
 import glob

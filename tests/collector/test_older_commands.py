@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the older entry (api_accuracy_checker.dump) records goes through run_ut and run_overflow_check as the older document writes them."""
 
 import csv

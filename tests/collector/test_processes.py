@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What needs a process of its own: the older entry, killed trainings, several ranks, the cost of importing."""
 import csv
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What else goes on in a training: threads, autocast, data loaders, modes and overrides of the user's, compilers, odd tensors."""
 import os
 import threading

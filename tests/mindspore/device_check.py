@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The device `mindspore` from end to end, on a stand-in for MindSpore (tests/data/fake_mindspore).
 
 usage: device_check.py MSPROBE

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs every call of a MindSpore dump with the real MindSpore, through the device `mindspore`, and explains every failure or fails itself.
 
 usage: differential.py MSPROBE [DUMP] [--least N]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The pre-check of MindSpore dumps, end to end: document 001's quick start, every API of samples.txt, resume, shards, devices.
 
     python3 tests/mindspore/mindspore_check.py MSPROBE

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A real-data dump of every API in samples.txt, in MindSpore's format, with results and gradients that PyTorch computed in Python.
 
 usage: samples.py OUT_DIRECTORY

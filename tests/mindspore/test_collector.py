@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msprobe.mindspore.PrecisionDebugger on MindSpore's CPU: against what the public collector recorded, and what it must leave alone.
 
 Needs MindSpore; tools/test_mindspore.sh installs it and runs this. Every training runs in a process of its own."""

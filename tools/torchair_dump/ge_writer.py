@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GE dump files of every container, and the graph text beside them."""
 
 from __future__ import annotations

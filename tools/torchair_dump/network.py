@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small network, described as data: computed once as PyTorch would (FX) and once as the compiled graph does (GE)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators that run in slices (FFTS+): one file per thread, or per manual slice."""
 
 from __future__ import annotations

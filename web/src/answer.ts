@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first screen: one sentence per device, and a card per cause.
 import {Card, kNoNumber, RunInfo} from './data';
 import {copyButton, count, h} from './dom';
-import {bareApi, coverage, isOk, nounOf, sentence, times} from './words';
+import {bareApi, coverage, differs, isComparison, isOk, nounOf, sentence, times} from './words';
 
 /** One line per run; the chosen one is what the page below shows. */
 export function answers(runs: RunInfo[], choose: (run: number) => void): {element: HTMLElement; mark: (run: number) => void} {
   const lines = runs.map((info, i) => {
-    const ok = isOk(info.answer);
-    const word = info.answer.checked === 0 ? 'NOTHING CHECKED' : ok ? 'OK' : 'NOT OK';
+    const ok = isOk(info.answer) && !differs(info);
+    const word = info.answer.checked === 0 ? 'NOTHING CHECKED' : ok ? 'OK' : isComparison(info) ? 'DIFFERENT' : 'NOT OK';
     const name = runs.length > 1
         ? h('button', {type: 'button', class: 'tab', 'aria-pressed': 'false', onclick: () => choose(i)}, info.title)
         : h('span', {class: 'device'}, info.title);

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of a run as the page works with them: who is worst, who passes the filter, in which order.
-import {badness, kFlagged, kLost, kNoNumber, kOverBound, kRight, kSkipped, kSlight, kStandings, kWrong, Metric, Run, textAt} from './data';
+import {badness, kFlagged, kInherits, kIntroduces, kLost, kNoNumber, kOverBound, kRight, kSkipped, kSlight, kStandings, kWrong, Metric, Run, textAt} from './data';
+import {GroupTree} from './tree';
 
 /** A number of the call table: the worst of a metric over the rows of a call. */
 export interface Worst { label: string; title: string; numbers: Float64Array; largest: boolean }
@@ -18,7 +20,7 @@ export interface Filter {
 export const noFilter = (): Filter =>
     ({text: '', standing: null, api: null, dtype: null, cause: null, group: null, range: null});
 
-export type SortKey = 'order' | 'name' | 'group' | 'forward' | 'backward' | 'standing' | 'why' | number;
+export type SortKey = 'order' | 'spread' | 'name' | 'group' | 'forward' | 'backward' | 'standing' | 'why' | number;
 export interface Sort { key: SortKey; descending: boolean }
 
 /** Metrics the table shows where a run has them. */
@@ -28,6 +30,7 @@ const shownMetrics: [title: string, side: string, label: string, largest: boolea
   ['Maximum relative error ratio', '', 'Max rel ratio', true],
   ['RMSE ratio', '', 'RMSE ratio', true],
   ['Cosine similarity', '', 'Cosine', false],
+  ['1 - cosine', '', '1 - cosine', true],
   ['Maximum absolute error', '', 'Max abs err', true],
   ['Maximum relative error', '', 'Max rel err', true],
   ['Maximum ULP error', '', 'Max ULP', true],
@@ -60,6 +63,8 @@ export class Calls {
   readonly overBound: Worst | null;
   readonly metrics: Worst[];
   readonly hasStrict: boolean;
+  readonly hasSpread: boolean;    // a comparison that knows who introduces a difference
+  readonly groups: GroupTree;
   private order: Uint32Array;     // all calls, sorted
   private readonly lowerNames: string[];
   private readonly namedAfterApi: boolean;  // API and a number: what calls are named, operators are not
@@ -71,6 +76,7 @@ export class Calls {
     this.api = run.api.ids;
     this.dtype = new Uint32Array(this.count);
     this.hasStrict = run.info.answer.hasStrict;
+    this.hasSpread = run.spread.some((spread) => spread === kIntroduces || spread === kInherits);
     const nothing = run.dtype.values.indexOf('');
     this.lowerNames = new Array(this.count);
     for (let i = 0; i < this.count; i++) {
@@ -81,6 +87,7 @@ export class Calls {
       while (row + 1 < end && run.dtype.ids[row] === nothing) row++;
       this.dtype[i] = run.dtype.ids[row];
     }
+    this.groups = new GroupTree(run);
     this.namedAfterApi = run.info.kind !== 'torchair';
     this.metrics = [];
     for (const [title, side, label, largest] of shownMetrics) {
@@ -93,8 +100,9 @@ export class Calls {
     this.order = Uint32Array.from({length: this.count}, (_, i) => i);
   }
 
-  /** The error over bound where there is one, else the verdict: what the table is sorted by at first. */
+  /** What the table is sorted by at first: who introduces a difference, the error over bound, or the verdict. */
   get defaultSort(): Sort {
+    if (this.hasSpread) return {key: 'spread', descending: true};
     return {key: this.overBound ? this.metrics.indexOf(this.overBound) : 'standing', descending: true};
   }
 
@@ -114,6 +122,7 @@ export class Calls {
       this.sortBy(sort);
     }
     const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== '').map((word) => this.matcher(word));
+    const inGroup = filter.group === null ? null : this.groups.within(filter.group);
     const inRange = filter.range && this.callsInRange(filter.range);
     const out = new Uint32Array(this.count);
     let kept = 0;
@@ -123,7 +132,7 @@ export class Calls {
       if (filter.api !== null && this.api[call] !== filter.api) continue;
       if (filter.dtype !== null && this.dtype[call] !== filter.dtype) continue;
       if (filter.cause !== null && (this.run.cause.ids[call] !== filter.cause || this.run.standing[call] > kSlight)) continue;
-      if (filter.group !== null && this.run.group.ids[call] !== filter.group) continue;
+      if (inGroup && !inGroup[this.run.group.ids[call]]) continue;
       if (inRange && !inRange[call]) continue;
       if (words.length > 0 && !words.every((matches) => matches(call))) continue;
       out[kept++] = call;
@@ -169,6 +178,7 @@ export class Calls {
     if (typeof key === 'number') return this.metricKeys(this.metrics[key], sort.descending);
     switch (key) {
       case 'standing': return this.severity();
+      case 'spread': return this.spreadKeys();
       case 'order': return Float64Array.from({length: this.count}, (_, i) => i);
       case 'name': return this.namedAfterApi ? this.nameKeys() : ranks(this.run.name.values, this.run.name.ids);
       case 'group': return ranks(this.run.group.values, this.run.group.ids);
@@ -176,6 +186,15 @@ export class Calls {
       case 'forward': return this.run.forward.map((v) => badness[v]);
       case 'backward': return this.run.backward.map((v) => badness[v]);
     }
+  }
+
+  /** Who introduces a difference, then who inherits one; each in the order they ran. The rest by verdict. */
+  private spreadKeys(): Float64Array {
+    const severity = this.severity();
+    return severity.map((other, call) => {
+      const spread = this.run.spread[call];
+      return spread === kIntroduces ? 30 : spread === kInherits ? 20 : other;
+    });
   }
 
   /** By API, then by the number of the call. */

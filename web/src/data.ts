@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of the page: the summary that stands in it as JSON, and the packed columns, unpacked
 // when they are first asked for. src/report/html_report.cc writes both.
 
@@ -10,6 +11,9 @@ export const badness = [2, 3, 4, 1, 0];
 /** One word for a call, as src/report/answer.h has them. */
 export const kWrong = 0, kSlight = 1, kFlagged = 2, kRight = 3, kSkipped = 4, kLost = 5;
 export const kStandings = 6;
+
+/** What a call of a comparison does to the difference, as src/report/report_data.h has it. */
+export const kUnknownSpread = 0, kAgrees = 1, kIntroduces = 2, kInherits = 3, kOneSided = 4;
 
 /** The metric the page is about; 1 is the bound. */
 export const kOverBound = 'Error over bound';
@@ -35,6 +39,7 @@ export interface Answer {
   cards: Card[];
   hasStrict: boolean;
   standings: number[];
+  spreads: number[];
 }
 
 export interface RunInfo {
@@ -50,13 +55,15 @@ export interface RunInfo {
   firstDifference?: { call: number; text: string };
   calls: {
     count: number; name: TextBlocks; api: TextBlocks; group: TextBlocks; why: TextBlocks; message: TextBlocks; arguments: TextBlocks;
-    line: TextBlocks; cause: TextBlocks; standing: BlockId; forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
+    line: TextBlocks; cause: TextBlocks; standing: BlockId; spread: BlockId; forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
   };
   rows: {
     count: number; part: TextBlocks; benchDtype: TextBlocks; deviceDtype: TextBlocks; shape: TextBlocks;
     algorithm: TextBlocks; message: TextBlocks; reason: TextBlocks; cause: TextBlocks;
     status: BlockId; strict: BlockId; limits: BlockId;
   };
+  edges: { from: BlockId; to: BlockId };
+  groupParents: BlockId;
   metrics: MetricInfo[];
   limits: Limit[][];
   stacks: BlockId;
@@ -130,6 +137,9 @@ export interface Run {
   line: TextColumn;
   cause: TextColumn;
   standing: Uint8Array;
+  spread: Uint8Array;
+  edges: { from: Uint32Array; to: Uint32Array };
+  groupParents: [group: string, parent: string][];
   forward: Uint8Array;
   backward: Uint8Array;
   strict: Uint8Array;
@@ -146,12 +156,13 @@ export async function loadRun(info: RunInfo): Promise<Run> {
   const {calls, rows} = info;
   const [name, api, group, why, line, cause, rowCause, dtype] = await Promise.all(
       [calls.name, calls.api, calls.group, calls.why, calls.line, calls.cause, rows.cause, rows.deviceDtype].map(text));
-  const [standing, forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
-      [calls.standing, calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(bytesOf));
-  const [firstRow, rowCount] = await Promise.all([integers(calls.firstRow), integers(calls.rowCount)]);
+  const [standing, spread, forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
+      [calls.standing, calls.spread, calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(bytesOf));
+  const [firstRow, rowCount, from, to] = await Promise.all([calls.firstRow, calls.rowCount, info.edges.from, info.edges.to].map(integers));
+  const groupParents = await json<[string, string][]>(info.groupParents);
   const metrics = await Promise.all(info.metrics.map(
       async (metric) => ({title: metric.title, side: metric.side, numbers: await numbers(metric.numbers)})));
-  return {info, name, api, group, why, line, cause, standing, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, rowCause, dtype, metrics};
+  return {info, name, api, group, why, line, cause, standing, spread, edges: {from, to}, groupParents, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, rowCause, dtype, metrics};
 }
 
 /** The call a row belongs to. */

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call: what was called, by how much it is off, where, why, from which line, how to run it again.
 import {Calls} from './calls';
 import {Details, Frame, kNoNumber, kOverBound, kSkip, kSkipped, Limit, Metric, textAt} from './data';
 import {copyButton, figure, h} from './dom';
 import {mapView} from './map';
 import {rowBadge, standingBadge, verdictBadge} from './table';
-import {standingHelp, times} from './words';
+import {callOfEntry, standingHelp, times} from './words';
 
 export function detailView(calls: Calls, details: Details, call: number): HTMLElement {
   const {run} = calls;
@@ -23,10 +24,11 @@ export function detailView(calls: Calls, details: Details, call: number): HTMLEl
              over === kNoNumber ? standingHelp(run.info, run.standing[call]) : `${times(over)} \u00d7 bound`,
              line === '' ? '' : ` at ${line}`),
            message !== '' && (run.standing[call] >= kSkipped || !calls.hasStrict) && h('p', {class: 'note message'}, message),
-           commandsView(calls, call),
-           ...rows.map((row) => rowView(calls, details, row)),
            argumentsView(textAt(details.arguments, call)),
-           stackView(details, call));
+           ...rows.filter((row) => bad(row)).map((row) => rowView(calls, details, row)),
+           commandsView(calls, call),
+           stackView(details, call),
+           ...rows.filter((row) => !bad(row)).map((row) => rowView(calls, details, row)));
 }
 
 const overBoundOf = (calls: Calls, row: number): number => calls.run.metrics.find((m) => m.title === kOverBound)?.numbers[row] ?? kNoNumber;
@@ -36,20 +38,20 @@ const isBad = ({run}: Calls, row: number): boolean =>
 
 function commandsView(calls: Calls, call: number): HTMLElement | null {
   const {rerun, shrink} = calls.run.info;
-  const name = calls.name(call);
+  const name = callOfEntry(calls.run.info, calls.name(call));
   const command = (label: string, start: string) => {
     if (start === '') return null;
     const text = `${start} ${name}`;
     return h('div', {class: 'command'}, h('pre', {tabindex: 0, 'aria-label': label}, text), copyButton('copy', () => text));
   };
-  if (rerun === '' && shrink === '') return null;
+  if (name === '' || (rerun === '' && shrink === '')) return null;
   return h('section', {}, h('h3', {}, 'Run this call again'), command('Rerun command', rerun),
            shrink !== '' && h('h3', {}, 'Find its smallest failing form, as a PyTorch script'), command('Shrink command', shrink));
 }
 
 function argumentsView(text: string): HTMLElement | null {
   if (text === '') return null;
-  return h('section', {}, h('h3', {}, 'Arguments'),
+  return h('section', {}, h('h3', {}, 'Called with'),
            h('table', {class: 'plain'}, h('tbody', {}, ...text.split('\n').map((line) => {
              const tab = line.indexOf('\t');
              return h('tr', {}, h('th', {scope: 'row'}, line.slice(0, tab)), h('td', {}, line.slice(tab + 1)));

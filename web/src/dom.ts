@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements, and numbers as a person reads them.
 
 type Child = Node | string | null | undefined | false;

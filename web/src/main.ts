@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page: the answer per device, causes, the order of calls, the call table, plots, and the view of one call.
 import {answers, cards, changes} from './answer';
 import {Calls, Filter, noFilter, Range, Sort, SortKey} from './calls';
@@ -6,11 +7,14 @@ import {detailView} from './detail';
 import {count, h} from './dom';
 import {dtypeText, GroupPanel, matrixPanel, modulePanel, Bar, standingBar} from './overview';
 import {farthest, histogram, scatter} from './plots';
+import './compare.css';
 import './report.css';
+import {spreadPanel} from './spread';
 import {Address, readAddress, writeAddress} from './state';
 import {Strip} from './strip';
 import {CallTable} from './table';
-import {nounOf, standingWord} from './words';
+import {treePanel} from './tree';
+import {nounOf, showsCauses, standingWord} from './words';
 
 const summary = readSummary();
 const runs = new Map<RunInfo, Promise<Run>>();
@@ -29,6 +33,7 @@ class RunView {
   private readonly bar: Bar;
   private readonly changed: ReturnType<typeof changes>;
   private groups: GroupPanel[] = [];
+  private readonly parting = h('div', {class: 'partingplace'});
   private readonly order = h('div', {class: 'orderplace'});
   private readonly panels = h('div', {class: 'panels'});
   private readonly plots = h('section', {class: 'panel plots'});
@@ -50,7 +55,7 @@ class RunView {
     const actions = {show: (card: Card) => this.showCard(card), open: (call: number) => void this.open(call, true),
                      name: (call: number) => this.calls?.name(call) ?? ''};
     this.changed = changes(info, actions);
-    this.element = h('div', {class: 'run'}, this.firstDifference(), this.changed?.element, cards(info, actions), this.order,
+    this.element = h('div', {class: 'run'}, this.parting, this.changed?.element, showsCauses(info) && cards(info, actions), this.order,
                      h('div', {class: 'toolbar'}, this.bar.element, this.search, this.status, this.chips), this.list,
                      this.panels, this.compare, this.detail);
     this.element.addEventListener('keydown', (event) => {
@@ -65,6 +70,8 @@ class RunView {
     this.calls = new Calls(run);
     this.sort = this.calls.defaultSort;
     this.changed?.name();
+    const parting = spreadPanel(this.calls, (call) => void this.open(call, true));
+    if (parting) this.parting.append(parting);
     this.strip = new Strip(this.calls, (call) => void this.open(call, true));
     this.order.replaceChildren(this.strip.element);
     this.table = new CallTable(this.calls, this.sort, (sort) => this.sortBy(sort), (call) => void this.open(call, true),
@@ -96,13 +103,6 @@ class RunView {
     const call = name === '' ? -1 : this.calls.run.name.ids.findIndex((id) => this.calls!.run.name.values[id] === name);
     if (call >= 0) void this.show(call, false);
     else if (!this.detail.hidden) this.close();
-  }
-
-  private firstDifference(): HTMLElement | null {
-    const first = this.info.firstDifference;
-    if (!first) return null;
-    return h('p', {class: 'panel first'}, h('b', {}, 'First difference: '), first.text, ' ',
-             h('button', {type: 'button', class: 'small', onclick: () => void this.open(first.call, true)}, 'show'));
   }
 
   private showCard(card: Card): void {
@@ -156,7 +156,7 @@ class RunView {
     if (text === '') return calls.defaultSort;
     const descending = text.startsWith('-'), name = descending ? text.slice(1) : text;
     const metric = calls.metrics.findIndex((m) => m.title === name);
-    const keys: SortKey[] = ['order', 'name', 'group', 'forward', 'backward', 'standing', 'why'];
+    const keys: SortKey[] = ['order', 'spread', 'name', 'group', 'forward', 'backward', 'standing', 'why'];
     const key = metric >= 0 ? metric : keys.find((k) => k === name);
     return key === undefined ? calls.defaultSort : {key, descending};
   }
@@ -183,7 +183,8 @@ class RunView {
       const same = this.filter.api === api && this.filter.dtype === dtype;
       this.change(same ? {api: null, dtype: null} : {api, dtype});
     });
-    const module = modulePanel(calls, (id) => this.change({group: this.filter.group === id ? null : id}));
+    const chooseGroup = (id: number) => this.change({group: this.filter.group === id ? null : id});
+    const module = calls.groups.nested ? groupTree(calls, chooseGroup) : modulePanel(calls, chooseGroup);
     this.groups = [matrix, module];
     this.panels.replaceChildren(matrix.element, module.element, this.plots);
   }
@@ -296,6 +297,11 @@ class RunView {
     this.strip?.choose(-1);
     this.table?.focus();
   }
+}
+
+function groupTree(calls: Calls, choose: (id: number) => void): GroupPanel {
+  const tree = treePanel(calls.groups, `By ${calls.run.info.groupTitle}`, choose);
+  return {element: tree.element, mark: ({group}) => tree.mark(group)};
 }
 
 function idOf(values: string[], name: string): number | null {

@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where in an output the error is, how it is distributed, and its worst elements: what the engine kept of a wrong output.
 import {ErrorMap} from './data';
-import {count, figure, h, s} from './dom';
-import {heatColours, heatOf, heatWords, kNoHeat} from './heat';
+import {count, h, s} from './dom';
+import {heatOf, heatWords, kNoHeat} from './heat';
 import {times} from './words';
 
 const kCodes = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const kBound = 20, kNotFinite = 61, kPerDecade = 4;  // as src/strict/error_map.cc
+const kBound = 20, kFar = 60, kNotFinite = 61, kPerDecade = 4;  // as src/strict/error_map.cc
 
 /** The error over bound a cell's character stands for: the upper end of its step within the bound, the middle beyond. */
 function overBoundOf(code: string): number {
   const n = kCodes.indexOf(code);
   if (n <= 0) return 0;
-  if (n === kNotFinite) return Infinity;
+  if (n >= kFar) return Infinity;
   return n <= kBound ? 10 ** ((n - kBound) / kPerDecade) : 10 ** ((n - kBound - 0.5) / kPerDecade);
 }
 
@@ -27,41 +28,70 @@ function span(i: number, cells: number, extent: number): string {
   return first === last ? String(first) : `${first}..${last}`;
 }
 
+function sizeText(code: string): string {
+  const n = kCodes.indexOf(code);
+  if (n === 0) return 'equal';
+  if (n === kNotFinite) return 'NaN or infinite on one side only';
+  if (n === kFar) return 'more than 5e9 \u00d7 bound';
+  return `about ${times(overBoundOf(code))} \u00d7 bound`;
+}
+
 function cellText(map: ErrorMap, cell: number): string {
-  const over = overBoundOf(map.cells[cell]);
-  const size = over === 0 ? 'equal' : `about ${times(over)} \u00d7 bound`;
+  const size = sizeText(map.cells[cell]);
   const row = Math.floor(cell / map.columns), column = cell % map.columns;
   if (map.plane) {
     const [height, width] = map.shape.slice(-2);
     return `(${map.shape.length > 2 ? '\u2026, ' : ''}${span(row, map.rows, height)}, ${span(column, map.columns, width)}): ${size}`;
   }
-  const total = map.shape.reduce((product, extent) => product * extent, 1);
-  return `${span(cell, Math.min(total, 4096), total)}: ${size}`;
+  return `${span(cell, map.cells.length, elementsOf(map))}: ${size}`;
+}
+
+const elementsOf = (map: ErrorMap): number => map.shape.reduce((product, extent) => product * extent, 1);
+
+/** "rows 16..31, columns 0..63": what the cells beyond the bound span, in elements. */
+function regionText(map: ErrorMap, beyond: number[]): string {
+  const first = (n: number, cells: number, extent: number) => Math.ceil((n * extent) / cells);
+  const range = (low: number, high: number, cells: number, extent: number) => {
+    const [from, to] = [first(low, cells, extent), first(high + 1, cells, extent) - 1];
+    return from === to ? count(from) : `${count(from)}..${count(to)}`;
+  };
+  if (!map.plane) return `elements ${range(beyond[0], beyond[beyond.length - 1], map.cells.length, elementsOf(map))}`;
+  const [height, width] = map.shape.slice(-2);
+  const rows = beyond.map((cell) => Math.floor(cell / map.columns)), columns = beyond.map((cell) => cell % map.columns);
+  return `rows ${range(Math.min(...rows), Math.max(...rows), map.rows, height)}, ` +
+      `columns ${range(Math.min(...columns), Math.max(...columns), map.columns, width)}`;
+}
+
+/** One path per colour, so that theme and print choose the colours. */
+function cellPaths(map: ErrorMap): SVGElement[] {
+  const paths = new Map<number, string>();
+  for (let cell = 0; cell < map.cells.length; cell++) {
+    const heat = heatOf(overBoundOf(map.cells[cell]));
+    paths.set(heat, `${paths.get(heat) ?? ''}M${cell % map.columns} ${Math.floor(cell / map.columns)}h1v1h-1z`);
+  }
+  return [...paths].map(([heat, d]) => s('path', {class: `bin heat${heat}`, d}));
 }
 
 function heatMap(map: ErrorMap): HTMLElement {
-  const canvas = h('canvas', {class: 'map', width: map.columns, height: map.rows});
   const scale = Math.max(1, Math.min(14, Math.floor(kMapWidth / Math.max(map.columns, map.rows))));
-  canvas.style.width = `${map.columns * scale}px`;
-  canvas.style.aspectRatio = `${map.columns} / ${map.rows}`;
-  const context = canvas.getContext('2d')!;
-  const colours = heatColours();
-  for (let cell = 0; cell < map.cells.length; cell++) {
-    context.fillStyle = colours[heatOf(overBoundOf(map.cells[cell]))];
-    context.fillRect(cell % map.columns, Math.floor(cell / map.columns), 1, 1);
-  }
-  const beyond = [...map.cells].filter((code) => kCodes.indexOf(code) > kBound).length;
-  const what = map.plane ? `rows and columns of the last two dimensions${map.shape.length > 2 ? ', the worst over all others' : ''}` : 'flat index, row by row';
-  const tip = h('p', {class: 'note tip'}, `${count(beyond)} of ${count(map.cells.length)} cells beyond the bound`);
-  canvas.addEventListener('mousemove', (event) => {
-    const box = canvas.getBoundingClientRect();
+  const picture = s('svg', {class: 'map', width: map.columns * scale, viewBox: `0 0 ${map.columns} ${map.rows}`}, ...cellPaths(map));
+  const beyond = [...map.cells].flatMap((code, cell) => (kCodes.indexOf(code) > kBound ? [cell] : []));
+  const [height, width] = map.shape.slice(-2);
+  const what = map.plane
+      ? `${count(height)} rows down, ${count(width)} columns across${map.shape.length > 2 ? ' (the worst over all other dimensions)' : ''}`
+      : `${count(elementsOf(map))} elements in flat order, ${count(map.columns)} cells per line`;
+  const where = beyond.length === 0 ? 'nothing beyond the bound' : `beyond the bound: ${regionText(map, beyond)}`;
+  const tip = h('p', {class: 'note'}, where);
+  picture.addEventListener('mousemove', (event) => {
+    const box = picture.getBoundingClientRect();
     const column = Math.floor(((event.clientX - box.left) / box.width) * map.columns), row = Math.floor(((event.clientY - box.top) / box.height) * map.rows);
     const cell = row * map.columns + column;
     if (cell >= 0 && cell < map.cells.length) tip.textContent = cellText(map, cell);
   });
+  picture.addEventListener('mouseleave', () => (tip.textContent = where));
   const seen = new Set([...map.cells].map((code) => heatOf(overBoundOf(code))));
-  return h('figure', {}, h('figcaption', {}, `Where: ${what}`),
-           h('div', {role: 'img', 'aria-label': `Map of the error: ${what}; ${count(beyond)} of ${count(map.cells.length)} cells beyond the bound`}, canvas), tip,
+  return h('figure', {}, h('figcaption', {}, `Where the error is: ${what}`),
+           h('div', {role: 'img', 'aria-label': `Map of the error: ${what}; ${where}`}, picture), tip,
            h('p', {class: 'legend'}, ...heatWords.map((word, i) => i !== kNoHeat && seen.has(i) && h('span', {class: `key heat${i}`}, word))));
 }
 
@@ -78,7 +108,7 @@ function spread(map: ErrorMap): HTMLElement {
   const bound = kLeft + (5 - first) * step;
   const short = (i: number) => (i === 0 ? '=' : i === 15 ? 'NaN' : i === 14 ? '\u2026' : powers[i]);
   const words = counts.flatMap((n, i) => (n > 0 ? [`${count(n)} ${binWords[i]}`] : [])).join(', ');
-  return h('figure', {}, h('figcaption', {}, 'How many elements are how far off, in bounds'),
+  return h('figure', {}, h('figcaption', {}, 'Elements by error over bound'),
            s('svg', {class: 'spread', viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': `Elements by error over bound: ${words}`},
              ...shown.map((n, k) => {
                const i = first + k, x = kLeft + k * step;
@@ -103,12 +133,16 @@ function place(map: ErrorMap, at: number): string {
   return `(${index.join(', ')})`;
 }
 
-const value = (x: number | string): string => (typeof x === 'string' ? x : figure(x));
+/** All digits the engine gave: device and benchmark may differ in the last of them. */
+const value = (x: number | string): string => {
+  const text = String(x);
+  return text.length <= 14 ? text : typeof x === 'number' ? x.toExponential(8).replace('e+', 'e') : text;
+};
 
 /** Device against benchmark, the farthest off first. */
 function worst(map: ErrorMap): HTMLElement | null {
   if (map.worst.length === 0) return null;
-  return h('table', {class: 'worst'}, h('caption', {}, 'Device against benchmark, the worst elements'),
+  return h('table', {class: 'worst'}, h('caption', {}, 'Device against benchmark: the worst elements'),
            h('thead', {}, h('tr', {}, ...['element', 'device', 'benchmark', '\u00d7 bound'].map((title, i) => h('th', {scope: 'col', class: i > 0 ? 'number' : ''}, title)))),
            h('tbody', {}, ...map.worst.map(([at, device, bench, over]) => h('tr', {}, h('td', {}, place(map, Number(at))),
              h('td', {class: 'number'}, value(device)), h('td', {class: 'number'}, value(bench)),

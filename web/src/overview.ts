@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many calls stand how, by module or source line, and by API and dtype.
 import {Calls, Filter, Tally, tally} from './calls';
 import {kFlagged, kLost, kRight, kSkipped, kSlight, kWrong, RunInfo, textAt} from './data';

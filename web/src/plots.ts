@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The distribution of a metric over all rows, and one device against another: log scales, zero and
 // what is not finite in places of their own.
 import {scaleLog, scaleSymlog} from 'd3-scale';

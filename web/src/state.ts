@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the address keeps: the tab, the open call, filters, sorting and the theme, so that a link or a reload shows the same page.
 
 export interface Address { [key: string]: string }

@@ -1,11 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // All calls in the order they ran, coloured by error over bound.
 import {Calls} from './calls';
-import {kLost, kNoNumber, kSlight, kWrong} from './data';
+import {kAgrees, kInherits, kIntroduces, kLost, kNoNumber, kSlight, kWrong} from './data';
 import {count, h} from './dom';
 import {heatColours, heatOf, heatWords, kNoHeat} from './heat';
 import {nounOf, times} from './words';
 
 const kHeight = 34;  // px
+
+/** Of a comparison: who introduces a difference stands out. */
+const spreadHeat = (spread: number): number => (spread === kIntroduces ? 6 : spread === kInherits ? 3 : spread === kAgrees ? 0 : kNoHeat);
 
 /** Of two calls in one pixel the worse one is seen. */
 const weight = [1, 2, 3, 4, 5, 6, 7, 0];
@@ -26,10 +30,10 @@ export class Strip {
       const x = calls.overBound?.numbers[call] ?? kNoNumber;
       const standing = run.standing[call];
       const bare = standing === kWrong || standing === kLost ? 6 : standing === kSlight ? 3 : calls.overBound ? kNoHeat : 0;
-      this.heat[call] = x === kNoNumber ? bare : heatOf(x);
+      this.heat[call] = calls.hasSpread ? spreadHeat(run.spread[call]) : x === kNoNumber ? bare : heatOf(x);
     }
     const beyond = this.heat.reduce((n, heat) => n + Number(heat >= 3 && heat < kNoHeat), 0);
-    const scale = calls.overBound ? heatWords : ['pass', '', '', 'warning', '', '', 'error', 'skipped'];
+    const scale = calls.hasSpread ? ['agrees', '', '', 'inherits a difference', '', '', 'introduces one', 'not known'] : calls.overBound ? heatWords : ['pass', '', '', 'warning', '', '', 'error', 'skipped'];
     this.element = h('section', {class: 'order', 'aria-label': 'Calls in execution order'},
                      h('h2', {}, 'Execution order', h('span', {class: 'note'}, calls.overBound ? '  error over bound:' : ''),
                        h('span', {class: 'legend'}, ...scale.map((word, i) => word !== '' && h('span', {class: `key heat${i}`}, word)))),

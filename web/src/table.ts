@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The call table: only the rows in view exist, so 100,000 calls scroll as 20 do.
 import {Calls, Sort, SortKey, Worst} from './calls';
 import {kNoNumber, kOverBound, kRight, kSkip, kSkipped, kSlight, kWrong, RunInfo, textAt, verdictNames} from './data';
 import {figure, h} from './dom';
+import {spreadBadge} from './spread';
 import {standingHelp, standingWord, times} from './words';
 
 const kRowHeight = 26;  // px, as in report.css
@@ -32,6 +34,10 @@ function columnsOf(calls: Calls): Column[] {
     {key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call', width: 'minmax(12rem, 1.6fr)', cell: (call) => calls.name(call)},
     {key: 'standing', label: 'Result', width: '5.6rem', cell: (call) => standingBadge(run.info, run.standing[call])},
   ];
+  if (calls.hasSpread) {
+    columns.push({key: 'spread', label: 'Difference', width: '6rem', help: 'introduces: inputs agree, output does not; inherits: inputs differ already',
+                  cell: (call) => spreadBadge(run.spread[call])});
+  }
   const shownMetric = (metric: Worst, i: number) => {
     const ofBound = metric.title === kOverBound;
     columns.push({key: i, label: metric.label, width: ofBound ? '6.6rem' : '6rem', number: true, help: metric.title,
@@ -126,7 +132,7 @@ export class CallTable {
   }
 
   private sortBy(column: Column): void {
-    const verdict = ['forward', 'backward', 'standing'].includes(String(column.key));
+    const verdict = ['forward', 'backward', 'standing', 'spread'].includes(String(column.key));
     const worstFirst = verdict || (typeof column.key === 'number' && this.calls.metrics[column.key].largest);
     const same = this.sort.key === column.key;
     this.onSort({key: column.key, descending: same ? !this.sort.descending : worstFirst});

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the page says things: standings, numbers of calls, sizes of errors.
-import {Answer, kFlagged, kLost, kNoNumber, kRight, kSkipped, kSlight, kWrong, RunInfo} from './data';
+import {Answer, kFlagged, kInherits, kIntroduces, kLost, kNoNumber, kRight, kSkipped, kSlight, kWrong, RunInfo} from './data';
 import {count, figure} from './dom';
 
 /** What a row of the table is. */
@@ -36,6 +37,26 @@ const list = (words: string[]): string =>
 
 const kNamed = 4;  // APIs in a sentence
 
+/** Two sides are compared, not a device with its benchmark. */
+export const isComparison = (info: RunInfo): boolean => info.kind === 'torchair' || info.kind === 'dumps';
+const knowsSpread = ({spreads}: Answer): boolean => spreads[kIntroduces] + spreads[kInherits] > 0;
+/** A comparison that has a first difference, be it within the limits of the verdicts. */
+export const differs = (info: RunInfo): boolean => isComparison(info) && (info.firstDifference !== undefined || knowsSpread(info.answer));
+/** Causes belong to checks; a comparison says who introduces a difference. */
+export const showsCauses = (info: RunInfo): boolean => !isComparison(info) || !knowsSpread(info.answer);
+
+/** What acc_check --only takes for an entry of a dump; a module has none. */
+export const callOfEntry = (info: RunInfo, name: string): string =>
+    info.kind !== 'dumps' ? name : name.startsWith('Module.') ? '' : name.replace(/\.(forward|backward)$/, '');
+
+function partingSentence(info: RunInfo): string {
+  const first = info.firstDifference?.text ?? '', {spreads} = info.answer;
+  const start = first === '' || info.kind === 'dumps' ? first : `First difference: ${first}.`;
+  const counts = `${count(spreads[kIntroduces])} ${nounOf(info, spreads[kIntroduces])} ${spreads[kIntroduces] === 1 ? 'introduces' : 'introduce'} a difference, ` +
+                 `${count(spreads[kInherits])} ${spreads[kInherits] === 1 ? 'inherits' : 'inherit'} one.`;
+  return knowsSpread(info.answer) ? `${start} ${counts}`.trim() : start;
+}
+
 export const bareApi = (api: string): string => api.slice(api.indexOf('.') + 1);
 
 /** "2 APIs wrong: matmul (4 of 4 calls, lost terms), conv2d (1 of 3, bad tile). 2 more calls ..." */
@@ -43,7 +64,8 @@ export function sentence(info: RunInfo): string {
   const {answer} = info;
   const said: string[] = [];
   const {apis, standings} = answer;
-  if (apis.length > 0) {
+  if (isComparison(info)) said.push(partingSentence(info));
+  if (apis.length > 0 && showsCauses(info)) {
     const named = apis.slice(0, kNamed).map(
         ({api, wrong, total, cause}, i) => `${bareApi(api)} (${count(wrong)} of ${count(total)}${i === 0 ? ` ${nounOf(info, total)}` : ''}${cause === '' ? '' : `, ${cause}`})`);
     const rest = apis.length > kNamed ? ` and ${count(apis.length - kNamed)} more` : '';
@@ -58,8 +80,8 @@ export function sentence(info: RunInfo): string {
   const {since} = info;
   if (since) said.push(`Since ${since.title}: ${count(since.appeared.length)} new, ${count(since.fixed.length)} fixed, ${count(since.still.length)} still failing.`);
   if (answer.checked === 0) said.push('Nothing was checked.');
-  else if (isOk(answer) && standings[kSlight] + standings[kFlagged] === 0) said.unshift(`All ${count(answer.checked)} checked ${nounOf(info)} agree with the benchmark.`);
-  return said.join(' ');
+  else if (isOk(answer) && !differs(info) && standings[kSlight] + standings[kFlagged] === 0) said.unshift(`All ${count(answer.checked)} checked ${nounOf(info)} agree with the ${isComparison(info) ? 'reference' : 'benchmark'}.`);
+  return said.filter((text) => text !== '').join(' ');
 }
 
 /** "72 of 72 calls checked." or with what was skipped, and why. */

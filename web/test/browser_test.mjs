@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clicks through reports in Chromium: a made one of thousands of calls, a comparison of two devices, one whose cells attack the page.
 //   node browser_test.mjs MSPROBE SOURCE_DIR OUT_DIR
 // Ends with 77 where Chromium or the npm packages are missing. It measures nothing: that is web/test/benchmark.mjs.
@@ -6,6 +7,7 @@ import {execFileSync} from 'node:child_process';
 import {existsSync, mkdirSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join} from 'node:path';
+import {twoRuns} from './comparison_walk.mjs';
 import {makeLargeResult} from './large_result.mjs';
 
 const kCalls = 9000;
@@ -93,9 +95,14 @@ async function largeReport() {
   const text = await side.textContent();
   for (const wanted of ['msprobe acc_check -api_info dump.json -d npu:0 --only Functional.linear', 'Likely cause', '> 0.99, else error', 'document',
                         'msprobe shrink -api_info dump.json -d npu:0 --only Functional.linear', '\u00d7 bound',
-                        'Arguments', 'bfloat16 (', 'Called from', 'self.layer']) {
+                        'Called with', 'bfloat16 (', 'Called from', 'self.layer']) {
     assert.ok(text.includes(wanted), `the view of a call lacks '${wanted}'`);
   }
+  // Where the error is, how large, and what the worst elements are.
+  assert.equal(await side.locator('svg.map').count(), 1);
+  assert.match(await side.locator('[role=img]').first().getAttribute('aria-label'), /beyond the bound: rows 0\.\.\d+, columns 96\.\.191$/);
+  assert.match(await side.locator('svg.spread').getAttribute('aria-label'), /, 1,536 \u2264 1e5/);
+  assert.match(await side.locator('table.worst').textContent(), /\(0, 0, 96\)21\.00000131,000/);
   const first = await side.locator('h2').textContent();
   await page.keyboard.press('ArrowDown');
   await page.waitForFunction((name) => document.querySelector('aside.side h2').textContent !== name, first);
@@ -216,6 +223,7 @@ try {
   await largeReport();
   await filters();
   await comparison();
+  await twoRuns({open, accessible, tall, program, source, out});
   await attack();
   console.log('passed');
 } finally {

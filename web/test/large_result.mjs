@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A made result of many calls, with a dump and stacks beside it: what the page must bear.
 //   node large_result.mjs DIRECTORY [CALLS]
 import {createWriteStream, mkdirSync} from 'node:fs';
@@ -34,6 +35,15 @@ const lines = (path) => {
   };
 };
 
+/** A tile of 16 rows and 96 columns that is wrong, in an output that is equal elsewhere. */
+function mapLine(row, shape) {
+  const rows = Math.min(64, shape[1]), wrongRows = shape[1] <= 64 ? 16 : Math.ceil((16 * 64) / shape[1]);
+  const wrong = '0'.repeat(8) + 'f'.repeat(8) + '0'.repeat(48), elements = shape[0] * shape[1] * shape[2];
+  const worst = [0, 1, 2].map((i) => [96 + i, 2, 1.000001, 3.1e4 - i]);
+  return JSON.stringify({row, shape, plane: true, rows, columns: 64, cells: wrong.repeat(wrongRows) + '0'.repeat(64 * (rows - wrongRows)),
+                         counts: [elements - 1536, 0, 0, 0, 0, 0, 0, 0, 0, 1536], worst}) + '\n';
+}
+
 export async function makeLargeResult(directory, calls) {
   mkdirSync(directory, {recursive: true});
   const random = generator(1);
@@ -42,6 +52,7 @@ export async function makeLargeResult(directory, calls) {
   const result = lines(join(directory, 'accuracy_checking_result_1.csv'));
   const dump = lines(join(directory, 'dump.json'));
   const stacks = lines(join(directory, 'stack.json'));
+  const maps = lines(join(directory, 'accuracy_checking_maps_1.jsonl'));
   await details.put('\ufeff' + titles);
   await result.put('\ufeffAPI name,Forward Test Success,Backward Test Success,Message\r\n');
   await dump.put('{"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": null, "data": {');
@@ -69,6 +80,7 @@ export async function makeLargeResult(directory, calls) {
     let text = row('forward.output.0', status);
     const backward = i % 3 === 0;
     if (backward) text += row('backward.output.0', 'pass');
+    if (bad) await maps.put(mapLine(`${name}.forward.output.0`, shape));
     await details.put(text);
     await result.put(`${name},${status},${backward ? 'pass' : ' '},\r\n`);
     const tensor = () => `{"type": "torch.Tensor", "dtype": "torch.bfloat16", "shape": [${shape.join(', ')}], "Max": ${(4 * random()).toFixed(6)}, "Min": ${(-4 * random()).toFixed(6)}, "Mean": 0.0, "Norm": 1.0, "requires_grad": false}`;
@@ -78,7 +90,7 @@ export async function makeLargeResult(directory, calls) {
   }
   await dump.put('}}\n');
   await stacks.put('\n}\n');
-  await Promise.all([details.end(), result.end(), dump.end(), stacks.end()]);
+  await Promise.all([details.end(), result.end(), dump.end(), stacks.end(), maps.end()]);
   return {result: join(directory, 'accuracy_checking_result_1.csv'), dump: join(directory, 'dump.json'), rows};
 }
 

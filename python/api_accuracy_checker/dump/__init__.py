@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Importing this records one iteration of the training, the second one unless told otherwise, and ends the training after it."""
 from api_accuracy_checker.dump import dump
 from api_accuracy_checker.dump.config import msCheckerConfig

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """msCheckerConfig: the settings of the older entry, and update_config to change them.
 
 The replay is another program, run later. What update_config sets of it is written beside the recording, as a config.yaml for it."""

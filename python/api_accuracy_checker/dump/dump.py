@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Switches the recording of the older entry on and off."""
 import os
 from typing import Optional

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python run_overflow_check.py ...: what `msprobe run_overflow_check ...` does."""
 import pathlib
 import sys

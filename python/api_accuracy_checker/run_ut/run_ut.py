@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python run_ut.py ...: what `msprobe run_ut ...` does."""
 import pathlib
 import sys

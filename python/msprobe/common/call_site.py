@@ -1,10 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a recorded call looks like in the source: its frames, and which arguments stand by position."""
 import dis
+import importlib.util
 import linecache
 import os
+import sysconfig
 from typing import Optional, Tuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGES = ("site-packages" + os.sep, "dist-packages" + os.sep)
+
+
+def _home(package: str) -> Optional[str]:
+    """The directory of a package, without importing it; None if it has none."""
+    try:
+        found = importlib.util.find_spec(package)
+    except ValueError:  # in sys.modules without a specification: a stand-in
+        return None
+    return os.path.dirname(found.origin) + os.sep if found is not None and found.origin else None
+
+
+_FRAMEWORKS = tuple(home for home in map(_home, ("torch", "torch_npu", "mindspore")) if home)
+_LIBRARIES = (*{sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")}, "<frozen ")
 _PLAIN_CALLS = ("CALL", "CALL_FUNCTION", "CALL_METHOD")
 _KEYWORD_CALLS = ("CALL_KW", "CALL_FUNCTION_KW")
 
@@ -15,6 +32,13 @@ def frame_text(file: str, line: int, function: str) -> Optional[str]:
         return None
     source = linecache.getline(file, line).strip()
     return f"File {file}, line {line}, in {function}, \n {source}" if source else None
+
+
+def frame_kind(file: str) -> int:
+    """Whose line it is: 0 the framework's, 1 another package's, 2 the user's own."""
+    if file.startswith(_FRAMEWORKS):
+        return 0
+    return 1 if file.startswith(_LIBRARIES) or any(part in file for part in _PACKAGES) else 2
 
 
 def call_site(code, offset: int) -> Optional[Tuple[int, Tuple[str, ...]]]:

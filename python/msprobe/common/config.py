@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config.json: what is collected, of which steps and ranks, and where it goes."""
 import json
 import os
@@ -15,7 +16,7 @@ RISK_LEVELS = ("ALL", "CORE", "FOCUS")
 _MAX_NUMBER = 1000000
 _ENTRY_NAME = re.compile(r"\w+\..+\.(\d+\.(forward|backward)|(forward|backward)\.\d+)")
 # Keys that mean nothing here, but stand in files that were written for the public tool.
-_OTHER_KEYS = frozenset("task dump_path level async_dump dump_enable custom_op_namespaces".split())
+_OTHER_KEYS = frozenset("task dump_path level async_dump custom_op_namespaces".split())
 _OTHER_TASKS = frozenset("statistics tensor overflow_check acc_check run_ut structure debug nan_check exception_dump diff_check "
                          "free_benchmark grad_probe".split())
 _OTHER_BODY_KEYS = frozenset("slice request_id bench_path diff_nums file_format device".split())
@@ -25,8 +26,12 @@ class ConfigError(ValueError):
     """The message names the key, what was found and what was wanted."""
 
 
-class LevelError(ConfigError):
-    """A level that only the device's own library can record."""
+class LevelError(ConfigError, SystemExit):
+    """A level that only the device's own library can record. Not caught, it ends the process with status 2 and one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = 2
 
 
 @dataclass
@@ -36,6 +41,7 @@ class Config:
     level: str = "L1"
     rank: List[int] = field(default_factory=list)  # empty: all
     step: List[int] = field(default_factory=list)  # empty: all
+    dump_enable: Optional[bool] = None  # a key that is there is read again while the training runs: common/reload.py
     extra_info: bool = True
     precision: str = "low"
     risk_level: str = "ALL"
@@ -120,16 +126,13 @@ def _read_body(config: Config, body: dict) -> None:
 
 
 def _read_top(config: Config, content: dict) -> None:
-    readers = {"rank": numbers, "step": numbers, "extra_info": _flag, "wide_list": _flag,
+    readers = {"rank": numbers, "step": numbers, "dump_enable": _flag, "extra_info": _flag, "wide_list": _flag,
                "precision": lambda key, given: _choice(key, given, ("high", "low")),
                "risk_level": lambda key, given: _choice(key, given, RISK_LEVELS)}
     for key, read in readers.items():
         if content.get(key) is not None:
             setattr(config, key, read(key, content[key]))
     _warn_of_others("", content, readers.keys() | _OTHER_KEYS | _OTHER_TASKS)
-    if content.get("dump_enable") is not None:
-        if not _flag("dump_enable", content["dump_enable"]):
-            raise ConfigError("dump_enable: found false, wanted true or no such key: this collector does not read the file again")
 
 
 def _warn_of_others(place: str, content: dict, known: AbstractSet[str]) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What PrecisionDebugger does for every framework: steps, ranks, directories and the life cycle of a collection."""
 import atexit
 import json
@@ -6,11 +7,14 @@ from typing import Optional
 
 from msprobe.common import log
 from msprobe.common.config import Config, ConfigError, LevelError, check_path, load
-from msprobe.common.step_directory import TENSORS, StepDirectory
+from msprobe.common.reload import Switch
+from msprobe.common.step_directory import TENSORS, StepDirectory, leave_rank0
 
 
 class Debugger:
-    """One for the process: a second construction gives the first one. start, stop and step may be called on the class.
+    """One for the process: a second construction without arguments, or with the same ones, gives the first one.
+
+    start, stop and step may be called on the class. ``with PrecisionDebugger(...):`` records the block as one step.
 
     A framework's PrecisionDebugger says its name and makes the session that records."""
 
@@ -25,7 +29,9 @@ class Debugger:
 
     def _begin(self, config_path, given: dict) -> None:
         """Reads the configuration and makes the session. Called once, by the constructor."""
-        self.config: Config = _load_or_exit(config_path, given)
+        self.config: Config = _load(config_path, given)
+        self._given = {"config_path": config_path, **given}
+        self._switch = Switch(config_path, self.config.dump_enable)
         if self.config.level not in self.LEVELS:
             raise ConfigError(f"level: found {self.config.level!r}, wanted one of {', '.join(self.LEVELS)}")
         self.dump_path = check_path(self.config.dump_path)
@@ -43,6 +49,21 @@ class Debugger:
         self._session = self._make_session(settings)
         atexit.register(self._at_exit)
         type(self)._instance = self
+
+    def _check_again(self, given: dict) -> None:
+        """A second construction may not ask for something else, which would be ignored."""
+        for key, value in given.items():
+            if value is not None and value != self._given.get(key):
+                raise ConfigError(f"{key}: found {value!r}, but this process has a PrecisionDebugger with {self._given.get(key)!r} already; "
+                                  "call PrecisionDebugger.close() first, or leave the argument out")
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        self.stop()
+        self.step()
 
     def _make_session(self, settings: dict):
         raise NotImplementedError
@@ -78,6 +99,8 @@ class Debugger:
         rank = self._current_rank() if rank_id is None else _checked_rank(rank_id)
         if self.config.rank and rank is not None and rank not in self.config.rank:
             return None
+        if not self._switch.is_on():
+            return None
         self._open(number, rank)
         self._session.start()
         return None
@@ -102,6 +125,24 @@ class Debugger:
         self._count_step()
 
     @classmethod
+    def close(cls) -> None:
+        """Writes what was recorded and takes every hook out. Afterwards another PrecisionDebugger may be made."""
+        self = cls._existing()
+        if not self._session.is_in_child:
+            self._write(last=True)
+            self._session.end_step()
+        atexit.unregister(self._at_exit)
+        self._session.close()
+        self._ended = True
+        leave_rank0(self.dump_path)
+        type(self)._instance = None
+
+    @property
+    def step_path(self) -> Optional[str]:
+        """The directory of the step that is being recorded; None between steps."""
+        return self._step.path
+
+    @classmethod
     def set_init_step(cls, number: int) -> None:
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
             raise ConfigError(f"step: found {number!r}, wanted an integer that is not negative")
@@ -113,8 +154,19 @@ class Debugger:
         self._session.flush()
         if self._step.path is None:
             return
+        self._tell_unseen(last)
         self._follow_rank(self._rank if self._rank is not None else self._current_rank(), waits=last)
         self._written(self._step.path)
+
+    def _tell_unseen(self, last: bool) -> None:
+        """If something was computed and not recorded: in dump.json behind the entries, and on the terminal."""
+        unseen = self._session.unseen()
+        if not unseen["operators"]:
+            return
+        self._session.native.set_tail(f"\n }},\n \"unseen\": {json.dumps(unseen)}\n}}")
+        if not last:
+            names = ", ".join(list(unseen["operators"])[:5])
+            log.warning(f"{100 * unseen['share']:.2g} % of the computed elements were not recorded: {names}")
 
     def _at_exit(self) -> None:
         """The training may end by an exception, before stop()."""
@@ -151,9 +203,10 @@ class Debugger:
         tensors = os.path.join(directory, TENSORS)
         head = json.dumps({"task": self.config.task, "level": self.config.level, "framework": self.FRAMEWORK,
                            "dump_data_dir": tensors if self._saves_tensors() else None, **self._device_settings(), "data": {}}, indent=1)
-        stacks, construct = (os.path.join(directory, name) if self.config.extra_info else "" for name in ("stack.json", "construct.json"))
+        stacks, construct, sites = (os.path.join(directory, name) if self.config.extra_info else ""
+                                    for name in ("stack.json", "construct.json", "call_sites.json"))
         self._session.error_log = os.path.join(directory, "dump_error_info.log")
-        return os.path.join(directory, "dump.json"), head[:head.rindex("}\n}")], "\n }\n}", stacks, tensors, construct
+        return os.path.join(directory, "dump.json"), head[:head.rindex("}\n}")], "\n }\n}", stacks, tensors, construct, sites
 
     def _follow_rank(self, rank: Optional[int], waits: bool = False) -> None:
         """The process group may come up in the middle of a step: its files move to the directory of the rank."""
@@ -167,12 +220,12 @@ class Debugger:
             self._session.native.move_step(*self._files(place))
 
 
-def _load_or_exit(config_path, given: dict) -> Config:
+def _load(config_path, given: dict) -> Config:
     try:
         return load(config_path, given)
     except LevelError as error:
         log.error(str(error))
-        raise SystemExit(2) from error
+        raise
 
 
 def _checked_rank(rank_id: object) -> int:

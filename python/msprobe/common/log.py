@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines for the user, on stderr, in the form that the msprobe commands use."""
 import os
 import sys

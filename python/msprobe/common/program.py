@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the msprobe program is, for what Python hands on to it."""
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ def find() -> str:
     raise FileNotFoundError("the msprobe program is not on the PATH; build it (tools/quickstart.sh), or set MSPROBE_PROGRAM to its place")
 
 
-def become(command: str) -> None:
+def become(*command: str) -> None:
     """Goes on as `msprobe COMMAND` with the arguments of this process."""
     try:
         program = find()
-        os.execv(program, [program, command, *sys.argv[1:]])
+        os.execv(program, [program, *command, *sys.argv[1:]])
     except OSError as error:
         print(f"[ERROR] {error}", file=sys.stderr)
         sys.exit(2)

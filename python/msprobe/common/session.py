@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The native collector of a process, and what surrounds it: forked children, the end of the process, reports of our own mistakes."""
 import atexit
 import os
@@ -42,6 +43,13 @@ class NativeSession:
     def is_in_child(self) -> bool:
         """Whether this process was forked from the one that made the session: there it records nothing."""
         return os.getpid() != self._pid
+
+    def unseen(self) -> dict:
+        """What was computed in this step and not recorded: {"share": of the elements of all results, "operators": {name: elements}}."""
+        seen, operators = self.native.coverage()
+        total = seen + sum(operators.values())
+        return {"share": sum(operators.values()) / total if total else 0.0,
+                "operators": dict(sorted(operators.items(), key=lambda item: -item[1]))}
 
     def flush(self) -> None:
         """Returns when everything that was recorded is in its files."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config.yaml of the pre-check, as far as the collector needs it: plain values, and lists of names."""
 import ast
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a step is recorded: {dump_path}/step{N}/rank{R}.
 
 A process without a rank takes rank0. Only one live process may: it holds a lock on dump_path, which the system takes back when the process
@@ -12,7 +13,7 @@ from typing import Dict, List, Optional
 from msprobe.common import log
 
 TENSORS = "dump_tensor_data"
-_FILES = ("dump.json", "stack.json", "construct.json", "dump_error_info.log")
+_FILES = ("dump.json", "stack.json", "construct.json", "call_sites.json", "dump_error_info.log")
 _PARTIAL = ".new"  # of a file that a killed process was about to replace
 _LONGEST_WAIT_SECONDS = 5.0
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values of Python and numpy as dump.json has them. What is common is done in C++."""
 import dataclasses
 import enum

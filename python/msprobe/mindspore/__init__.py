@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The collector for MindSpore, PyNative mode."""
 try:
     import mindspore as _mindspore  # noqa: F401

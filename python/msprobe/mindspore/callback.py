@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For trainings that run inside mindspore.train.Model: one callback in place of start(), stop() and step()."""
 from mindspore.train import Callback
 

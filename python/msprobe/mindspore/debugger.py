@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PrecisionDebugger: the few lines that a training script needs."""
 from typing import Optional
 
@@ -18,9 +19,10 @@ class PrecisionDebugger(Debugger):
     FRAMEWORK = "mindspore"
 
     def __init__(self, config_path=None, task=None, dump_path=None, level=None, step=None, rank=None) -> None:
+        given = {"task": task, "dump_path": dump_path, "level": level, "step": step, "rank": rank}
         if PrecisionDebugger._instance is not None:
-            return
-        self._begin(config_path, {"task": task, "dump_path": dump_path, "level": level, "step": step, "rank": rank})
+            return self._check_again({"config_path": config_path, **given})
+        self._begin(config_path, given)
 
     def _make_session(self, settings: dict) -> Session:
         config = self.config

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dropout is recorded as it is computed. MindSpore's CPU has no kernel for that of mint; mindspore.ops has one."""
 from typing import Callable
 

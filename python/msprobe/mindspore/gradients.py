@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients of a recorded call: MindSpore's operator for hooks of Cells, put around one API.
 
 The operator returns its tensors unchanged. Applied to the arguments and to the results of a call it hands over, in the backward pass, the

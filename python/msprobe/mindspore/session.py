@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Puts a recording wrapper around the APIs of MindSpore while something is recorded, and takes it away again."""
 import functools
 import os
@@ -51,9 +52,10 @@ class Session(NativeSession):
 
     def _lent(self) -> dict:
         lent = dict.fromkeys("size_type strided_layout call_site defaults trim_arguments is_grad_enabled disable_torch_function backward "
-                             "autograd_backward mode overrides_file handler_code dispatch_code write_modules".split())
+                             "autograd_backward mode overrides_file handler_code dispatch_code write_modules module_names classify "
+                             "operator_mode written_arguments module_call_code".split())
         lent.update(tensor_type=mindspore.Tensor, parameter_type=mindspore.Parameter, describe_special=values.describe_special,
-                    read_special=values.read_special, frame_text=call_site.frame_text, report=self.report)
+                    read_special=values.read_special, frame_text=call_site.frame_text, frame_kind=call_site.frame_kind, report=self.report)
         return lent
 
     def _wrap(self, names: dict, wide_list: bool, is_hidden: Callable[[str], bool]) -> tuple:

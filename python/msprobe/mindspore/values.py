@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors and types of MindSpore as dump.json has them."""
 from typing import Optional
 

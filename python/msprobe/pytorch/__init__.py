@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The collector for PyTorch."""
 try:
     import torch as _torch  # noqa: F401

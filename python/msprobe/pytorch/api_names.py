@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which functions are recorded, and under which names: support_wrap_ops.yaml and what it stands for in this PyTorch."""
 import importlib
 import os

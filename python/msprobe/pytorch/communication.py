@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls of torch.distributed: recorded with what they leave in their arguments, the asynchronous ones when they are waited for.
 
 Only some of them, and in newer versions of PyTorch only, can be overridden; so it is their bodies that are exchanged while recording."""

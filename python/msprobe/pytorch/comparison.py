@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparing two recordings from a script: ``msprobe compare`` with the parameters of the documents."""
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def _mapping(option: str, value: object, directory: str) -> list[str]:
 
 
 def _run(words: list[str], output_path: object, *, stack_mode: bool | None, fuzzy_match: bool, highlight: bool, xlsx: bool,
-         auto_analyze: bool, first_diff_analyze: bool, is_print_compare_log: bool, data_mapping: object, cell_mapping: object) -> int:
+         auto_analyze: bool, first_diff_analyze: bool, is_print_compare_log: bool, data_mapping: object, cell_mapping: object,
+         config: object) -> int:
     command = [program.find(), "compare", *words, "--mode", "auto", "--output_path", _path("output_path", output_path)]
     if stack_mode is not None:
         command += ["--stack-mode", "on" if _flag("stack_mode", stack_mode) else "off"]
@@ -73,6 +75,8 @@ def _run(words: list[str], output_path: object, *, stack_mode: bool | None, fuzz
     with tempfile.TemporaryDirectory() as scratch:
         command += _mapping("--data_mapping", data_mapping, scratch)
         command += _mapping("--cell_mapping", cell_mapping, scratch)
+        if config is not None:
+            command += ["--config", _path("config", config)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
             last = ""
             for line in running.stderr:
@@ -96,12 +100,13 @@ def compare(
     is_print_compare_log: bool | None = None,
     xlsx: bool = False,
     first_diff_analyze: bool = False,
+    config: object = None,
 ) -> int:
     """Compare two dump.json: ``npu_json_path`` with ``bench_json_path`` (or ``npu_path``, ``bench_path``).
 
     stack_mode: None shows stacks if stack.json is there, True requires it, False leaves them out; ``stack_json_path`` names the file.
     auto_analyze (first_diff_analyze): also write where the two runs part. highlight, xlsx: a workbook with coloured rows beside the CSV.
-    data_mapping, cell_mapping: a YAML file or a dict, target name to golden name.
+    data_mapping, cell_mapping: a YAML file or a dict, target name to golden name. config: a YAML file of matrices (docs/compare.md).
     Returns 0, or 1 if a row is an error. Raises CompareError if nothing could be compared.
     """
     if not isinstance(input_param, Mapping):
@@ -120,7 +125,7 @@ def compare(
     log = is_print_compare_log if is_print_compare_log is not None else input_param.get("is_print_compare_log", False)
     return _run(words, output_path, stack_mode=stack_mode, fuzzy_match=fuzzy_match, highlight=highlight, xlsx=xlsx,
                 auto_analyze=auto_analyze, first_diff_analyze=first_diff_analyze, is_print_compare_log=log,
-                data_mapping=data_mapping, cell_mapping=cell_mapping)
+                data_mapping=data_mapping, cell_mapping=cell_mapping, config=config)
 
 
 def compare_distributed(
@@ -136,9 +141,10 @@ def compare_distributed(
     is_print_compare_log: bool = False,
     xlsx: bool = False,
     first_diff_analyze: bool = False,
+    config: object = None,
 ) -> int:
     """Compare two directories of ranks or steps, paired by number. The keywords are those of compare(); tables are named by rank."""
     words = ["--target_path", _path("npu_dump_dir", npu_dump_dir), "--golden_path", _path("bench_dump_dir", bench_dump_dir)]
     return _run(words, output_path, stack_mode=stack_mode, fuzzy_match=fuzzy_match, highlight=highlight, xlsx=xlsx,
                 auto_analyze=auto_analyze, first_diff_analyze=first_diff_analyze, is_print_compare_log=is_print_compare_log,
-                data_mapping=data_mapping, cell_mapping=cell_mapping)
+                data_mapping=data_mapping, cell_mapping=cell_mapping, config=config)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled functions run as they are written while something is recorded: their calls are seen one by one, and a compiler that must
 not break the graph (fullgraph=True) does not meet the recording in it. Newer versions of PyTorch have a switch for that."""
 import contextlib

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """PrecisionDebugger: the few lines that a training script needs."""
 import os
 import sys
-from typing import Callable, Optional
+from typing import Callable, Iterable, List, Optional, Union
 
 import torch
 
@@ -15,15 +16,38 @@ from msprobe.pytorch.session import Session
 
 
 class PrecisionDebugger(Debugger):
-    __doc__ = Debugger.__doc__
+    """Records every API call, module or both of a training into ``{dump_path}/step{N}/rank{R}``.
+
+        debugger = PrecisionDebugger(config_path="config.json")     # before the model is used
+        for batch in loader:
+            debugger.start(model)
+            loss = model(batch).sum(); loss.backward(); optimizer.step()
+            debugger.stop()
+            debugger.step()
+
+    config_path: config.json (docs/collector.md); the other arguments take the place of its keys.
+    task: ``"statistics"`` (value ranges), ``"tensor"`` (the data) or ``"overflow_check"``.
+    dump_path: the directory of the dump.
+    level: ``"L1"`` (APIs), ``"L0"`` (modules) or ``"mix"``; the last two need ``start(model)``.
+    step, rank: which to record, e.g. ``[0, "4-6"]``; by default all.
+    dataloader: its batches start and end the steps.
+
+    One for the process: a second construction without arguments, or with the same ones, gives the first one. start, stop and step may be
+    called on the class. ``with PrecisionDebugger(...):`` records the block as one step.
+    """
+
     FRAMEWORK = "pytorch"
     LEVELS = ("L0", "L1", "mix")
 
-    def __init__(self, config_path=None, task=None, dump_path=None, level=None, step=None, rank=None, dataloader=None) -> None:
+    def __init__(self, config_path: Union[str, "os.PathLike[str]", None] = None, task: Optional[str] = None,
+                 dump_path: Union[str, "os.PathLike[str]", None] = None, level: Optional[str] = None,
+                 step: Optional[List[Union[int, str]]] = None, rank: Optional[List[Union[int, str]]] = None,
+                 dataloader: Optional[Iterable] = None) -> None:
+        given = {"task": task, "dump_path": dump_path, "level": level, "step": step, "rank": rank}
         if PrecisionDebugger._instance is not None:
-            return
+            return self._check_again({"config_path": config_path, **given})
         self._is_counted = False  # with a data loader: whether step() was called since its last batch
-        self._begin(config_path, {"task": task, "dump_path": dump_path, "level": level, "step": step, "rank": rank})
+        self._begin(config_path, given)
         self._watch = LoaderWatch(self._before_batch, self._after_batch, dataloader) if dataloader is not None else None
         self._overflow = OverflowInfo(os.getcwd()) if self.config.task == "overflow_check" else None
 
@@ -41,7 +65,8 @@ class PrecisionDebugger(Debugger):
         return {} if jit is None else {"jit_compile": jit}
 
     @classmethod
-    def start(cls, model=None, token_range=None, rank_id=None, scheduled_tokens=None) -> None:
+    def start(cls, model: Union[torch.nn.Module, List[torch.nn.Module], None] = None, token_range: None = None,
+              rank_id: Optional[int] = None, scheduled_tokens: None = None) -> None:
         """Begins recording. `model`, a module or a list of modules, is needed at the levels L0 and mix, the first time."""
         if token_range is not None or scheduled_tokens is not None:
             raise ConfigError("token_range and scheduled_tokens: not supported by this collector")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """nn.MultiheadAttention, nn.TransformerEncoderLayer and nn.TransformerEncoder run one fused operator in evaluation, unless
 torch.overrides.has_torch_function says that somebody overrides their calls. It says so as soon as any mode is on, the collector's own
 included, and the model would run other operators while it is recorded than it does otherwise. So these three are told of others only."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Another body for a Python function, for a while. The function stays the object it is: whoever imported it, or compares it with `is`,
 notices nothing, and calls the new body all the same."""
 import os

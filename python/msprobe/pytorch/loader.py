@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tells when a batch is fetched from a data loader."""
 from typing import Callable, Optional
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels L0 and mix: calls of modules, forward and backward, with their parameters and the gradients of these.
 
 Nothing is between a module and its callers: the body of torch.nn.Module._call_impl is exchanged while recording, so arguments and results

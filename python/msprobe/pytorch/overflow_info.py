@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The calls of a dump that overflowed, in the form of the older overflow tool: forward_info_{pid}.json and backward_info_{pid}.json."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fixes the randomness of a run, so that two runs can be compared."""
 import functools
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """risk_level: which names are left out when the user asks for fewer."""
 import os
 

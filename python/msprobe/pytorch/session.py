@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hooks the native collector into PyTorch while something is recorded, and takes it out again.
 
 PyTorch's own way to see every call is a TorchFunctionMode. It belongs to a thread; new threads get it through threading.setprofile,
@@ -23,7 +24,9 @@ from msprobe.pytorch.communication import Communication
 from msprobe.pytorch.compilation import Compilation
 from msprobe.pytorch.fast_paths import FUSED, FastPaths
 from msprobe.pytorch.function_body import FunctionBody
+from msprobe.pytorch.module_names import module_names
 from msprobe.pytorch.modules import Modules
+from msprobe.pytorch.uncovered import OperatorMode, ScriptedCalls, Uncovered, written_arguments
 
 _DTYPES = {getattr(torch, name): name for name in
            ("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 "
@@ -53,8 +56,10 @@ class Session(NativeSession):
         self._records_apis = level != "L0"
         self.modules = Modules(self.native, settings, self._records_apis) if level != "L1" else None
         self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": _pass_on})()
+        groups = read_ops(api_names.OPS_FILE) if self._records_apis else {}
+        self._uncovered = Uncovered(groups, hidden)
         self._lend()
-        functions, operators, self._methods = api_names.resolve(read_ops(api_names.OPS_FILE) if self._records_apis else {}, hidden)
+        functions, operators, self._methods = api_names.resolve(groups, hidden)
         if self._records_apis:
             functions += [(getattr(torch, name), "Torch", name) for name in FUSED if hasattr(torch, name) and not hidden("torch", name)]
         self.native.set_apis(functions, operators)
@@ -62,6 +67,7 @@ class Session(NativeSession):
         self._communication = Communication(self.native, {function: name for function, prefix, name in functions
                                                           if prefix == api_names.COMMUNICATION})
         self._compilation = Compilation()
+        self._scripted = ScriptedCalls(self.native, self._is_on)
         self._fast_paths = FastPaths(self._without_mode)
         self._engine = self._hooked_engine()
         self._replaced = {}
@@ -82,9 +88,15 @@ class Session(NativeSession):
             "defaults": call_site.defaults,
             "trim_arguments": call_site.trim_arguments,
             "frame_text": call_site.frame_text,
+            "frame_kind": call_site.frame_kind,
+            "module_names": module_names,
+            "module_call_code": torch.nn.Module._call_impl.__code__,
             "is_grad_enabled": torch.is_grad_enabled,
             "disable_torch_function": torch._C.DisableTorchFunction,
             "report": self.report,
+            "classify": self._uncovered.classify if self._uncovered.is_wanted else None,
+            "written_arguments": written_arguments,
+            "operator_mode": lambda: OperatorMode(self.native),
             "write_modules": self.modules.write_waiting if self.modules else None,
             "backward": torch.Tensor.backward,
             "autograd_backward": _autograd_backward,
@@ -117,6 +129,8 @@ class Session(NativeSession):
         if not self._is_on():
             self._mode.__enter__()
         self._fast_paths.start()
+        if self._uncovered.is_wanted:
+            self._scripted.start()
         self._module_hooks = self._hook_modules()
         for body in self._engine:
             body.exchange()
@@ -133,6 +147,7 @@ class Session(NativeSession):
         self._leave()
         self._compilation.stop()
         self._fast_paths.stop()
+        self._scripted.stop()
         self._communication.stop()
         for body in self._engine:
             body.restore()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values that are no plain number, text, list or tensor of this machine, as dump.json has them. What is common is done in C++."""
 import zlib
 from typing import Optional
@@ -67,7 +68,8 @@ def _placements(tensor: torch.Tensor) -> dict:
         return {type(placement).__name__.lstrip("_"): {key: item if key == "dim" else str(item)
                                                        for key, item in fields.items() if item is not None}}
 
-    return {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [told(item) for item in tensor.placements]}
+    whole = tensor.device_mesh.mesh.numel() == 1 or all(type(item).__name__ == "Replicate" for item in tensor.placements)
+    return {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [told(item) for item in tensor.placements], "is_whole": whole}
 
 
 def _without_wrapper(tensor: torch.Tensor) -> torch.Tensor:

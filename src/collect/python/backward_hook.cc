@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients: a hook on the autograd node that a recorded call made.
 #include <optional>
 
-#include "collect/python/call_name.h"
 #include "collect/python/describe.h"
+#include "collect/python/recorded_name.h"
 
 namespace msprobe::collect {
 namespace {
@@ -11,7 +12,7 @@ struct BackwardHook {
   PyObject_HEAD;
   Collector* collector;
   std::uint64_t step;
-  CallName* name;
+  RecordedName* name;
   std::string* module;  // that called it
 };
 
@@ -25,7 +26,7 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
-void record_legacy(Collector& collector, const CallName& name, PyObject* arriving) {
+void record_legacy(Collector& collector, const RecordedName& name, PyObject* arriving) {
   const std::string key = entry_key(Style::kLegacy, name);
   JsonText json(JsonText::Layout::kOneLine);
   Describer describer(collector, key, json);
@@ -35,7 +36,7 @@ void record_legacy(Collector& collector, const CallName& name, PyObject* arrivin
   collector.backward_recorder->finish(entry, ",\n\"" + key + "\": " + json.take());
 }
 
-void record(Collector& collector, const CallName& name, const std::string& module,
+void record(Collector& collector, const RecordedName& name, const std::string& module,
             PyObject* leaving, PyObject* arriving) {
   const std::uint64_t step = collector.step;
   const std::string entry_name = name.backward();
@@ -85,14 +86,14 @@ PyObject* call_hook(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 PyTypeObject* hook_type = nullptr;
 
-PyRef new_hook(Collector& collector, const CallName& name) {
+PyRef new_hook(Collector& collector, const RecordedName& name) {
   PyObject* self = hook_type->tp_alloc(hook_type, 0);
   if (self == nullptr) return {};
   auto* hook = reinterpret_cast<BackwardHook*>(self);
   Py_INCREF(reinterpret_cast<PyObject*>(&collector));
   hook->collector = &collector;
   hook->step = collector.step;
-  hook->name = new CallName(name);
+  hook->name = new RecordedName(name);
   hook->module = new std::string(collector.tree.is_on ? ModuleTree::running() : "");
   return PyRef::take(self);
 }
@@ -130,11 +131,11 @@ bool ready_backward_hook(PyObject* /*module*/) {
   return hook_type != nullptr;
 }
 
-PyObject* make_backward_hook(Collector& collector, const CallName& name) {
+PyObject* make_backward_hook(Collector& collector, const RecordedName& name) {
   return new_hook(collector, name).release();
 }
 
-void hook_backward(Collector& collector, PyObject* result, const CallName& name) {
+void hook_backward(Collector& collector, PyObject* result, const RecordedName& name) {
   PyObject* tensor = first_tensor(collector.lent, result, 0);
   if (tensor == nullptr) return;
   const std::optional<Undisturbed> undisturbed = undisturbed_by(collector.lent, tensor);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/python/call_frames.h"
 
 #include <algorithm>
@@ -200,35 +201,67 @@ std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& p
     const char* utf8 = PyUnicode_AsUTF8(text.get());
     if (utf8 != nullptr) inner.text = utf8;
   }
+  if (!inner.text.empty()) {
+    const PyRef kind = PyRef::take(PyObject_CallOneArg(lent.frame_kind.get(), code->co_filename));
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    inner.kind = static_cast<FrameKind>(kind ? PyLong_AsLong(kind.get()) : 0);
+    if (file != nullptr) inner.line = std::string(file) + ":" + std::to_string(line);
+  }
   drop_exception();
   nodes_.push_back(std::move(inner));
   nodes_[node].inner.emplace(place, nodes_.size() - 1);
   return nodes_.size() - 1;
 }
 
-const std::string& CallFrames::stack_json(const Lent& lent, PyObject* frame, std::size_t depth) {
+CallStack CallFrames::stack(const Lent& lent, PyObject* frame, std::size_t depth) {
   std::vector<std::pair<Place, PyRef>> stack;
+  std::vector<PyObject*> modules;
   for (PyRef at = PyRef::share(frame); at; at = back(at.get())) {
     const PyRef code = code_of(at.get());
+    if (code.get() == lent.module_call_code.get()) modules.push_back(at.get());
     stack.emplace_back(Place{code.get(), offset_of(at.get())}, at);
   }
   std::size_t node = 0;
   for (auto at = stack.rbegin(); at != stack.rend(); ++at) {
     node = child(lent, node, at->first, at->second.get());
   }
-  if (!nodes_[node].json.empty()) return nodes_[node].json;
-  JsonText json(JsonText::Layout::kIndented, depth);
-  json.begin_array();
-  bool any = false;
-  for (std::size_t at = node; at != 0; at = nodes_[at].outer) {
-    if (nodes_[at].text.empty()) continue;
-    json.string(nodes_[at].text);
-    any = true;
+  if (nodes_[node].json.empty()) write_stack(nodes_[node], depth);
+  const std::string module = modules_.innermost(lent, modules);
+  std::string site;
+  if (!module.empty()) {
+    JsonText json(JsonText::Layout::kOneLine);
+    json.key("module");
+    json.string(module);
+    site = json.take();
   }
-  if (!any) json.string("The call stack retrieval failed.");
-  json.end_array();
-  nodes_[node].json = json.take();
-  return nodes_[node].json;
+  const std::string& lines = nodes_[node].lines;
+  site += (site.empty() || lines.empty() ? "" : ", ") + lines;
+  return {&nodes_[node].json, site.empty() ? site : "{" + site + "}"};
+}
+
+void CallFrames::write_stack(Node& node, std::size_t depth) const {
+  JsonText frames(JsonText::Layout::kIndented, depth);
+  frames.begin_array();
+  bool any = false;
+  const Node *innermost = nullptr, *users = nullptr;
+  for (const Node* at = &node; at != &nodes_.front(); at = &nodes_[at->outer]) {
+    if (at->text.empty()) continue;
+    frames.string(at->text);
+    any = true;
+    if (innermost == nullptr && at->kind != FrameKind::kFramework) innermost = at;
+    if (users == nullptr && at->kind == FrameKind::kUser) users = at;
+  }
+  if (!any) frames.string("The call stack retrieval failed.");
+  frames.end_array();
+  const auto member = [](const char* key, const Node& at) {
+    JsonText json(JsonText::Layout::kOneLine);
+    json.key(key);
+    json.string(at.line);
+    return json.take();
+  };
+  if (innermost != nullptr) node.lines = member("line", *innermost);
+  if (users != nullptr && users != innermost) node.lines += ", " + member("user_line", *users);
+  node.json = frames.take();
 }
 
 }  // namespace msprobe::collect

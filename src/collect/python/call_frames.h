@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a call comes from: the frames of stack.json, and how its arguments were written.
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collect/python/module_paths.h"
 #include "collect/python/py_ref.h"
 
 namespace msprobe::collect {
@@ -27,14 +29,23 @@ struct Origin {
   PyRef args, kwargs;  // as the caller wrote them where they could be recovered
 };
 
+// Whose line of source it is.
+enum class FrameKind : std::uint8_t { kFramework, kLibrary, kUser };
+
+struct CallStack {
+  const std::string* frames = nullptr;  // a JSON array
+  std::string site;  // a JSON object: the module, the innermost line outside of the framework, and
+                     // the user's innermost line
+};
+
 class CallFrames {
  public:
   // REQUIRES: called while the API's torch function override runs.
   Origin origin(const Lent& lent, PyObject* func, PyObject* args, PyObject* kwargs);
 
-  // The frames from `frame` outwards as a JSON array, `depth` levels deep in its file. Frames that
-  // were met before cost no more than a look-up.
-  const std::string& stack_json(const Lent& lent, PyObject* frame, std::size_t depth);
+  // The frames from `frame` outwards, `depth` levels deep in their file. Frames that were met
+  // before cost no more than a look-up.
+  CallStack stack(const Lent& lent, PyObject* frame, std::size_t depth);
 
   // The arguments of a Python function as they were written at the call.
   void recover_arguments(const Lent& lent, PyObject* func, PyObject* args, PyObject* kwargs,
@@ -51,10 +62,14 @@ class CallFrames {
     std::map<Place, std::size_t> inner;
     std::size_t outer = 0;
     std::string text;  // of this frame; empty: not shown
-    std::string json;  // of the whole stack, once it was asked for
+    std::string line;  // file:line
+    FrameKind kind = FrameKind::kFramework;
+    std::string json;   // of the whole stack, once it was asked for
+    std::string lines;  // the members of a site that tell lines, likewise
   };
   const CallSite& site(const Lent& lent, PyObject* frame);
   std::size_t child(const Lent& lent, std::size_t node, const Place& place, PyObject* frame);
+  void write_stack(Node& node, std::size_t depth) const;
   // The default values of a Python function's parameters, by name.
   PyRef defaults_of(const Lent& lent, PyObject* func);
   void keep(PyObject* object);
@@ -63,6 +78,7 @@ class CallFrames {
   std::map<Place, CallSite> sites_;
   std::unordered_map<PyObject*, PyRef> defaults_;  // of functions, kept alive by kept_
   std::unordered_map<PyObject*, PyRef> kept_;
+  ModulePaths modules_;
 };
 
 }  // namespace msprobe::collect

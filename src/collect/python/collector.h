@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of one collector: what is recorded, how it is written, and what has been counted.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,10 +20,11 @@
 namespace msprobe::collect {
 
 // An API that is recorded. Its calls are counted from 0 in every step, over all threads.
-struct Api {
+struct RecordedApi {
   std::string prefix, name;
   std::int64_t calls = 0;
   bool is_dropout = false;
+  PyRef written = {};  // asked once: a list of (index, name) of the arguments that it writes into
 };
 
 enum class Style : std::uint8_t { kDump, kLegacy };
@@ -58,12 +61,26 @@ struct Lent {
   PyRef defaults;          // func -> dict of its parameters' default values
   PyRef trim_arguments;    // (func, args, kwargs) -> kwargs without defaults
   PyRef frame_text;        // (file, line, function) -> text or None
+  PyRef frame_kind;        // file -> FrameKind
+  PyRef module_names;      // module -> list of (module, path) of it and all that it holds
+  PyRef module_call_code;  // of the function that runs a module
   PyRef is_grad_enabled, disable_torch_function, report;
   PyRef backward, autograd_backward;  // Tensor.backward, and what it stands for
   PyRef mode;
-  PyRef write_modules;  // () : backward entries of modules that wait for the next event
+  PyRef classify;  // function -> what Uncovered says of it: None, (prefix, name), True, a name
+  PyRef written_arguments;  // function -> the arguments that its operator writes into
+  PyRef operator_mode;      // () -> a mode that shows the operators which run in it to run_operator
+  PyRef write_modules;      // () : backward entries of modules that wait for the next event
   PyRef overrides_file, handler_code, dispatch_code;
   std::unordered_map<PyObject*, DType> dtypes;  // objects that live as long as the process
+};
+
+// A function that is not on the list.
+struct Uncovered {
+  PyRef function;              // keeps its address
+  RecordedApi* api = nullptr;  // recorded as this
+  bool operators = false;      // its operators are recorded one by one
+  std::string unseen;          // what its results are counted under
 };
 
 struct Collector {
@@ -73,11 +90,16 @@ struct Collector {
   Settings settings;
   Filter filter;
   Lent lent;
-  std::unordered_map<PyObject*, Api*> api_of_function;
-  std::unordered_map<std::string, Api*> api_of_operator;
-  std::vector<std::unique_ptr<Api>> apis;
+  std::unordered_map<PyObject*, RecordedApi*> api_of_function;
+  std::unordered_map<std::string, RecordedApi*> api_of_operator;
+  std::vector<std::unique_ptr<RecordedApi>> apis;
   std::vector<PyRef> kept;                         // the functions whose addresses are keys
   std::unordered_set<std::string> backward_names;  // written in this step
+  std::unordered_map<PyObject*, Uncovered> uncovered;
+  std::unordered_map<std::string, RecordedApi*> api_of_uncovered;
+  std::uint64_t seen_elements = 0;  // of the results of recorded calls in this step
+  std::map<std::string, std::uint64_t>
+      unseen;  // elements that no recorded call covers, by function
   CallFrames frames;
   ModuleTree tree;
   bool modules_wait = false;  // whether write_modules has something to do
@@ -96,6 +118,16 @@ void write_waiting_modules(Collector& collector);
 
 // torch_function(func, types, args=(), kwargs=None): what a TorchFunctionMode calls.
 PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
+
+// A call that is recorded as one of `api`.
+PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, PyObject* args,
+                      PyObject* kwargs);
+
+// A call of a function that is not on the list.
+PyObject* run_uncovered(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
+
+// run_operator(operator, args, kwargs): what the mode of operators calls.
+PyObject* run_operator(Collector& collector, PyObject* op, PyObject* args, PyObject* kwargs);
 
 // While one lives on a thread, nothing that is called there is recorded: it belongs to a recorded
 // call, or to the recording itself.
@@ -127,10 +159,10 @@ class Undisturbed {
 std::optional<Undisturbed> undisturbed_by(const Lent& lent, PyObject* tensor);
 
 // Records the gradients of a call when its autograd node runs.
-struct CallName;
-void hook_backward(Collector& collector, PyObject* result, const CallName& name);
+struct RecordedName;
+void hook_backward(Collector& collector, PyObject* result, const RecordedName& name);
 // A function (leaving, arriving) that records the gradients of a call, for who hooks by himself.
-PyObject* make_backward_hook(Collector& collector, const CallName& name);
+PyObject* make_backward_hook(Collector& collector, const RecordedName& name);
 bool ready_backward_hook(PyObject* module);
 
 // begin_call(function, args, kwargs): an entry for a call of `function` with what is written of its

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments, results and gradients of a call as the JSON of its entry.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/json_text.h"
@@ -28,6 +30,8 @@ class Describer {
   // A result: a tuple element by element, anything else as the only element.
   void result(PyObject* value);
 
+  // The elements of the tensors that were described since the last call.
+  std::uint64_t take_elements() { return std::exchange(elements_, 0); }
   // Tensors with an infinity, NaN or saturated value among what was described since the last call.
   bool take_overflow();
   // Tensor files wait until this is called where only overflowing entries are kept.
@@ -72,6 +76,7 @@ class Describer {
   std::string directory_;
   bool saves_ = false;
   bool overflow_ = false;
+  std::uint64_t elements_ = 0;
   std::size_t leaves_ = 0;  // legacy files are numbered by the leaf arguments before them
   std::vector<TensorFile> files_;
 };

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is written of a tensor: shape and dtype, statistics, checksum, and the name of its file.
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "collect/crc32.h"
 #include "collect/python/describe.h"
 #include "collect/statistics.h"
 #include "collect/strided_view.h"
+#include "core/crc32.h"
 #include "core/float_formats.h"
 
 namespace msprobe::collect {
@@ -138,7 +139,7 @@ std::uint64_t xor_words(const StridedView& view) {
 }
 
 void write_xor(JsonText& json, const StridedView& view, const Statistics& statistics) {
-  using Kind = Statistic::Kind;
+  using Kind = RecordedStatistic::Kind;
   if (view.numel() == 0 || statistics.max.kind == Kind::kNull) return json.null();
   if (view.shape.empty() && statistics.max.kind == Kind::kReal) {
     return json.real(statistics.max.real);
@@ -149,8 +150,9 @@ void write_xor(JsonText& json, const StridedView& view, const Statistics& statis
 }
 
 // The legacy form has integers for bools.
-Statistic as_integer(Statistic statistic) {
-  if (statistic.kind == Statistic::Kind::kBool) statistic.kind = Statistic::Kind::kSigned;
+RecordedStatistic as_integer(RecordedStatistic statistic) {
+  if (statistic.kind == RecordedStatistic::Kind::kBool)
+    statistic.kind = RecordedStatistic::Kind::kSigned;
   return statistic;
 }
 
@@ -203,6 +205,9 @@ void Describer::tensor(PyObject* object, const std::string& path) {
     ++leaves_;
     return json_.null();
   }
+  std::uint64_t elements = 1;
+  for (const std::int64_t extent : read.view.shape) elements *= static_cast<std::uint64_t>(extent);
+  elements_ += elements;
   json_.begin_object();
   if (collector_.settings.style == Style::kDump) {
     write_dump_tensor(read, path);
@@ -233,15 +238,15 @@ void Describer::write_dump_tensor(Read& read, const std::string& path) {
     read.has_data ? write_xor(json_, read.view, statistics) : json_.null();
   } else {
     if (settings.high_precision && !read.view.shape.empty()) statistics.mean = statistics.norm = {};
-    const std::pair<const char*, const Statistic*> keys[] = {{"Max", &statistics.max},
-                                                             {"Min", &statistics.min},
-                                                             {"Mean", &statistics.mean},
-                                                             {"Norm", &statistics.norm}};
+    const std::pair<const char*, const RecordedStatistic*> keys[] = {{"Max", &statistics.max},
+                                                                     {"Min", &statistics.min},
+                                                                     {"Mean", &statistics.mean},
+                                                                     {"Norm", &statistics.norm}};
     for (const auto& [key, statistic] : keys) {
       json_.key(key);
       json_.statistic(*statistic);
     }
-    if (statistics.max_finite.kind != Statistic::Kind::kNull) {
+    if (statistics.max_finite.kind != RecordedStatistic::Kind::kNull) {
       json_.key("Max_except_inf_nan");
       json_.statistic(statistics.max_finite);
       json_.key("Min_except_inf_nan");

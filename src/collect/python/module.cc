@@ -1,67 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python module msprobe._collect: class Collector, and operator().
 #include <new>
 
-#include "collect/python/collector.h"
+#include "collect/python/setup.h"
+#include "collect/python/shipped_ops.h"
 
 namespace msprobe::collect {
 namespace {
-
-Collector& collector_of(PyObject* self) { return *reinterpret_cast<Collector*>(self); }
 
 PyObject* none_or_error(const std::optional<Error>& error) {
   if (error) return PyUnicode_FromString(error->message.c_str());
   Py_RETURN_NONE;
 }
-
-std::string text_of(PyObject* dict, const char* key) {
-  PyObject* value = PyDict_GetItemString(dict, key);
-  const char* text = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-  return text ? text : "";
-}
-
-bool truth_of(PyObject* dict, const char* key) {
-  PyObject* value = PyDict_GetItemString(dict, key);
-  return value && PyObject_IsTrue(value) == 1;
-}
-
-std::vector<std::string> texts_of(PyObject* dict, const char* key) {
-  std::vector<std::string> texts;
-  PyObject* value = PyDict_GetItemString(dict, key);
-  for (Py_ssize_t i = 0; value && PyList_Check(value) && i < PyList_GET_SIZE(value); ++i) {
-    const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(value, i));
-    if (text) texts.emplace_back(text);
-  }
-  return texts;
-}
-
-// What is lent, by name.
-struct LentRow {
-  const char* name;
-  PyRef Lent::* member;
-};
-
-constexpr LentRow kLent[] = {
-    {"tensor_type", &Lent::tensor_type},
-    {"parameter_type", &Lent::parameter_type},
-    {"size_type", &Lent::size_type},
-    {"strided_layout", &Lent::strided_layout},
-    {"describe_special", &Lent::describe_special},
-    {"read_special", &Lent::read_special},
-    {"call_site", &Lent::call_site},
-    {"defaults", &Lent::defaults},
-    {"trim_arguments", &Lent::trim_arguments},
-    {"frame_text", &Lent::frame_text},
-    {"is_grad_enabled", &Lent::is_grad_enabled},
-    {"disable_torch_function", &Lent::disable_torch_function},
-    {"report", &Lent::report},
-    {"backward", &Lent::backward},
-    {"autograd_backward", &Lent::autograd_backward},
-    {"mode", &Lent::mode},
-    {"write_modules", &Lent::write_modules},
-    {"overrides_file", &Lent::overrides_file},
-    {"handler_code", &Lent::handler_code},
-    {"dispatch_code", &Lent::dispatch_code},
-};
 
 PyObject* create(PyTypeObject* type, PyObject* /*args*/, PyObject* /*kwargs*/) {
   PyObject* self = type->tp_alloc(type, 0);
@@ -89,107 +39,11 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
-// lend(names: dict, dtypes: dict of dtype object to name). What a framework does not have is None.
-PyObject* lend(PyObject* self, PyObject* args) {
-  PyObject *names = nullptr, *dtypes = nullptr;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &names, &PyDict_Type, &dtypes)) return nullptr;
-  Lent& lent = collector_of(self).lent;
-  for (const LentRow& row : kLent) {
-    PyObject* object = PyDict_GetItemString(names, row.name);
-    if (object == nullptr && row.member == &Lent::write_modules) continue;  // no modules
-    if (object == nullptr) return PyErr_Format(PyExc_KeyError, "%s is not lent", row.name);
-    lent.*row.member = PyRef::share(object);
-  }
-  PyObject *key = nullptr, *item = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(dtypes, &at, &key, &item);) {
-    const char* name = PyUnicode_AsUTF8(item);
-    const std::optional<DType> dtype = name ? parse_dtype(name) : std::nullopt;
-    if (!dtype) continue;
-    Py_INCREF(key);
-    lent.dtypes.emplace(key, *dtype);
-  }
-  Py_RETURN_NONE;
-}
-
-// configure(settings: dict)
-PyObject* configure(PyObject* self, PyObject* given) {
-  if (!PyDict_Check(given)) return PyErr_Format(PyExc_TypeError, "settings must be a dict");
-  Settings& settings = collector_of(self).settings;
-  Filter& filter = collector_of(self).filter;
-  const std::string summary = text_of(given, "summary_mode");
-  settings.style = truth_of(given, "legacy") ? Style::kLegacy : Style::kDump;
-  settings.summary = summary == "md5"   ? Summary::kCrc32
-                     : summary == "xor" ? Summary::kXor
-                                        : Summary::kStatistics;
-  settings.saves_tensors = truth_of(given, "saves_tensors");
-  settings.tensor_names = texts_of(given, "tensor_list");
-  settings.only_overflow = truth_of(given, "only_overflow");
-  settings.high_precision = truth_of(given, "high_precision");
-  const bool mindspore = text_of(given, "framework") == "mindspore";
-  settings.file_suffix = mindspore ? ".npy" : ".pt";
-  settings.rule = mindspore ? StatisticsRule::kMindSpore : StatisticsRule::kPyTorch;
-  settings.writes_requires_grad = !mindspore;
-  collector_of(self).tree.is_on = truth_of(given, "tree");
-  filter.names = texts_of(given, "list");
-  const std::vector<std::string> scope = texts_of(given, "scope");
-  filter.scope_begin = scope.size() == 2 ? scope[0] : "";
-  filter.scope_end = scope.size() == 2 ? scope[1] : "";
-  filter.in_scope = filter.scope_begin.empty();
-  filter.forward = truth_of(given, "forward");
-  filter.backward = truth_of(given, "backward");
-  filter.input = truth_of(given, "input");
-  filter.output = truth_of(given, "output");
-  PyObject* limit = PyDict_GetItemString(given, "max_pending_bytes");
-  const std::size_t bytes = limit ? PyLong_AsSize_t(limit) : 0;
-  if (PyErr_Occurred()) return nullptr;
-  collector_of(self).recorder = std::make_unique<Recorder>(bytes);
-  if (settings.style == Style::kLegacy) {
-    collector_of(self).backward_recorder = std::make_unique<Recorder>(bytes);
-    collector_of(self).stack_recorder = std::make_unique<Recorder>(bytes);
-  }
-  Py_RETURN_NONE;
-}
-
-// set_apis(functions, operators): lists of (function or operator's name, prefix, api)
-PyObject* set_apis(PyObject* self, PyObject* args) {
-  PyObject *functions = nullptr, *operators = nullptr;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &functions, &PyList_Type, &operators)) {
-    return nullptr;
-  }
-  Collector& collector = collector_of(self);
-  std::unordered_map<std::string, Api*> made;
-  const auto api = [&](const char* prefix, const char* name) {
-    Api*& found = made[std::string(prefix) + "." + name];
-    if (found == nullptr) {
-      const bool is_dropout = std::string_view(name).find("dropout") != std::string_view::npos;
-      collector.apis.push_back(std::make_unique<Api>(Api{prefix, name, 0, is_dropout}));
-      found = collector.apis.back().get();
-    }
-    return found;
-  };
-  for (PyObject* list : {functions, operators}) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-      PyObject* key = nullptr;
-      const char *prefix = nullptr, *name = nullptr;
-      if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "Oss", &key, &prefix, &name)) return nullptr;
-      if (list == functions) {
-        collector.kept.push_back(PyRef::share(key));
-        collector.api_of_function.try_emplace(key, api(prefix, name));
-      } else {
-        const char* text = PyUnicode_AsUTF8(key);
-        if (text == nullptr) return nullptr;
-        collector.api_of_operator[text] = api(prefix, name);
-      }
-    }
-  }
-  Py_RETURN_NONE;
-}
-
 PyObject* with_files(PyObject* self, PyObject* args,
                      Result<void> (Recorder::*use)(const StepFiles&)) {
   const char *path = nullptr, *head = nullptr, *tail = nullptr, *stack = nullptr, *data = nullptr;
-  const char* construct = "";
-  if (!PyArg_ParseTuple(args, "sssss|s", &path, &head, &tail, &stack, &data, &construct)) {
+  const char *construct = "", *sites = "";
+  if (!PyArg_ParseTuple(args, "sssss|ss", &path, &head, &tail, &stack, &data, &construct, &sites)) {
     return nullptr;
   }
   Collector& collector = collector_of(self);
@@ -199,14 +53,14 @@ PyObject* with_files(PyObject* self, PyObject* args,
   Result<void> used;
   {
     const WithoutGil unlocked;
-    used = (collector.recorder.get()->*use)({path, head, tail, stack, construct});
+    used = (collector.recorder.get()->*use)({path, head, tail, stack, construct, sites});
   }
   if (!used) return PyErr_Format(PyExc_OSError, "%s", used.error().message.c_str());
   Py_RETURN_NONE;
 }
 
-// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory, construct_path=""): a new
-// step; counters start again at 0.
+// open_step(dump_path, dump_head, dump_tail, stack_path, data_directory, construct_path="",
+// sites_path=""): a new step; counters start again at 0.
 PyObject* open_step(PyObject* self, PyObject* args) {
   return with_files(self, args, &Recorder::open_step);
 }
@@ -247,6 +101,8 @@ PyObject* end_step(PyObject* self, PyObject* /*unused*/) {
   collector.tree.clear();
   collector.modules_wait = false;
   for (const auto& api : collector.apis) api->calls = 0;
+  collector.seen_elements = 0;
+  collector.unseen.clear();
   Py_RETURN_NONE;
 }
 
@@ -309,6 +165,35 @@ PyObject* module_backward(PyObject* self, PyObject* given) {
 // own_work(whether): nothing is recorded on this thread until it ends.
 PyObject* own_work(PyObject* /*self*/, PyObject* whether) {
   whether == Py_True ? OwnWork::begin() : OwnWork::end();
+  Py_RETURN_NONE;
+}
+
+// run_operator(operator, args, kwargs): an operator that runs where no recorded call covers it.
+PyObject* run_operator_method(PyObject* self, PyObject* given) {
+  PyObject *op = nullptr, *args = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(given, "OO!O!", &op, &PyTuple_Type, &args, &PyDict_Type, &kwargs)) {
+    return nullptr;
+  }
+  return run_operator(collector_of(self), op, args, kwargs);
+}
+
+// coverage() -> (elements of recorded results in this step, {function: elements that are unseen})
+PyObject* coverage(PyObject* self, PyObject* /*unused*/) {
+  const Collector& collector = collector_of(self);
+  const PyRef unseen = PyRef::take(PyDict_New());
+  for (const auto& [name, elements] : collector.unseen) {
+    const PyRef count = PyRef::take(PyLong_FromUnsignedLongLong(elements));
+    if (count) PyDict_SetItemString(unseen.get(), name.c_str(), count.get());
+  }
+  return Py_BuildValue("KO", static_cast<unsigned long long>(collector.seen_elements),
+                       unseen.get());
+}
+
+// set_tail(text): what ends dump.json from now on.
+PyObject* set_tail(PyObject* self, PyObject* text) {
+  const char* tail = PyUnicode_AsUTF8(text);
+  if (tail == nullptr) return nullptr;
+  if (collector_of(self).recorder) collector_of(self).recorder->set_tail(tail);
   Py_RETURN_NONE;
 }
 
@@ -390,6 +275,9 @@ PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
                          {"module_backward", &module_backward, METH_VARARGS, nullptr},
                          {"let_modules_wait", &let_modules_wait, METH_O, nullptr},
                          {"own_work", &own_work, METH_O, nullptr},
+                         {"run_operator", &run_operator_method, METH_VARARGS, nullptr},
+                         {"coverage", &coverage, METH_NOARGS, nullptr},
+                         {"set_tail", &set_tail, METH_O, nullptr},
                          {"flush", &flush, METH_NOARGS, nullptr},
                          {"free_memory", &free_memory, METH_NOARGS, nullptr},
                          {"forget", &forget, METH_NOARGS, nullptr},
@@ -431,5 +319,6 @@ PyMODINIT_FUNC PyInit__collect() {
     return nullptr;
   const PyRef type = PyRef::take(PyType_FromSpec(&spec));
   if (!type || PyObject_SetAttrString(module.get(), "Collector", type.get()) != 0) return nullptr;
+  if (PyModule_AddStringConstant(module.get(), "SHIPPED_OPS", kShippedOps) != 0) return nullptr;
   return module.release();
 }

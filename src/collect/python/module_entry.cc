@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entries of modules, which Python code puts together: entry() and its methods.
 #include <algorithm>
 
@@ -134,8 +135,8 @@ PyObject* finish(PyObject* self, PyObject* given) {
   if (collector.step != draft->step) Py_RETURN_NONE;
   if (with_stack != 0) {
     auto* frame = reinterpret_cast<PyObject*>(PyEval_GetFrame());
-    const std::string& stack = collector.frames.stack_json(collector.lent, frame, 2);
-    collector.recorder->add_stack(draft->name, stack);
+    const CallStack stack = collector.frames.stack(collector.lent, frame, 2);
+    collector.recorder->add_stack(draft->name, *stack.frames, stack.site);
   }
   if (!draft->number) draft->number = collector.recorder->begin("");
   collector.recorder->finish(*draft->number, draft->text());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which call is part of which module's call: what construct.json holds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call that Python code runs and ends, maybe much later than it returned: begin_call(), run() and
 // finish().
 #include <memory>
@@ -11,7 +12,7 @@ struct OpenCall {
   PyObject_HEAD;
   Collector* collector;
   std::uint64_t step;
-  CallName* name;
+  RecordedName* name;
   RunningCall* running;  // null: filtered out, or ended
 };
 
@@ -78,7 +79,7 @@ PyType_Slot slots[] = {
 PyType_Spec spec = {"msprobe._collect.OpenCall", sizeof(OpenCall), 0, Py_TPFLAGS_DEFAULT, slots};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-std::unique_ptr<RunningCall> begin(Collector& collector, const CallName& call, PyObject* args,
+std::unique_ptr<RunningCall> begin(Collector& collector, const RecordedName& call, PyObject* args,
                                    PyObject* kwargs) {
   if (collector.tree.is_on) collector.tree.add_call(*collector.recorder, call.forward());
   if (!wants(collector.filter, call.forward()) || !collector.filter.forward) return nullptr;
@@ -111,7 +112,7 @@ PyObject* begin_call(Collector& collector, PyObject* function, PyObject* args, P
   Py_INCREF(reinterpret_cast<PyObject*>(&collector));
   open_call(self).collector = &collector;
   open_call(self).step = collector.step;
-  open_call(self).name = new CallName(next_call(*found->second));
+  open_call(self).name = new RecordedName(next_call(*found->second));
   open_call(self).running = begin(collector, *open_call(self).name, args, kwargs).release();
   return self;
 }

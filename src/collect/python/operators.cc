@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `x + 1` reaches an override as Tensor.add. An operator method of torch.Tensor that is replaced by
 // one of these, while recording, tells which operator is running and then runs the original.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python objects that are owned, and what every file here needs of the Python interface.
 #pragma once
 

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect/python/running_call.h"
 
 namespace msprobe::collect {
 
-RunningCall::RunningCall(Collector& collector, const CallName& call)
+RunningCall::RunningCall(Collector& collector, const RecordedName& call)
     : collector_(collector),
       step_(collector.step),
       name_(call.forward()),
@@ -16,18 +17,24 @@ void RunningCall::begin(const Origin& origin) {
   if (legacy_ || collector_.filter.input) describe_inputs(origin);
   dirty_inputs_ = describer_.take_overflow();
   if (origin.caller) {
-    stack_ = &collector_.frames.stack_json(collector_.lent, origin.caller.get(), legacy_ ? 1 : 2);
+    stack_ = collector_.frames.stack(collector_.lent, origin.caller.get(), legacy_ ? 1 : 2);
   }
   if (collector_.settings.only_overflow || collector_.step != step_) return;
   number_ = collector_.recorder->begin(text(true));
   add_stack();
 }
 
-void RunningCall::end(PyObject* result) {
+void RunningCall::end(PyObject* result, PyObject* mutated) {
+  describer_.take_elements();
   if (!legacy_ && result != nullptr && collector_.filter.output) {
     json_.key("output");
     describer_.result(result);
   }
+  if (!legacy_ && mutated != nullptr) {
+    json_.key("mutated");
+    describer_.named(mutated, "mutated");
+  }
+  collector_.seen_elements += describer_.take_elements();
   json_.end_object();
   const bool overflow = describer_.take_overflow();
   if (collector_.settings.only_overflow) {
@@ -54,11 +61,11 @@ std::string RunningCall::text(bool unfinished) {
 }
 
 void RunningCall::add_stack() {
-  if (stack_ == nullptr) return;
-  if (!legacy_) return collector_.recorder->add_stack(name_, *stack_);
+  if (stack_.frames == nullptr) return;
+  if (!legacy_) return collector_.recorder->add_stack(name_, *stack_.frames, stack_.site);
   if (!collector_.stack_recorder) return;
   const std::uint64_t number = collector_.stack_recorder->begin("");
-  collector_.stack_recorder->finish(number, ",\n\"" + key_ + "\": " + *stack_);
+  collector_.stack_recorder->finish(number, ",\n\"" + key_ + "\": " + *stack_.frames);
 }
 
 }  // namespace msprobe::collect

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An entry of dump.json whose call is running.
 #pragma once
 
@@ -5,18 +6,19 @@
 #include <string>
 
 #include "collect/json_text.h"
-#include "collect/python/call_name.h"
 #include "collect/python/describe.h"
+#include "collect/python/recorded_name.h"
 
 namespace msprobe::collect {
 
 class RunningCall {
  public:
-  RunningCall(Collector& collector, const CallName& call);
+  RunningCall(Collector& collector, const RecordedName& call);
 
   void begin(const Origin& origin);
-  // `result` is null where the call raised, or is not known to have ended.
-  void end(PyObject* result);
+  // `result` is null where the call raised, or is not known to have ended. `mutated`: a dictionary
+  // of the arguments it has changed; null: none.
+  void end(PyObject* result, PyObject* mutated = nullptr);
 
  private:
   void describe_inputs(const Origin& origin);
@@ -31,7 +33,7 @@ class RunningCall {
   JsonText json_;
   Describer describer_;
   std::optional<std::uint64_t> number_;
-  const std::string* stack_ = nullptr;
+  CallStack stack_;
 };
 
 }  // namespace msprobe::collect

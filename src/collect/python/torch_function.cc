@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens at every call that PyTorch lets be overridden: pass it on, and record it where it is
 // in the list.
 #include <optional>
 
+#include "collect/python/mutations.h"
 #include "collect/python/running_call.h"
 
 namespace msprobe::collect {
@@ -44,7 +46,7 @@ PyObject* run_backward(Collector& collector, PyObject* args, PyObject* kwargs) {
 }
 
 // A dropout that drops nothing adds no node of its own.
-bool drops_nothing(const Api& api, const Origin& origin) {
+bool drops_nothing(const RecordedApi& api, const Origin& origin) {
   if (!api.is_dropout) return false;
   PyObject* p =
       PyTuple_GET_SIZE(origin.args.get()) > 1 ? PyTuple_GET_ITEM(origin.args.get(), 1) : nullptr;
@@ -73,9 +75,23 @@ bool handed_on(const Lent& lent, PyObject* args, long version, PyObject* result)
          version_of_first(lent, args) == version;
 }
 
-PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args, PyObject* kwargs) {
+// An operator that returns nothing has written into its arguments, and may not have told them.
+PyRef changed_arguments(Collector& collector, RecordedApi& api, PyObject* func,
+                        const Mutations& mutations, PyObject* result) {
+  if (result == Py_None && !api.written && mutations.none_changed()) {
+    api.written = PyRef::take(PyObject_CallOneArg(collector.lent.written_arguments.get(), func));
+    report_and_clear(collector, "looking at a function");
+    if (!api.written) api.written = PyRef::share(Py_None);
+  }
+  return mutations.changed(result, result == Py_None ? api.written.get() : nullptr);
+}
+
+}  // namespace
+
+PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, PyObject* args,
+                      PyObject* kwargs) {
   write_waiting_modules(collector);
-  const CallName name = next_call(api);
+  const RecordedName name = next_call(api);
   const bool wanted = wants(collector.filter, name.forward()) && collector.filter.forward;
   Origin origin;
   std::optional<RunningCall> running;
@@ -89,6 +105,8 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
     origin.kwargs = PyRef::share(kwargs);
   }
   const long version = version_of_first(collector.lent, args);
+  std::optional<Mutations> mutations;
+  if (running && collector.filter.output) mutations.emplace(collector.lent, args, kwargs);
   PyRef result;
   {
     const OwnWork inside;
@@ -96,7 +114,12 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
   }
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   if (!result) PyErr_Fetch(&type, &value, &traceback);
-  if (running && collector.recorder) running->end(result.get());  // none in a child that was forked
+  if (running && collector.recorder) {  // none in a child that was forked
+    const PyRef changed = mutations && result
+                              ? changed_arguments(collector, api, func, *mutations, result.get())
+                              : PyRef();
+    running->end(result.get(), changed.get());
+  }
   if (result && collector.tree.is_on && collector.recorder) {
     collector.tree.add_call(*collector.recorder, name.forward());
   }
@@ -108,8 +131,6 @@ PyObject* record(Collector& collector, Api& api, PyObject* func, PyObject* args,
   if (type != nullptr) PyErr_Restore(type, value, traceback);
   return result.release();
 }
-
-}  // namespace
 
 void OwnWork::begin() { ++own_work; }
 void OwnWork::end() { --own_work; }
@@ -172,7 +193,7 @@ PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, P
   const char* running_operator = take_running_operator();
   if (kwargs == Py_None) kwargs = nullptr;
   if (!collector.active || OwnWork::is_running()) return call(func, args, kwargs);
-  Api* api = nullptr;
+  RecordedApi* api = nullptr;
   if (running_operator != nullptr) {
     const auto found = collector.api_of_operator.find(running_operator);
     if (found != collector.api_of_operator.end()) api = found->second;
@@ -180,12 +201,12 @@ PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, P
     const auto found = collector.api_of_function.find(func);
     if (found != collector.api_of_function.end()) api = found->second;
   }
-  if (api != nullptr) return record(collector, *api, func, args, kwargs);
+  if (api != nullptr) return record_call(collector, *api, func, args, kwargs);
   // A subclass may have an override of its own for it.
   const bool is_backward = func == collector.lent.backward.get() && PyTuple_GET_SIZE(args) > 0 &&
                            is_plain(collector.lent, PyTuple_GET_ITEM(args, 0));
   if (is_backward) return run_backward(collector, args, kwargs);
-  return call(func, args, kwargs);
+  return run_uncovered(collector, func, args, kwargs);
 }
 
 }  // namespace msprobe::collect

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // APIs of MindSpore that no single API of PyTorch stands for.
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "execute/mindspore/table.h"
+#include "execute/mindspore/mindspore_names.h"
 #include "execute/npu/attention.h"
 
 namespace msprobe::execute::mindspore {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bench definitions of the elementwise fused NPU operators and of the masked softmax.
 //
 // Every function of this folder is an ordinary composition over ATen: it runs on whatever device

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/npu/attention.h"
 
 #include <cstddef>
@@ -72,7 +73,7 @@ AttentionMask mode_mask(const FusionAttention& options, std::int64_t rows, std::
 
 // An attention as the core computes it: one part, or, for TND, one for each sequence.
 struct Problem {
-  Layout layout = Layout::kBnsd;
+  AttentionLayout layout = AttentionLayout::kBnsd;
   Heads heads;
   std::vector<std::int64_t> query_lengths, key_lengths;  // of the sequences of TND
   std::vector<AttentionInputs> parts;
@@ -136,7 +137,7 @@ Problem problem_of(const at::Tensor& query, const at::Tensor& key, const at::Ten
   Problem problem;
   problem.layout = layout_named(options.input_layout);
   problem.heads = heads_of(query, key, problem.layout, options.head_num);
-  const bool varlen = problem.layout == Layout::kTnd;
+  const bool varlen = problem.layout == AttentionLayout::kTnd;
   if (varlen) {
     check_varlen(options);
     problem.query_lengths = sequence_lengths(options.actual_seq_qlen, query.size(0));
@@ -161,9 +162,10 @@ Problem problem_of(const at::Tensor& query, const at::Tensor& key, const at::Ten
 }
 
 // Maxima and sums keep the order (batch, head, sequence) in every layout but TND.
-at::Tensor statistics(const std::vector<at::Tensor>& parts, Layout layout, std::int64_t rows,
-                      double fill) {
-  return join_parts(parts, layout == Layout::kTnd ? layout : Layout::kBnsd, rows, fill)
+at::Tensor statistics(const std::vector<at::Tensor>& parts, AttentionLayout layout,
+                      std::int64_t rows, double fill) {
+  return join_parts(parts, layout == AttentionLayout::kTnd ? layout : AttentionLayout::kBnsd, rows,
+                    fill)
       .repeat_interleave(kStatisticsCopies, -1);
 }
 

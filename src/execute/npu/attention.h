@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bench definition of npu_fusion_attention: its layouts and masks around attention_core.h.
 #pragma once
 

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/npu/attention_core.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "execute/npu/precision.h"
+#include "execute/npu/compute_dtype.h"
 #include "libtorch/custom_function.h"
 
 namespace msprobe::execute::npu {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // softmax((Q K^T + pse) * scale) V over tensors in the order (batch, head, sequence, head size).
 // With a sink, each row of the softmax has one more score, which takes its share and gives nothing.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The attention that the tests hold npu_fusion_attention against: one score at a time, in doubles,
 // over (batch, head, sequence, head size).
 #pragma once

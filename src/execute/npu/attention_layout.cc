@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/npu/attention_layout.h"
 
 #include <algorithm>
@@ -10,16 +11,19 @@ namespace {
 
 struct LayoutRow {
   const char* name;
-  Layout layout;
+  AttentionLayout layout;
   std::int64_t rank;
   std::int64_t head_dim;  // which dimension counts the heads; -1: they share one with the head size
 };
 constexpr LayoutRow kLayouts[] = {
-    {"BSH", Layout::kBsh, 3, -1},  {"SBH", Layout::kSbh, 3, -1}, {"BSND", Layout::kBsnd, 4, 2},
-    {"BNSD", Layout::kBnsd, 4, 1}, {"TND", Layout::kTnd, 3, 1},
+    {"BSH", AttentionLayout::kBsh, 3, -1},  {"SBH", AttentionLayout::kSbh, 3, -1},
+    {"BSND", AttentionLayout::kBsnd, 4, 2}, {"BNSD", AttentionLayout::kBnsd, 4, 1},
+    {"TND", AttentionLayout::kTnd, 3, 1},
 };
 
-const LayoutRow& row_of(Layout layout) { return kLayouts[static_cast<std::size_t>(layout)]; }
+const LayoutRow& row_of(AttentionLayout layout) {
+  return kLayouts[static_cast<std::size_t>(layout)];
+}
 
 void check_rank(const at::Tensor& tensor, const LayoutRow& row) {
   TORCH_CHECK(tensor.dim() == row.rank, "input_layout ", row.name, " needs ", row.rank,
@@ -37,31 +41,31 @@ Heads shared_heads(const at::Tensor& query, const at::Tensor& key, std::int64_t 
   return {.query = head_num, .key = key.size(-1) / head_size};
 }
 
-at::Tensor to_bnsd(const at::Tensor& tensor, Layout layout, std::int64_t heads) {
+at::Tensor to_bnsd(const at::Tensor& tensor, AttentionLayout layout, std::int64_t heads) {
   const auto split = [&] {
     TORCH_CHECK(tensor.size(2) % heads == 0, "hidden size ", tensor.size(2),
                 " cannot be split into ", heads, " heads");
     return tensor.reshape({tensor.size(0), tensor.size(1), heads, tensor.size(2) / heads});
   };
   switch (layout) {
-    case Layout::kBsh:
+    case AttentionLayout::kBsh:
       return split().permute({0, 2, 1, 3});
-    case Layout::kSbh:
+    case AttentionLayout::kSbh:
       return split().permute({1, 2, 0, 3});
-    case Layout::kBsnd:
+    case AttentionLayout::kBsnd:
       return tensor.permute({0, 2, 1, 3});
     default:
       return tensor;
   }
 }
 
-at::Tensor from_bnsd(const at::Tensor& tensor, Layout layout) {
+at::Tensor from_bnsd(const at::Tensor& tensor, AttentionLayout layout) {
   switch (layout) {
-    case Layout::kBsh:
+    case AttentionLayout::kBsh:
       return tensor.permute({0, 2, 1, 3}).flatten(2);
-    case Layout::kSbh:
+    case AttentionLayout::kSbh:
       return tensor.permute({2, 0, 1, 3}).flatten(2);
-    case Layout::kBsnd:
+    case AttentionLayout::kBsnd:
       return tensor.permute({0, 2, 1, 3}).contiguous();
     default:
       return tensor;
@@ -70,7 +74,7 @@ at::Tensor from_bnsd(const at::Tensor& tensor, Layout layout) {
 
 }  // namespace
 
-Layout layout_named(const std::string& name) {
+AttentionLayout layout_named(const std::string& name) {
   const auto* row =
       std::ranges::find_if(kLayouts, [&](const LayoutRow& r) { return name == r.name; });
   TORCH_CHECK(row != std::end(kLayouts),
@@ -80,7 +84,7 @@ Layout layout_named(const std::string& name) {
   return row->layout;
 }
 
-Heads heads_of(const at::Tensor& query, const at::Tensor& key, Layout layout,
+Heads heads_of(const at::Tensor& query, const at::Tensor& key, AttentionLayout layout,
                std::int64_t head_num) {
   const LayoutRow& row = row_of(layout);
   check_rank(query, row);
@@ -109,10 +113,10 @@ std::vector<std::int64_t> sequence_lengths(const std::vector<std::int64_t>& ends
   return lengths;
 }
 
-std::vector<at::Tensor> split_parts(const at::Tensor& tensor, Layout layout, std::int64_t heads,
-                                    const std::vector<std::int64_t>& lengths) {
+std::vector<at::Tensor> split_parts(const at::Tensor& tensor, AttentionLayout layout,
+                                    std::int64_t heads, const std::vector<std::int64_t>& lengths) {
   check_rank(tensor, row_of(layout));
-  if (layout != Layout::kTnd) return {to_bnsd(tensor, layout, heads)};
+  if (layout != AttentionLayout::kTnd) return {to_bnsd(tensor, layout, heads)};
   std::vector<std::int64_t> sizes = lengths;
   sizes.push_back(tensor.size(0) - std::reduce(lengths.begin(), lengths.end()));
   TORCH_CHECK(sizes.back() >= 0, "a TND tensor of ", tensor.size(0), " rows is shorter than its ",
@@ -123,9 +127,9 @@ std::vector<at::Tensor> split_parts(const at::Tensor& tensor, Layout layout, std
   return parts;
 }
 
-at::Tensor join_parts(const std::vector<at::Tensor>& parts, Layout layout, std::int64_t rows,
-                      double fill) {
-  if (layout != Layout::kTnd) return from_bnsd(parts.front(), layout);
+at::Tensor join_parts(const std::vector<at::Tensor>& parts, AttentionLayout layout,
+                      std::int64_t rows, double fill) {
+  if (layout != AttentionLayout::kTnd) return from_bnsd(parts.front(), layout);
   std::vector<at::Tensor> pieces;
   std::int64_t rest = rows;
   for (const at::Tensor& part : parts) {

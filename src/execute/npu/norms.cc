@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/npu/norms.h"
 
 #include <numeric>
 #include <vector>
 
-#include "execute/npu/precision.h"
+#include "execute/npu/compute_dtype.h"
 
 namespace msprobe::execute::npu {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of this folder share: inputs, tensors as plain numbers, and gradients by central
 // differences.
 #pragma once

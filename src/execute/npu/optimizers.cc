@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/npu/optimizers.h"
 
 #include <cmath>
 
-#include "execute/npu/precision.h"
+#include "execute/npu/compute_dtype.h"
 
 namespace msprobe::execute::npu {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bench definitions of the fused optimizer steps. They return the new state and leave the old one
 // alone; autograd has no part in them.
 #pragma once

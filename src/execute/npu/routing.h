@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bench definitions of the fused NPU operators that order values: expert routing and sorting.
 #pragma once
 

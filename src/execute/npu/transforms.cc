@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "execute/npu/transforms.h"
 
-#include "execute/npu/precision.h"
+#include "execute/npu/compute_dtype.h"
 
 namespace msprobe::execute::npu {
 

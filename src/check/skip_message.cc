@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/skip_message.h"
+
+#include <fmt/format.h>
+
+#include "core/call_name.h"
+
+namespace msprobe::check {
+namespace {
+
+constexpr std::string_view kUnsafeNameText = "api name contains special characters, please check!";
+constexpr std::string_view kNotSupportedEnd = " not support for acc_check. SKIP.";
+constexpr std::string_view kFilteredEnd = " in black list or not in white list. SKIP.";
+
+// Messages whose wording is fixed, by how they begin or end.
+struct FixedText {
+  std::string_view begin;
+  std::string_view end;
+  SkipReason reason;
+};
+constexpr FixedText kFixedTexts[] = {
+    {"API ", kNotSupportedEnd, SkipReason::kNotSupported},
+    {"API ", kFilteredEnd, SkipReason::kFiltered},
+    {"There is not bench function ", "", SkipReason::kNoBench},
+    {"Data info Min: ", "info type must be int or float.", SkipReason::kNoStatistics},
+    {"function with out=... ", "skip backward.", SkipReason::kOutArgument},
+    {kUnsafeNameText, "", SkipReason::kHostile},
+};
+
+// The whole call was run, but no output had anything in it.
+constexpr std::string_view kNothingToCompare = "nothing_to_compare";
+
+const FixedText* fixed_text(std::string_view message) {
+  for (const FixedText& row : kFixedTexts) {
+    if (message.starts_with(row.begin) && message.ends_with(row.end)) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string planned_skip_message(SkipReason reason, std::string_view full_name) {
+  if (reason == SkipReason::kHostile) return std::string(kUnsafeNameText);
+  if (reason == SkipReason::kNotSupported) {
+    return fmt::format("API {}{}", full_name, kNotSupportedEnd);
+  }
+  const auto name = parse_call_name(full_name);
+  return fmt::format("API {}{}", name ? name->bare_name : full_name, kFilteredEnd);
+}
+
+std::string skip_message(const Skip& skip) {
+  const FixedText* fixed = fixed_text(skip.text);
+  if (fixed != nullptr && fixed->reason == skip.reason) return skip.text;
+  return fmt::format("{}: {}", name(skip.reason), skip.text);
+}
+
+SkipClass classify_skip(std::string_view message) {
+  const std::string_view word = message.substr(0, message.find(':'));
+  for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
+    const auto reason = static_cast<SkipReason>(i);
+    if (word == name(reason)) return {name(reason), is_lost(reason)};
+  }
+  if (const FixedText* fixed = fixed_text(message)) {
+    return {name(fixed->reason), is_lost(fixed->reason)};
+  }
+  return {kNothingToCompare, false};
+}
+
+}  // namespace msprobe::check

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump_compare/compare_dumps.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "core/python_text.h"
+#include "dump/construct_json.h"
+#include "dump/printable.h"
+#include "dump/stack_json.h"
+#include "dump_compare/entry_verdict.h"
+#include "dump_compare/real_data.h"
+#include "measure/chunks.h"
+
+namespace msprobe::dump_compare {
+namespace {
+
+namespace fs = std::filesystem;
+using dump::Entry;
+using dump::EntryIndex;
+using dump::Item;
+
+// Entries that are worked on together: enough for all threads, little memory.
+constexpr std::size_t kBlockEntries = 512;
+
+struct Side {
+  const EntryIndex& index;
+  std::string name;  // in messages
+};
+
+class Comparison {
+ public:
+  Comparison(const OpenDumps& dumps, const DumpCompareOptions& options,
+             const DumpCompareEvents& events)
+      : options_(options),
+        events_(events),
+        target_{dumps.target, options.target.string()},
+        golden_{dumps.golden, options.golden.string()} {}
+
+  Result<Totals> run() {
+    note_odd_keys(target_);
+    note_odd_keys(golden_);
+    if (const auto started = start(); !started) return propagate(started);
+    pairing_ = pair();
+    const std::size_t targets = pairing_.pairs.size();
+    for (const std::uint32_t entry : pairing_.golden_only) left_.push_back({entry, 0, {}});
+    const auto of_target = [&](std::size_t i, EntryRows& out) { target_rows(i, out); };
+    if (const auto done = hand_out(targets, of_target); !done) return propagate(done);
+    std::ranges::stable_sort(left_, {}, &GoldenLeft::entry);
+    const auto of_golden = [&](std::size_t i, EntryRows& out) { golden_rows(left_[i], out); };
+    if (const auto done = hand_out(left_.size(), of_golden); !done) return propagate(done);
+    return totals_;
+  }
+
+ private:
+  // What only the golden dump has: an entry, or items of one that has a counterpart.
+  struct GoldenLeft {
+    std::uint32_t entry;
+    std::uint32_t target;              // its counterpart, if there are items
+    std::vector<std::uint32_t> items;  // empty: all of an entry without counterpart
+  };
+
+  // Makes, measures and judges rows_of(0, ..) .. rows_of(count - 1, ..), block by block, in order.
+  template <class RowsOf>
+  Result<void> hand_out(std::size_t count, const RowsOf& rows_of) {
+    for (std::size_t first = 0; first < count; first += kBlockEntries) {
+      const std::size_t n = std::min(kBlockEntries, count - first);
+      const std::span<EntryRows> block = std::span(block_).first(n);
+      measure::spread(n, options_.threads, [&](std::size_t i) {
+        block[i].clear();
+        rows_of(first + i, block[i]);
+      });
+      if (start_.mode == DataMode::kReal) measure_all(block);
+      measure::spread(n, options_.threads, [&](std::size_t i) {
+        judge(block[i].rows, start_.mode);
+        if (options_.csv) append_csv(block[i], start_.columns);
+      });
+      if (events_.on_block) {
+        if (const auto taken = events_.on_block(block); !taken) return propagate(taken);
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        EntryRows& rows = block[i];
+        for (const ItemRow& row : rows.rows) add(totals_, row);
+        if (!rows.golden_left.empty()) {
+          const auto target = static_cast<std::uint32_t>(first + i);
+          left_.push_back({pairing_.pairs[target].golden, target, std::move(rows.golden_left)});
+        }
+        if (const auto taken = events_.on_rows(rows); !taken) return propagate(taken);
+      }
+      if (events_.on_progress) events_.on_progress(done_ += n, start_.target_entries);
+    }
+    return {};
+  }
+
+  void note_odd_keys(const Side& side) const {
+    if (!events_.on_note) return;
+    if (side.index.odd_key_count > 0) {
+      events_.on_note(fmt::format("{}: {} keys are not names of calls and are left out, such as {}",
+                                  side.name, side.index.odd_key_count,
+                                  side.index.odd_keys.front()));
+    }
+    if (!side.index.repeated_keys.empty()) {
+      events_.on_note(fmt::format("{}: {} is recorded twice; the last one counts", side.name,
+                                  side.index.repeated_keys.front()));
+    }
+  }
+
+  Result<void> start() {
+    const Result<DataMode> mode = mode_of(target_.index, golden_.index, options_);
+    if (!mode) return propagate(mode);
+    start_.mode = *mode;
+    if (const auto opened = open_companions(); !opened) return propagate(opened);
+    if (*mode == DataMode::kReal) {
+      if (const auto opened = files_.open(options_.target, options_.golden, options_.products);
+          !opened) {
+        return propagate(opened);
+      }
+    }
+    start_.has_stacks = stacks_.has_value();
+    start_.columns = columns_of(*mode, start_.has_stacks);
+    if (modules_) start_.modules = &*modules_;
+    start_.target_entries = target_.index.entries.size();
+    start_.golden_entries = golden_.index.entries.size();
+    return events_.on_start ? events_.on_start(start_) : Result<void>();
+  }
+
+  Result<void> open_companions() {
+    const fs::path directory = options_.target.parent_path();
+    std::error_code ignored;
+    if (options_.stack_mode != StackMode::kOff) {
+      const fs::path path =
+          options_.stack_json.empty() ? directory / "stack.json" : options_.stack_json;
+      const bool wanted =
+          options_.stack_mode == StackMode::kRequired || !options_.stack_json.empty();
+      if (wanted || fs::exists(path, ignored)) {
+        Result<dump::StackIndex> stacks = dump::open_stacks(path);
+        if (!stacks) return propagate(stacks);
+        if (!stacks->note().empty() && events_.on_note) events_.on_note(stacks->note());
+        stacks_ = *std::move(stacks);
+      }
+    }
+    const fs::path construct = directory / "construct.json";
+    if (fs::exists(construct, ignored)) {
+      Result<dump::ConstructIndex> modules = dump::open_construct(construct);
+      if (modules) {
+        modules_ = *std::move(modules);
+      } else if (events_.on_note) {
+        events_.on_note(fmt::format("{}; rows have no module", modules.error().message));
+      }
+    }
+    return {};
+  }
+
+  EntryPairing pair() {
+    const CellMapping* const cells = options_.cell_mapping ? &*options_.cell_mapping : nullptr;
+    EntryPairing pairing = options_.fuzzy ? pair_by_sequence(target_.index, golden_.index,
+                                                             start_.mode == DataMode::kMd5)
+                                          : pair_by_name(target_.index, golden_.index, cells);
+    if (options_.data_mapping) {
+      for (std::uint32_t i = 0; i < golden_.index.entries.size(); ++i) {
+        golden_names_.emplace(golden_.index.entries[i].name, i);
+      }
+      for (const auto& [target, golden] : *options_.data_mapping) mapped_items_.insert(golden);
+    }
+    return pairing;
+  }
+
+  // Reads an entry; a broken one becomes a single item that says so.
+  static std::unique_ptr<Entry> read(const Side& side, std::size_t at, EntryRows& out,
+                                     std::string& fault) {
+    static thread_local dump::EntryReader reader;
+    std::unique_ptr<Entry> entry;
+    if (out.spare.empty()) {
+      entry = std::make_unique<Entry>();
+    } else {
+      entry = std::move(out.spare.back());
+      out.spare.pop_back();
+    }
+    if (const auto done = reader.read(side.index.entries[at], side.name, *entry); !done) {
+      fault = done.error().message;
+      entry->items.clear();
+      entry->items.emplace_back();
+    }
+    return entry;
+  }
+
+  void target_rows(std::size_t at, EntryRows& out) const {
+    std::string fault;
+    out.target = read(target_, at, out, fault);
+    const EntryPair& pair = pairing_.pairs[at];
+    const Entry* golden = nullptr;
+    if (pair.golden != kNoEntry) {
+      out.golden.push_back(read(golden_, pair.golden, out, fault));
+      golden = out.golden.back().get();
+    }
+    describe(out);
+    out.rows.reserve(out.target->items.size());
+    for (const Item& item : out.target->items) {
+      ItemRow& row = out.rows.emplace_back();
+      row.target_entry = out.target.get();
+      row.target = &item;
+      row.is_first = out.rows.size() == 1;
+      if (!fault.empty()) {
+        row.outcome = Outcome::kSkipped;
+        row.messages.push_back(fault);
+        continue;
+      }
+      match(row, out, golden, pair);
+    }
+    if (golden != nullptr && fault.empty()) out.golden_left = items_left(*out.target, *golden);
+  }
+
+  void match(ItemRow& row, EntryRows& out, const Entry* golden, const EntryPair& pair) const {
+    if (options_.data_mapping) {
+      const auto mapped =
+          options_.data_mapping->find(dump::item_name(*row.target_entry, *row.target));
+      if (mapped != options_.data_mapping->end()) return match_mapped(row, out, mapped->second);
+    }
+    if (golden == nullptr) {
+      set_unmatched(row, fmt::format("the golden dump has no {}", row.target_entry->name));
+      return;
+    }
+    const auto found = std::ranges::find(golden->items, row.target->place, &Item::place);
+    if (found == golden->items.end()) {
+      set_unmatched(
+          row, fmt::format("{} of the golden dump has no {}", golden->name, row.target->place));
+      return;
+    }
+    set_matched(row, *golden, *found, pair.match);
+  }
+
+  void match_mapped(ItemRow& row, EntryRows& out, const std::string& name) const {
+    for (std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0;
+         dot = name.rfind('.', dot - 1)) {
+      const auto found = golden_names_.find(std::string_view(name).substr(0, dot));
+      if (found == golden_names_.end()) continue;
+      std::string fault;
+      out.golden.push_back(read(golden_, found->second, out, fault));
+      const Entry& entry = *out.golden.back();
+      for (const Item& item : entry.items) {
+        if (fault.empty() && dump::item_name(entry, item) == name) {
+          return set_matched(row, entry, item, EntryMatch::kMapping);
+        }
+      }
+      break;
+    }
+    set_unmatched(row,
+                  fmt::format("the mapping names {}, which the golden dump does not have", name));
+  }
+
+  static void set_matched(ItemRow& row, const Entry& entry, const Item& item, EntryMatch match) {
+    row.golden_entry = &entry;
+    row.golden = &item;
+    row.match = match;
+    for (std::size_t i = 0; i < kStatisticCount; ++i) {
+      const auto statistic = static_cast<ItemStatistic>(i);
+      row.differences[i] =
+          difference_of(statistic_of(row.target, statistic), statistic_of(row.golden, statistic));
+    }
+  }
+
+  static void set_unmatched(ItemRow& row, std::string reason) {
+    row.outcome = Outcome::kUnmatched;
+    row.messages.push_back("unmatched: " + std::move(reason));
+  }
+
+  // Items of a paired entry that the target's entry lacks. They come at the end, with the other
+  // ones that only the golden dump has.
+  static std::vector<std::uint32_t> items_left(const Entry& target, const Entry& golden) {
+    std::vector<std::uint32_t> left;
+    if (std::ranges::equal(target.items, golden.items, {}, &Item::place, &Item::place)) return left;
+    for (std::uint32_t i = 0; i < golden.items.size(); ++i) {
+      const auto found = std::ranges::find(target.items, golden.items[i].place, &Item::place);
+      if (found == target.items.end()) left.push_back(i);
+    }
+    return left;
+  }
+
+  // Whole entries, or items of paired ones.
+  void golden_rows(const GoldenLeft& left, EntryRows& out) const {
+    std::string fault;
+    out.golden.push_back(read(golden_, left.entry, out, fault));
+    const Entry& entry = *out.golden.back();
+    const auto add_row = [&](const Item& item, std::string reason) {
+      if (mapped_items_.contains(dump::item_name(entry, item))) return;
+      ItemRow& row = out.rows.emplace_back();
+      row.golden_entry = &entry;
+      row.golden = &item;
+      set_unmatched(row, std::move(reason));
+    };
+    if (left.items.empty()) {
+      for (const Item& item : entry.items) {
+        add_row(item, fmt::format("the target dump has no {}", entry.name));
+      }
+    }
+    for (const std::uint32_t i : left.items) {
+      add_row(entry.items[i],
+              fmt::format("{} of the target dump has no {}",
+                          target_.index.entries[left.target].name, entry.items[i].place));
+    }
+  }
+
+  // The stack and the module of the target's call.
+  void describe(EntryRows& out) const {
+    if (modules_) out.module = modules_->parent(out.target->name);
+    if (!stacks_) return;
+    const auto frames = stacks_->frames(out.target->name);
+    if (!frames || frames->empty()) return;
+    out.stack = "[";
+    for (std::size_t i = 0; i < frames->size(); ++i) {
+      if (i > 0) out.stack += ", ";
+      append_python_string(out.stack, (*frames)[i]);
+    }
+    out.stack += ']';
+  }
+
+  void measure_all(std::span<EntryRows> block) const {
+    std::vector<ItemRow*> small;
+    std::vector<ItemRow*> large;
+    for (EntryRows& rows : block) {
+      for (ItemRow& row : rows.rows) {
+        if (!row.is_matched()) continue;
+        (is_large(row) ? large : small).push_back(&row);
+      }
+    }
+    measure::spread(small.size(), options_.threads,
+                    [&](std::size_t i) { files_.measure(*small[i], 1); });
+    for (ItemRow* row : large) files_.measure(*row, options_.threads);
+  }
+
+  const DumpCompareOptions& options_;
+  const DumpCompareEvents& events_;
+  Side target_;
+  Side golden_;
+  CompareStart start_;
+  EntryPairing pairing_;
+  std::unordered_map<std::string_view, std::uint32_t> golden_names_;
+  std::optional<dump::StackIndex> stacks_;
+  std::optional<dump::ConstructIndex> modules_;
+  std::unordered_set<std::string> mapped_items_;  // golden items that a mapping names
+  std::vector<GoldenLeft> left_;
+  std::vector<EntryRows> block_ = std::vector<EntryRows>(kBlockEntries);
+  RealData files_;
+  Totals totals_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+Result<OpenDumps> open_dumps(const DumpCompareOptions& options) {
+  Result<EntryIndex> target = dump::open_entries(options.target);
+  if (!target) return propagate(target);
+  Result<EntryIndex> golden = dump::open_entries(options.golden);
+  if (!golden) return propagate(golden);
+  return OpenDumps{*std::move(target), *std::move(golden)};
+}
+
+Result<Totals> compare(const OpenDumps& dumps, const DumpCompareOptions& options,
+                       const DumpCompareEvents& events) {
+  return Comparison(dumps, options, events).run();
+}
+
+}  // namespace msprobe::dump_compare

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two dumps, item by item: pair, measure, judge, hand out rows in order.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "dump/construct_json.h"
+#include "dump/entry_index.h"
+#include "dump_compare/entry_pairing.h"
+#include "dump_compare/item_columns.h"
+#include "dump_compare/item_row.h"
+#include "dump_compare/mapping.h"
+#include "dump_compare/products.h"
+
+namespace msprobe::dump_compare {
+
+// Whether the table has a column of stacks.
+enum class StackMode : std::uint8_t {
+  kAutomatic,  // if stack.json lies beside the target's dump.json
+  kRequired,
+  kOff,
+};
+
+struct DumpCompareOptions {
+  std::filesystem::path target;  // dump.json
+  std::filesystem::path golden;
+  bool fuzzy = false;
+  std::optional<DataMapping> data_mapping;
+  std::optional<CellMapping> cell_mapping;
+  std::shared_ptr<const MatrixProducts> products;  // null: tensors are compared as they are
+  StackMode stack_mode = StackMode::kAutomatic;
+  std::filesystem::path stack_json;  // empty: beside the target
+  int threads = 1;
+  bool csv = true;  // fill EntryRows::csv
+};
+
+// The two dumps of a comparison.
+struct OpenDumps {
+  dump::EntryIndex target;
+  dump::EntryIndex golden;
+};
+Result<OpenDumps> open_dumps(const DumpCompareOptions& options);
+
+// What is known before the first row.
+struct CompareStart {
+  DataMode mode = DataMode::kStatistics;
+  bool has_stacks = false;
+  std::vector<ItemColumn> columns;
+  const dump::ConstructIndex* modules = nullptr;  // of the target; null: not recorded
+  std::size_t target_entries = 0;
+  std::size_t golden_entries = 0;
+};
+
+// Callbacks invoked during a comparison.
+struct DumpCompareEvents {
+  std::function<Result<void>(const CompareStart& start)> on_start;
+  // What on_rows is given next, some hundred entries at a time: for work that takes threads.
+  std::function<Result<void>(std::span<const EntryRows> block)> on_block;
+  std::function<Result<void>(const EntryRows& rows)> on_rows;  // in order; an error ends the run
+  std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;  // entries
+  std::function<void(const std::string& text)> on_note;
+};
+
+// Rows come in the order of the target dump; rows of entries that only the golden dump has come
+// last. An error is a fault of the input as a whole.
+Result<Totals> compare(const OpenDumps& dumps, const DumpCompareOptions& options,
+                       const DumpCompareEvents& events);
+
+// The mode of two dumps; an error if they cannot be compared with each other.
+Result<DataMode> mode_of(const dump::EntryIndex& target, const dump::EntryIndex& golden,
+                         const DumpCompareOptions& options);
+
+}  // namespace msprobe::dump_compare

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump_compare/dump_report.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "judge/judge.h"
+
+namespace msprobe::dump_compare {
+namespace {
+
+using DumpMode = DataMode;
+using DumpOutcome = Outcome;
+using DumpRow = ItemRow;
+
+constexpr report::Metric kDumpMetrics[] = {
+    {"1 - cosine", ""},
+    {"Maximum relative error", ""},
+    {"Maximum absolute error", ""},
+    {"Euclidean distance", ""},
+    {"Share within 0.001", ""},
+    {"Relative difference of max", ""},
+    {"Relative difference of min", ""},
+    {"Relative difference of mean", ""},
+    {"Relative difference of l2 norm", ""},
+};
+constexpr std::size_t kDumpRealNumbers = 5;
+
+Verdict verdict_of_row(const DumpRow& row) {
+  switch (row.outcome) {
+    case DumpOutcome::kPass:
+      return Verdict::kPass;
+    case DumpOutcome::kWarning:
+      return Verdict::kWarning;
+    case DumpOutcome::kError:
+      return Verdict::kError;
+    case DumpOutcome::kUnmatched:
+    case DumpOutcome::kSkipped:
+      break;
+  }
+  return Verdict::kSkip;
+}
+
+std::vector<double> numbers_of_row(const DumpRow& row, DumpMode mode) {
+  std::vector<double> numbers(std::size(kDumpMetrics), report::kNoNumber);
+  if (!row.is_matched() || mode == DumpMode::kMd5) return numbers;
+  const RealNumbers& real = row.real;
+  if (real.state == RealNumbers::State::kAll) {
+    numbers[0] = real.cosine_distance;
+    numbers[3] = real.euclidean_distance;
+    numbers[4] = real.within_1000;
+  }
+  if (real.state == RealNumbers::State::kAll || real.state == RealNumbers::State::kOneElement) {
+    numbers[1] = real.max_relative_error;
+    numbers[2] = real.max_abs_error;
+  }
+  for (std::size_t i = 0; i < kStatisticCount; ++i) {
+    const double relative = row.differences[i].relative_or_none();
+    if (relative >= 0) numbers[kDumpRealNumbers + i] = relative;
+  }
+  return numbers;
+}
+
+report::ReportRow row_of(const DumpRow& row, DumpMode mode) {
+  report::ReportRow out;
+  const dump::Item& item = row.target != nullptr ? *row.target : *row.golden;
+  out.part = item.place;
+  out.status = verdict_of_row(row);
+  if (row.target != nullptr) out.device_dtype = dtype_text(*row.target);
+  if (row.golden != nullptr) out.bench_dtype = dtype_text(*row.golden);
+  out.shape = shape_text(item);
+  if (row.is_matched()) {
+    out.algorithm =
+        fmt::format("{}: {}", name(row.match), dump::item_name(*row.golden_entry, *row.golden));
+  }
+  out.message = fmt::format("{}", fmt::join(row.messages, "; "));
+  out.numbers = numbers_of_row(row, mode);
+  return out;
+}
+
+report::Spread spread_of(std::string_view role) {
+  if (role == "agrees") return report::Spread::kAgrees;
+  if (role == "introduces") return report::Spread::kIntroduces;
+  if (role == "inherits") return report::Spread::kInherits;
+  return role == "target only" ? report::Spread::kOneSided : report::Spread::kUnknown;
+}
+
+}  // namespace
+
+DumpCompareReport::DumpCompareReport(const DumpPair& pair, const CompareStart& start,
+                                     const std::string& target_as_given)
+    : pair_(pair), mode_(start.mode) {
+  if (start.modules != nullptr) modules_ = *start.modules;
+  run_.kind = "dumps";
+  run_.title = pair.shown.empty() ? "two dumps" : pair.shown;
+  run_.directions = {"input", "output"};
+  run_.group_title = "module";
+  run_.origin = {{"compared dump", pair.target.string()},
+                 {"reference dump", pair.golden.string()},
+                 {"compared", std::string(name(mode_))}};
+  run_.rerun_command = fmt::format("msprobe acc_check -api_info {} --only", target_as_given);
+  run_.dump = target_as_given;
+  run_.metrics.assign(std::begin(kDumpMetrics), std::end(kDumpMetrics));
+}
+
+void DumpCompareReport::add(const EntryRows& rows) {
+  if (rows.rows.empty()) return;
+  const dump::Entry& entry = rows.target ? *rows.target : *rows.golden.front();
+  report::ReportCall& call = run_.calls.emplace_back();
+  call.name = entry.name;
+  call.api = entry.parts.owner;
+  call.group = !rows.module.empty()     ? rows.module
+               : entry.parts.is_module  ? std::string(entry.parts.owner)
+               : rows.target == nullptr ? "only in the reference dump"
+                                        : "no module";
+  call.first_row = run_.rows.size();
+  call.row_count = rows.rows.size();
+  if (!rows.stack.empty()) {
+    call.stack = static_cast<std::uint32_t>(run_.stacks.size());
+    run_.stacks.push_back({{.file = {}, .line = 0, .function = {}, .code = rows.stack}});
+  }
+  for (const DumpRow& row : rows.rows) {
+    std::optional<Verdict>& folded = row.is_output() ? call.backward : call.forward;
+    const Verdict verdict = verdict_of_row(row);
+    folded = folded ? worse(*folded, verdict) : verdict;
+    run_.rows.push_back(row_of(row, mode_));
+  }
+}
+
+void DumpCompareReport::complete(const DivergenceSearch& search) {
+  set_roles(search);
+  if (const auto* flow = search.flow(pair_.step, pair_.rank)) set_edges(*flow);
+  set_group_parents();
+}
+
+void DumpCompareReport::set_roles(const DivergenceSearch& search) {
+  for (report::ReportCall& call : run_.calls) {
+    const std::string_view role = search.role(pair_, call.name);
+    call.spread = spread_of(role);
+    if (call.spread == report::Spread::kIntroduces) {
+      call.message = "introduces a difference: its inputs agree";
+    }
+    if (call.spread == report::Spread::kInherits) {
+      call.message = "inherits a difference: its inputs differ already";
+    }
+  }
+}
+
+void DumpCompareReport::set_edges(const DivergenceSearch::Flow& flow) {
+  std::unordered_map<std::string_view, std::uint32_t> places;
+  for (std::uint32_t i = 0; i < run_.calls.size(); ++i) places.try_emplace(run_.calls[i].name, i);
+  std::vector<std::optional<std::uint32_t>> call_of;
+  for (const std::string& entry : flow.entries) {
+    const auto found = places.find(entry);
+    call_of.push_back(found == places.end() ? std::nullopt : std::optional(found->second));
+  }
+  for (const divergence::FlowEdge& edge : flow.edges) {
+    if (call_of[edge.from] && call_of[edge.to]) {
+      run_.edges.push_back({*call_of[edge.from], *call_of[edge.to]});
+    }
+  }
+}
+
+void DumpCompareReport::set_group_parents() {
+  if (!modules_) return;
+  std::set<std::string, std::less<>> known;
+  for (const report::ReportCall& call : run_.calls) {
+    std::string group = call.group;
+    while (!group.empty() && known.insert(group).second) {
+      std::string parent(modules_->parent(group));
+      run_.group_parents.emplace_back(group, parent);
+      group = std::move(parent);
+    }
+  }
+}
+
+void DumpCompareReport::set_first_divergence(const std::string& entry, std::string text) {
+  const auto found = std::ranges::find(run_.calls, entry, &report::ReportCall::name);
+  if (found == run_.calls.end()) return;
+  run_.first_difference = report::FirstDifference{
+      .call = static_cast<std::size_t>(found - run_.calls.begin()), .text = std::move(text)};
+}
+
+}  // namespace msprobe::dump_compare

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which entry of the golden dump belongs to which of the target.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "dump/entry_index.h"
+#include "dump_compare/item_row.h"
+#include "dump_compare/mapping.h"
+
+namespace msprobe::dump_compare {
+
+inline constexpr std::uint32_t kNoEntry = ~std::uint32_t{0};
+
+struct EntryPair {
+  std::uint32_t golden = kNoEntry;  // index into the golden entries
+  EntryMatch match = EntryMatch::kNone;
+};
+
+struct EntryPairing {
+  std::vector<EntryPair> pairs;            // one per target entry
+  std::vector<std::uint32_t> golden_only;  // in file order
+};
+
+// Forward calls and gradients pair by name. Backward calls of one API pair by number; those whose
+// number the other side lacks pair in file order if there are as many on both sides, so that a run
+// that computes its forward calls again still pairs up.
+EntryPairing pair_by_name(const dump::EntryIndex& target, const dump::EntryIndex& golden,
+                          const CellMapping* cells);
+
+// Fuzzy matching: the sequences of calls are aligned by names, shapes and values, whatever the
+// numbers of the calls are. `exact`: by checksums instead of values.
+EntryPairing pair_by_sequence(const dump::EntryIndex& target, const dump::EntryIndex& golden,
+                              bool exact);
+
+}  // namespace msprobe::dump_compare

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump_compare/item_row.h"
+
+namespace msprobe::dump_compare {
+
+std::string_view name(DataMode mode) {
+  constexpr std::array<std::string_view, 3> kNames{"real data", "statistics", "checksums"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
+
+std::string_view name(Outcome outcome) {
+  constexpr std::array<std::string_view, kOutcomes> kNames{"pass", "warning", "error", "unmatched",
+                                                           "skipped"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
+std::string_view name(EntryMatch match) {
+  constexpr std::array<std::string_view, 5> kNames{"N/A", "name", "order", "mapping", "fuzzy"};
+  return kNames[static_cast<std::size_t>(match)];
+}
+
+void EntryRows::clear() {
+  if (target) spare.push_back(std::move(target));
+  for (std::unique_ptr<dump::Entry>& entry : golden) spare.push_back(std::move(entry));
+  golden.clear();
+  rows.clear();
+  stack.clear();
+  module.clear();
+  csv.clear();
+  csv_sizes.clear();
+  golden_left.clear();
+}
+
+void add(Totals& totals, const ItemRow& row) {
+  ++totals.rows;
+  ++totals.outcomes[static_cast<std::size_t>(row.outcome)];
+  if (row.target == nullptr) ++totals.golden_only;
+}
+
+void add(Totals& totals, const Totals& part) {
+  totals.rows += part.rows;
+  totals.golden_only += part.golden_only;
+  for (std::size_t i = 0; i < kOutcomes; ++i) totals.outcomes[i] += part.outcomes[i];
+}
+
+}  // namespace msprobe::dump_compare

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row of the comparison: one item of the target dump, its counterpart, and how they differ.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dump/entry_reader.h"
+#include "dump_compare/item_cells.h"
+#include "dump_compare/statistic_difference.h"
+
+namespace msprobe::dump_compare {
+
+// What the dumps hold decides the columns and the rules.
+enum class DataMode : std::uint8_t { kReal, kStatistics, kMd5 };
+std::string_view name(DataMode mode);  // "real data"
+
+enum class Outcome : std::uint8_t {
+  kPass,
+  kWarning,
+  kError,
+  kUnmatched,  // no counterpart: nothing was compared
+  kSkipped,    // a counterpart, but data that cannot be read
+};
+inline constexpr std::size_t kOutcomes = 5;
+std::string_view name(Outcome outcome);  // "pass"
+
+// How the entry of a row found its counterpart.
+enum class EntryMatch : std::uint8_t {
+  kNone,
+  kName,     // equal names
+  kOrder,    // the same API; what is left of its backward calls, in order
+  kMapping,  // a mapping file says so
+  kFuzzy,    // by the sequence of calls, whatever their numbers
+};
+std::string_view name(EntryMatch match);  // "name"
+
+// Of a pair of tensor files.
+struct RealNumbers {
+  enum class State : std::uint8_t {
+    kUnsupported,  // no file on a side, or no elements
+    kShapes,       // other shapes
+    kClasses,      // NaN or infinities at other places
+    kOneElement,   // two of the six numbers
+    kAll,
+  };
+  State state = State::kUnsupported;
+  double cosine = 0;
+  double cosine_distance = 0;  // 1 - cosine, with more digits
+  double euclidean_distance = 0;
+  double max_abs_error = 0;
+  double max_relative_error = 0;
+  double within_1000 = 0;
+  double within_200 = 0;
+  double relative_distance = 0;  // the Euclidean distance, relative to the golden norm
+};
+
+struct ItemRow {
+  const dump::Entry* target_entry = nullptr;
+  const dump::Item* target = nullptr;  // null: only the golden dump has it
+  const dump::Entry* golden_entry = nullptr;
+  const dump::Item* golden = nullptr;  // null: only the target dump has it
+  EntryMatch match = EntryMatch::kNone;
+  bool is_first = false;  // of its entry
+
+  std::array<Difference, kStatisticCount> differences;
+  RealNumbers real;
+
+  Outcome outcome = Outcome::kPass;
+  std::vector<std::string> messages;
+
+  bool is_matched() const { return target != nullptr && golden != nullptr; }
+  bool is_output() const { return target != nullptr && target->part == dump::ItemPart::kOutput; }
+  const Difference& difference(ItemStatistic statistic) const {
+    return differences[static_cast<std::size_t>(statistic)];
+  }
+};
+
+// The rows of one entry, and what they point to.
+struct EntryRows {
+  std::unique_ptr<dump::Entry> target;
+  std::vector<std::unique_ptr<dump::Entry>> golden;
+  std::vector<ItemRow> rows;
+  std::string stack;                     // of the target's call, as the table shows it; empty: none
+  std::string module;                    // the module it ran in; empty: not known
+  std::string csv;                       // the rows as CSV, if a table is wanted
+  std::vector<std::uint32_t> csv_sizes;  // bytes of each of them, line end included
+  std::vector<std::uint32_t> golden_left;           // items of the golden entry without counterpart
+  std::vector<std::unique_ptr<dump::Entry>> spare;  // memory of entries that are done with
+
+  // Makes room for the rows of another entry, and keeps the memory for them.
+  void clear();
+};
+
+struct Totals {
+  std::uint64_t rows = 0;
+  std::uint64_t golden_only = 0;  // rows that only the golden dump has; unmatched, too
+  std::array<std::uint64_t, kOutcomes> outcomes{};
+
+  std::uint64_t operator[](Outcome outcome) const {
+    return outcomes[static_cast<std::size_t>(outcome)];
+  }
+  std::uint64_t compared() const {
+    return (*this)[Outcome::kPass] + (*this)[Outcome::kWarning] + (*this)[Outcome::kError];
+  }
+};
+void add(Totals& totals, const ItemRow& row);
+void add(Totals& totals, const Totals& part);
+
+}  // namespace msprobe::dump_compare

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user says of the engines a command starts, from the command line to the engine's own, and
+// to the command that repeats one call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/seed.h"
+#include "engines/engine_process.h"
+
+namespace msprobe::engines {
+
+struct EngineOptions {
+  std::string program;         // msprobe-engine; as the user names it, until it is found
+  std::string device_library;  // of an out-of-tree back end; empty: none
+  std::string sim_profile;     // arithmetic of the simulated device; empty: exact
+  std::string sim_config;      // file of its faults; empty: none
+  std::string sim_log;         // file in which it writes down what it gave; empty: none
+  bool jit_compile = false;
+  std::uint64_t seed = kDefaultSeed;
+  int threads = 1;
+
+  bool is_for_sim() const { return !(sim_profile.empty() && sim_config.empty()); }
+};
+
+EngineCommand command_of(const EngineOptions& options, const std::string& device);
+
+// As msprobe is given them again: " --sim-profile tf32", and what differs from the defaults of
+// " --seed 7 --threads 4 -j".
+std::string device_text(const EngineOptions& options);
+std::string run_text(const EngineOptions& options);
+
+}  // namespace msprobe::engines

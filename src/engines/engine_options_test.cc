@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/engine_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace msprobe::engines {
+namespace {
+
+TEST(EngineOptions, WithoutAnythingOnlyDeviceAndThreads) {
+  EngineOptions options;
+  options.program = "/bin/engine";
+  const EngineCommand command = command_of(options, "cpu");
+  EXPECT_EQ(command.program, "/bin/engine");
+  EXPECT_THAT(command.arguments, testing::ElementsAre("--device", "cpu", "--threads", "1"));
+  EXPECT_EQ(device_text({}) + run_text({}), "");
+}
+
+TEST(EngineOptions, WhatChangesACallReachesTheEngineAndTheRerunLine) {
+  const EngineOptions options{.program = "engine",
+                              .device_library = "a.so",
+                              .sim_profile = "tf32",
+                              .sim_config = "sim.yaml",
+                              .sim_log = "log",
+                              .jit_compile = true,
+                              .seed = 7,
+                              .threads = 4};
+  EXPECT_THAT(command_of(options, "sim:0").arguments,
+              testing::ElementsAre("--device", "sim:0", "--threads", "4", "--device-lib", "a.so",
+                                   "--sim-profile", "tf32", "--sim-config", "sim.yaml", "--sim-log",
+                                   "log", "--jit-compile"));
+  EXPECT_EQ(device_text(options), " --device-lib a.so --sim-profile tf32 --sim-config sim.yaml");
+  EXPECT_EQ(run_text(options), " --seed 7 --threads 4 -j");
+}
+
+}  // namespace
+}  // namespace msprobe::engines

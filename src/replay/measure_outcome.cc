@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/measure_outcome.h"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "arguments/py_value.h"
+#include "core/call_name.h"
+#include "libtorch/dtypes.h"
+#include "measure/mindspore_metrics.h"
+#include "ops/op.h"
+
+namespace msprobe::replay {
+namespace {
+
+using arguments::PyCall;
+using arguments::PyValue;
+using execute::LeafPair;
+using protocol::LeafKind;
+using protocol::MeasuredLeaf;
+using protocol::RunOptions;
+
+std::string_view class_name(const PyValue& value) {
+  constexpr std::array kNames = std::to_array<std::string_view>(
+      {"NoneType", "bool", "int", "float", "complex", "str", "ellipsis", "slice", "torch.Size",
+       "torch.dtype", "torch.device", "torch.memory_format", "torch.layout", "torch.Tensor", "list",
+       "dict"});
+  static_assert(kNames.size() == std::variant_size_v<PyValue::Variant>);
+  return kNames[value.data.index()];
+}
+
+std::string float_text(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+// As Python prints it.
+std::string value_text(const PyValue& value) {
+  if (const auto* flag = value.as<bool>()) return *flag ? "True" : "False";
+  if (const auto* integer = value.as<std::int64_t>()) return fmt::format("{}", *integer);
+  if (const auto* real = value.as<double>()) return float_text(*real);
+  if (const auto* text = value.as<std::string>()) return *text;
+  if (const auto* pair = value.as<std::complex<double>>()) {
+    return fmt::format("({}{:+}j)", pair->real(), pair->imag());
+  }
+  if (const auto* dtype = value.as<at::ScalarType>()) return libtorch::text(*dtype);
+  if (const auto* size = value.as<dump::SizeValue>()) {
+    return fmt::format("torch.Size([{}])", fmt::join(size->extents, ", "));
+  }
+  return std::string(class_name(value));
+}
+
+Shape shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
+
+std::uint64_t zeros_of(const at::Tensor& tensor) {
+  return static_cast<std::uint64_t>(tensor.numel()) -
+         static_cast<std::uint64_t>(tensor.count_nonzero().item<std::int64_t>());
+}
+
+// In which way the leaves of a call are measured.
+struct How {
+  const RunOptions& options;
+  bool dropout;
+  bool like_mindspore;
+};
+
+// Between floating types only: an integer result is never made of a floating one.
+at::Tensor rounded(const at::Tensor& bench, const at::Tensor& device) {
+  const bool both = at::isFloatingType(bench.scalar_type()) &&
+                    at::isFloatingType(device.scalar_type()) &&
+                    bench.scalar_type() != device.scalar_type();
+  return both ? bench.to(device.scalar_type()) : bench;
+}
+
+void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
+                     const at::Tensor& device_tensor, const How& how) {
+  const at::Tensor bench = libtorch::plain(bench_tensor);
+  const at::Tensor device = libtorch::plain(device_tensor);
+  leaf.bench_dtype = libtorch::text(bench.scalar_type());
+  leaf.device_dtype = libtorch::text(device.scalar_type());
+  leaf.bench_shape = shape_of(bench);
+  leaf.device_shape = shape_of(device);
+  leaf.dtype = libtorch::dtype_of(device.scalar_type());
+  if (leaf.bench_shape != leaf.device_shape) {
+    leaf.kind = LeafKind::kShapesDiffer;
+  } else if (!leaf.dtype || !libtorch::dtype_of(bench.scalar_type())) {
+    leaf.kind = LeafKind::kTypesDiffer;
+  } else {
+    leaf.kind = LeafKind::kTensor;
+    const measure::MeasureOptions options{how.options.thresholds[std::to_underlying(*leaf.dtype)],
+                                          how.options.arithmetic, at::get_num_threads()};
+    if (how.like_mindspore) {
+      const at::Tensor seen = rounded(bench, device);
+      leaf.metrics = measure::mindspore_metrics(libtorch::view_of(device), libtorch::view_of(seen));
+    } else {
+      leaf.metrics = measure::measure(libtorch::view_of(device), libtorch::view_of(bench), options);
+    }
+    if (how.dropout) leaf.dropout = {zeros_of(bench), zeros_of(device), {}};
+  }
+}
+
+MeasuredLeaf measure_leaf(const LeafPair& pair, const How& how) {
+  MeasuredLeaf leaf;
+  leaf.path = pair.path;
+  leaf.of_keyword = pair.of_keyword;
+  const auto* bench = pair.bench.as<at::Tensor>();
+  const auto* device = pair.device.as<at::Tensor>();
+  if (pair.state == LeafPair::State::kDeviceMissing) {
+    leaf.kind = LeafKind::kDeviceMissing;
+  } else if (pair.state == LeafPair::State::kKeysDiffer) {
+    leaf.kind = LeafKind::kKeysDiffer;
+  } else if (pair.bench.is_none()) {
+    leaf.kind = LeafKind::kNone;
+  } else if (bench != nullptr && device != nullptr) {
+    measure_tensors(leaf, *bench, *device, how);
+  } else {
+    leaf.kind = pair.bench.data.index() == pair.device.data.index() ? LeafKind::kValue
+                                                                    : LeafKind::kTypesDiffer;
+    leaf.bench_dtype = fmt::format("<class '{}'>", class_name(pair.bench));
+    leaf.device_dtype = fmt::format("<class '{}'>", class_name(pair.device));
+    leaf.bench_text = value_text(pair.bench);
+    leaf.device_text = value_text(pair.device);
+  }
+  return leaf;
+}
+
+const PyValue* argument(const PyCall& call, std::size_t place, std::string_view name,
+                        std::string_view other_name = {}) {
+  for (const auto& [key, value] : call.kwargs) {
+    if (key == name || key == other_name) return &value;
+  }
+  return place < call.args.size() ? &call.args[place] : nullptr;
+}
+
+// dropout(input, p=0.5, training=True, ...), torch.dropout(input, p, train).
+std::optional<double> dropout_probability(const PyCall& call) {
+  const PyValue* training = argument(call, 2, "training", "train");
+  if (training != nullptr && training->as<bool>() != nullptr && !*training->as<bool>()) return 0;
+  const PyValue* p = argument(call, 1, "p");
+  if (p == nullptr) return 0.5;
+  const auto* real = p->as<double>();
+  if (real != nullptr) return *real;
+  const auto* integer = p->as<std::int64_t>();
+  return integer == nullptr ? std::nullopt : std::optional(static_cast<double>(*integer));
+}
+
+}  // namespace
+
+protocol::MeasuredCall measure_outcome(const std::string& full_name,
+                                       const execute::CallOutcome& outcome,
+                                       const RunOptions& options, bool like_mindspore) {
+  protocol::MeasuredCall call;
+  call.full_name = full_name;
+  call.float8_input = outcome.arguments.float8_input;
+  call.backward_skip = outcome.backward_skip;
+  call.note = outcome.note;
+  call.backward_note = outcome.backward_note;
+  const auto name = parse_call_name(full_name);
+  const bool dropout = name && ops::is_dropout(ops::traits_of(name->bare_name));
+  const How how{options, dropout, like_mindspore};
+  const auto probability =
+      dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();
+  const auto measure_all = [&](const std::vector<LeafPair>& pairs) {
+    std::vector<MeasuredLeaf> leaves;
+    leaves.reserve(pairs.size());
+    for (const LeafPair& pair : pairs) {
+      leaves.push_back(measure_leaf(pair, how));
+      if (leaves.back().dropout) leaves.back().dropout->probability = probability;
+    }
+    return leaves;
+  };
+  call.forward = measure_all(outcome.forward);
+  call.backward = measure_all(outcome.backward);
+  return call;
+}
+
+void add_findings(strict::Findings findings, protocol::MeasuredCall& call) {
+  const auto add = [](std::vector<StrictFinding>& found, std::vector<MeasuredLeaf>& leaves) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].strict = std::move(found[i]);
+  };
+  add(findings.forward, call.forward);
+  add(findings.backward, call.backward);
+}
+
+protocol::MeasuredCall skipped_call(const std::string& full_name, Skip why) {
+  protocol::MeasuredCall call;
+  call.full_name = full_name;
+  call.skip = std::move(why);
+  return call;
+}
+
+}  // namespace msprobe::replay

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shrink/reproduction_data.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace msprobe::shrink {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool names_file(const dump::Value& value) {
+  if (const auto* tensor = value.as<dump::TensorRecord>()) return !tensor->data_name.empty();
+  if (const auto* list = value.as<dump::List>()) return std::ranges::any_of(*list, names_file);
+  if (const auto* dict = value.as<dump::Dict>()) {
+    return std::ranges::any_of(*dict, names_file, &dump::DictItem::second);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool has_data(const dump::ForwardRecord& forward) {
+  return std::ranges::any_of(forward.input_args, names_file) ||
+         std::ranges::any_of(forward.input_kwargs, names_file, &dump::DictItem::second) ||
+         std::ranges::any_of(forward.output, names_file);
+}
+
+Result<void> copy_data(const fs::path& from, const std::string& call, const fs::path& to) {
+  std::error_code error;
+  fs::create_directories(to, error);
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(call + ".")) continue;
+    fs::copy_file(entry.path(), to / name, fs::copy_options::overwrite_existing, error);
+    if (error) {
+      return fail(ErrorKind::kIo, fmt::format("{}: {}", entry.path().string(), error.message()));
+    }
+  }
+  if (!error) return {};
+  return fail(ErrorKind::kIo, fmt::format("{}: {}", from.string(), error.message()));
+}
+
+}  // namespace msprobe::shrink

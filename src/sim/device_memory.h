@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device itself: eight of them, each with memory of its own that only copies reach.
+#pragma once
+
+#include "libtorch/aten.h"
+
+namespace msprobe::sim {
+
+inline constexpr c10::DeviceIndex kDevices = 8;
+
+c10::Allocator* allocator();
+
+// The same elements, seen by the CPU. Only the device's own kernels do this.
+at::Tensor seen_by_cpu(const at::Tensor& tensor);
+
+}  // namespace msprobe::sim

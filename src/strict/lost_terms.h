@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product that leaves out the last of its terms.
+#pragma once
+
+#include "strict/product.h"
+
+namespace msprobe::strict {
+
+struct LostTerms {
+  std::int64_t count = 0;  // 0: that does not explain the error
+  double left = 1;         // share of the error that it leaves
+};
+
+// `error`: device - bench, of as many elements as the product.
+LostTerms lost_terms(const Product& product, const at::Tensor& error);
+
+}  // namespace msprobe::strict

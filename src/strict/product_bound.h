@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bound of a result that is one matrix product. The sizes of its terms and of its partial sums
+// are computed from the factors, so that no run with changed inputs is needed. docs/verdicts.md
+// derives it.
+#pragma once
+
+#include <optional>
+
+#include "strict/float_type.h"
+#include "strict/product.h"
+#include "strict/scan.h"
+
+namespace msprobe::strict {
+
+class ProductBound {
+ public:
+  // Nothing where the product does not have the shape of `bench`. `tf32`: the factors may have
+  // been rounded to TF32. Costs one product.
+  static std::optional<ProductBound> of(Product product, const at::Tensor& bench,
+                                        const FloatType& type, bool tf32);
+
+  // For sums that are rounded to nearest, in whatever order.
+  Limits rounded(const at::Tensor& device) const;
+
+  // For sums of a matrix unit that cuts what does not fit, so that they drift: all by the same
+  // share of what they can drift by, which is taken from `device`.
+  Limits cut(const at::Tensor& device) const;
+
+  // Looks at the partial sums in the order of the data: both bounds grow with them. Costs one
+  // product.
+  void walk_sums();
+
+  // Whether factors that were rounded to few bits, or terms that were left out, explain the error:
+  // no matrix unit may do that unasked. Costs at most two products.
+  bool has_faulty_terms(const at::Tensor& device) const;
+
+ private:
+  ProductBound(Product product, const FloatType& type, bool tf32)
+      : product_(std::move(product)), type_(type), tf32_(tf32) {}
+
+  at::Tensor error_of(const at::Tensor& device) const;
+  at::Tensor noise() const;
+  bool has_rounded_factors(const at::Tensor& error) const;
+
+  Product product_;
+  FloatType type_;
+  bool tf32_;
+  double terms_ = 1;
+  at::Tensor bench_;   // in float64, as are the others
+  at::Tensor sums_;    // bench without what is added
+  at::Tensor norms_;   // root of the sum of the squares of the terms
+  at::Tensor wander_;  // how far the partial sums leave the straight line from 0 to the sum
+};
+
+}  // namespace msprobe::strict

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bound of products against exact sums: correct arithmetic of every kind stays below it, and it
+// is at most some times larger than what that arithmetic errs.
+#include "strict/product_bound.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "units/unit.h"
+
+namespace msprobe::strict {
+namespace {
+
+using units::Cut;
+using units::Order;
+using units::Unit;
+
+constexpr std::int64_t kSide = 12;
+
+// Of both signs, of one, taken back in the second half, of very different sizes, in rising order.
+enum class Data : std::uint8_t { kMixed, kPositive, kTakenBack, kWide, kRising };
+constexpr Data kAllData[] = {Data::kMixed, Data::kPositive, Data::kTakenBack, Data::kWide,
+                             Data::kRising};
+
+struct Factors {
+  at::Tensor left, right;
+};
+
+Factors factors(Data data, std::int64_t terms, at::ScalarType type) {
+  at::Tensor left = at::rand({kSide, terms});
+  at::Tensor right = at::rand({terms, kSide});
+  if (data == Data::kMixed) left = left * 2 - 1;
+  if (data == Data::kWide) left = (left * 2 - 1) * at::exp2(at::randint(-9, 10, left.sizes()));
+  if (data == Data::kRising) left = std::get<0>((left * 2 - 1).sort(1));
+  if (data == Data::kTakenBack) {
+    const std::int64_t half = terms / 2;
+    left.narrow(1, half, half).copy_(left.narrow(1, 0, half));
+    right.narrow(0, half, half)
+        .copy_(-right.narrow(0, 0, half) * (1 + at::randn({half, kSide}) * 0.01));
+  }
+  return {left.to(type), right.to(type)};
+}
+
+at::Tensor by_unit(const Unit& unit, const Factors& given, bool shuffled) {
+  at::Tensor left = given.left.to(at::kFloat);
+  at::Tensor right = given.right.to(at::kFloat);
+  if (shuffled) {
+    const at::Tensor order = at::randperm(left.size(1));
+    left = left.index_select(1, order);
+    right = right.index_select(0, order);
+  }
+  left = left.contiguous();
+  right = right.contiguous();
+  at::Tensor out = at::empty({left.size(0), right.size(1)});
+  units::product(unit, {left.size(0), left.size(1), right.size(1)}, left.data_ptr<float>(),
+                 right.data_ptr<float>(), out.data_ptr<float>());
+  return out.to(given.left.scalar_type());
+}
+
+struct Judged {
+  bool good = false;
+  double used = 0;  // of the bound, at most
+};
+
+// As judge_call takes the bounds, one after another.
+Judged judged(const Factors& given, const at::Tensor& device) {
+  const at::Tensor left = given.left.to(at::kDouble);
+  const at::Tensor right = given.right.to(at::kDouble);
+  const at::Tensor bench = at::matmul(left, right);
+  const FloatType type = *float_type(device.scalar_type());
+  auto bound = ProductBound::of({left, right, {}}, bench, type, false);
+  for (const bool walked : {false, true}) {
+    if (walked) bound->walk_sums();
+    const Scan rounded = scan(device, bench, bound->rounded(device));
+    if (rounded.good()) return {true, rounded.worst_inside};
+    const Scan cut = scan(device, bench, bound->cut(device));
+    if (cut.good()) return {!bound->has_faulty_terms(device), cut.worst_inside};
+  }
+  return {};
+}
+
+std::vector<Unit> all_units() {
+  std::vector<Unit> all;
+  for (const int block : {1, 3, 4, 8, 16, 32}) {
+    for (const int bits : {23, 24, 25}) {
+      for (const auto& [cut, sum] :
+           std::array<std::pair<Cut, Cut>, 4>{{{Cut::kTowardZero, Cut::kTowardZero},
+                                               {Cut::kDown, Cut::kDown},
+                                               {Cut::kTowardZero, Cut::kNearest},
+                                               {Cut::kNearest, Cut::kNearest}}}) {
+        all.push_back({.block = block, .bits = bits, .cut = cut, .sum = sum});
+      }
+    }
+  }
+  return all;
+}
+
+TEST(ProductBound, HoldsForEveryUnitAndIsNotEmpty) {
+  at::manual_seed(24);
+  std::int64_t results = 0;
+  constexpr Order kOrders[] = {Order::kInOrder, Order::kReversed, Order::kStrided, Order::kHalves};
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    std::vector<double> rooms;
+    std::size_t turn = 0;
+    for (Unit unit : all_units()) {
+      for (const std::int64_t terms : {40, 500, 4000}) {
+        unit.order = kOrders[turn % 4];
+        unit.joined = turn % 5 != 4;
+        const Data data = kAllData[turn % 5];
+        const Factors given = factors(data, terms, type);
+        const bool shuffled = turn++ % 3 == 2;
+        const Judged found = judged(given, by_unit(unit, given, shuffled));
+        EXPECT_TRUE(found.good) << units::text(unit) << ", data " << static_cast<int>(data) << ", "
+                                << terms << " terms of " << type << (shuffled ? ", shuffled" : "");
+        if (found.used > 0) rooms.push_back(1 / found.used);
+        results += kSide * kSide;
+      }
+    }
+    std::ranges::sort(rooms);
+    EXPECT_LE(rooms[rooms.size() / 2], type == at::kFloat ? 20 : 48) << type;
+    RecordProperty(c10::toString(type), std::to_string(rooms[rooms.size() / 2]));
+  }
+  RecordProperty("results", std::to_string(results));
+}
+
+TEST(ProductBound, DoesNotCoverWhatIsLost) {
+  at::manual_seed(7);
+  for (const std::int64_t terms : {500, 4000, 20000}) {
+    for (const Data data : {Data::kMixed, Data::kPositive}) {
+      const Factors given = factors(data, terms, at::kFloat);
+      Factors lost = given;
+      lost.left = given.left.clone();
+      lost.left.narrow(1, terms - 16, 16).zero_();
+      EXPECT_FALSE(judged(given, at::matmul(lost.left, lost.right)).good) << terms;
+      EXPECT_FALSE(judged(given, by_unit({.block = 16}, lost, false)).good) << terms;
+      lost.left = given.left.clone();
+      lost.left.slice(1, 5, terms, 16).zero_();
+      EXPECT_FALSE(judged(given, by_unit({.block = 8}, lost, false)).good) << terms;
+      at::Tensor one = by_unit({.block = 8}, given, false);
+      one[3][4] *= 0.99;
+      EXPECT_FALSE(judged(given, one).good) << terms;
+    }
+  }
+}
+
+TEST(ProductBound, DoesNotCoverFactorsOfFewBits) {
+  at::manual_seed(8);
+  for (const std::int64_t terms : {500, 20000}) {
+    const Factors given = factors(Data::kMixed, terms, at::kFloat);
+    for (const units::Inputs inputs : {units::Inputs::kTf32, units::Inputs::kBFloat16}) {
+      const Unit unit{.block = 8, .bits = 25, .inputs = inputs};
+      EXPECT_FALSE(judged(given, by_unit(unit, given, false)).good) << terms;
+    }
+  }
+}
+
+TEST(ProductBound, CoversSubnormalSums) {
+  at::manual_seed(9);
+  const Factors given{at::randn({kSide, 300}) * 1e-21, at::randn({300, kSide}) * 1e-21};
+  const Factors small{given.left.to(at::kFloat), given.right.to(at::kFloat)};
+  EXPECT_TRUE(judged(small, at::matmul(small.left, small.right)).good);
+  EXPECT_TRUE(judged(small, by_unit({.block = 4, .bits = 23}, small, false)).good);
+}
+
+}  // namespace
+}  // namespace msprobe::strict

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs that are no tensors: numbers, truth values, texts.
+#pragma once
+
+#include "core/strict.h"
+#include "execute/execute_call.h"
+
+namespace msprobe::strict {
+
+StrictFinding judge_value(const execute::LeafPair& leaf);
+
+}  // namespace msprobe::strict

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torchair/graph_compare.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "dump/printable.h"
+#include "measure/chunks.h"
+#include "torchair/graph_mode.h"
+#include "torchair/measure_rows.h"
+#include "torchair/unit_pairing.h"
+
+namespace msprobe::torchair {
+namespace {
+
+// From here on one tensor is worth all threads; below, every thread takes files of its own.
+constexpr std::uint64_t kLargeFile = std::uint64_t{16} << 20;
+
+// The graph text of the unit before is kept: tokens follow each other.
+class GraphOfUnits {
+ public:
+  void load(const UnitPair& unit, std::vector<std::string>& notes) {
+    if (graph_ && path_ == unit.graph_file) return;
+    path_ = unit.graph_file;
+    graph_.emplace(load_graph(unit, notes));
+    stacks_ = path_ ? read_stack_info(*path_) : StackInfo{};
+  }
+  const GraphIndex& graph() const { return *graph_; }
+  const StackInfo& stacks() const { return stacks_; }
+
+ private:
+  std::optional<fs::path> path_;
+  std::optional<GraphIndex> graph_;
+  StackInfo stacks_;
+};
+
+class Progress {
+ public:
+  Progress(std::uint64_t total, const GraphCompareEvents& events)
+      : total_(total), events_(events) {}
+  void add(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    done_ += bytes;
+    if (events_.on_progress) events_.on_progress(done_, total_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_;
+  const GraphCompareEvents& events_;
+};
+
+std::uint64_t bytes_in(const fs::path& directory) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    const std::uintmax_t size = entry->file_size(ignored);
+    if (!ignored) bytes += size;
+  }
+  return bytes;
+}
+
+void measure_all(std::vector<OpRows>& ops, const MeasureOptions& options, Progress& progress) {
+  MeasureOptions alone = options;
+  alone.threads = 1;
+  std::vector<OpRows*> small;
+  for (OpRows& op : ops) {
+    if (op.bytes < kLargeFile) small.push_back(&op);
+  }
+  measure::spread(small.size(), options.threads, [&](std::size_t i) {
+    measure_op(*small[i], alone);
+    progress.add(small[i]->bytes);
+  });
+  for (OpRows& op : ops) {
+    if (op.bytes < kLargeFile) continue;
+    measure_op(op, options);
+    progress.add(op.bytes);
+  }
+}
+
+// Names come from files and may hold any bytes; tables, JSON and XML may not.
+void make_printable(std::string& text) {
+  const bool has_controls = std::ranges::any_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+  });
+  if (has_controls || !dump::is_utf8(text)) text = dump::printable(text, 4 * text.size());
+}
+
+void make_printable(TensorRow& row) {
+  for (std::string* text :
+       {&row.op, &row.type, &row.file, &row.stack, &row.reason, &row.problem, &row.message}) {
+    make_printable(*text);
+  }
+  if (row.bench) make_printable(row.bench->shown);
+}
+
+}  // namespace
+
+void add(CompareTotals& totals, const TensorRow& row) {
+  ++totals.rows;
+  totals.paired += row.status == Status::kPaired ? 1 : 0;
+  totals.unmatched += row.status == Status::kUnmatched ? 1 : 0;
+  totals.unreadable += row.status == Status::kUnreadable ? 1 : 0;
+  totals.passed += row.verdict == RowVerdict::kPass ? 1 : 0;
+  totals.failed += row.verdict == RowVerdict::kFail ? 1 : 0;
+  totals.differing += row.differs ? 1 : 0;
+}
+
+Result<CompareTotals> compare(const GraphCompareOptions& options,
+                              const GraphCompareEvents& events) {
+  const Result<UnitPlan> plan = make_plan(options.plan);
+  if (!plan) return propagate(plan);
+  const GraphMode mode = options.mode ? *options.mode : find_mode(*plan);
+  if (events.on_plan) events.on_plan(*plan, mode);
+  std::uint64_t total = 0;
+  for (const UnitPair& unit : plan->pairs) total += bytes_in(unit.device);
+  Progress progress(total, events);
+  GraphOfUnits graphs;
+  CompareTotals totals;
+  for (const UnitPair& unit : plan->pairs) {
+    std::vector<std::string> notes;
+    graphs.load(unit, notes);
+    UnitPairing pairing =
+        pair_unit(unit, plan->bench_is_fx, graphs.graph(), graphs.stacks(), options.threads);
+    notes.insert(notes.end(), pairing.notes.begin(), pairing.notes.end());
+    for (const std::string& note : notes) {
+      if (events.on_note) events.on_note(note);
+    }
+    for (std::string& name : pairing.bench_only) make_printable(name);
+    if (events.on_bench_only && !pairing.bench_only.empty()) {
+      events.on_bench_only(unit, pairing.bench_only);
+    }
+    measure_all(pairing.ops, {mode, options.threads, options.places}, progress);
+    for (std::uint32_t i = 0; i < pairing.ops.size(); ++i) {
+      OpRows& op = pairing.ops[i];
+      for (TensorRow& row : op.rows) {
+        judge(row, mode, options.limits);
+        make_printable(row);
+        add(totals, row);
+        const Result<bool> taken = events.on_row(row);
+        if (!taken) return propagate(taken);
+      }
+      if (events.on_op) events.on_op(op, i);
+    }
+  }
+  return totals;
+}
+
+}  // namespace msprobe::torchair

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole comparison: plan, pair, measure, judge, hand out rows in order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "torchair/criteria.h"
+#include "torchair/tensor_row.h"
+#include "torchair/unit_plan.h"
+
+namespace msprobe::torchair {
+
+struct GraphCompareOptions {
+  UnitPlanOptions plan;
+  std::optional<GraphMode> mode;  // nothing: what the files are
+  VerdictLimits limits;
+  int threads = 1;
+  bool places = false;  // see MeasureOptions
+};
+
+struct CompareTotals {
+  std::uint64_t rows = 0;
+  std::uint64_t paired = 0;
+  std::uint64_t unmatched = 0;
+  std::uint64_t unreadable = 0;
+  std::uint64_t passed = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t differing = 0;  // as first_difference counts
+};
+void add(CompareTotals& totals, const TensorRow& row);
+
+// What the run hears while it goes.
+struct GraphCompareEvents {
+  std::function<void(const UnitPlan& plan, GraphMode mode)> on_plan;
+  std::function<Result<bool>(const TensorRow& row)> on_row;  // in order; an error ends the run
+  // After the rows of an operator; `number` is its place in its unit, which OpRows::sources name.
+  std::function<void(const OpRows& op, std::uint32_t number)> on_op;
+  std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;  // bytes
+  std::function<void(const std::string& text)> on_note;
+  // Nodes or operators of the reference that nothing was compared with.
+  std::function<void(const UnitPair& unit, const std::vector<std::string>& names)> on_bench_only;
+};
+
+Result<CompareTotals> compare(const GraphCompareOptions& options, const GraphCompareEvents& events);
+
+}  // namespace msprobe::torchair

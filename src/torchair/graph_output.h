@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a comparison: a CSV per rank, the same as xlsx, and the rows as JSON.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "tables/output_file.h"
+#include "tables/xlsx_table.h"
+#include "torchair/graph_compare.h"
+#include "torchair/tensor_row.h"
+#include "torchair/unit_plan.h"
+
+namespace msprobe::torchair {
+
+struct GraphFiles {
+  std::filesystem::path directory;
+  std::string timestamp;
+  bool xlsx = false;
+  std::string json;         // path; empty: none
+  bool rank_named = false;  // in the names of the tables, however many ranks there are
+};
+
+// Takes rows as they come; every file appears under its name when it is complete.
+class GraphOutput {
+ public:
+  static Result<GraphOutput> start(const GraphFiles& files, const UnitPlan& plan, GraphMode mode);
+
+  Result<bool> add(const TensorRow& row);
+  void add_bench_only(const UnitPair& unit, const std::vector<std::string>& names);
+  // Writes what is left and names the files. `first` is the first difference.
+  Result<std::vector<std::filesystem::path>> finish(const std::optional<TensorRow>& first,
+                                                    const CompareTotals& totals);
+
+ private:
+  struct Table {
+    std::filesystem::path csv;
+    tables::OutputFile file;
+    std::filesystem::path xlsx;
+    std::optional<tables::XlsxTable> sheet;
+  };
+  GraphOutput(GraphFiles files, const UnitPlan& plan, GraphMode mode)
+      : files_(std::move(files)), plan_(&plan), mode_(mode) {}
+  Result<Table*> table_of(std::int64_t rank);
+
+  GraphFiles files_;
+  const UnitPlan* plan_;
+  GraphMode mode_;
+  std::map<std::int64_t, Table> tables_;  // by rank
+  std::optional<tables::OutputFile> json_;
+  bool has_json_rows_ = false;
+  std::string bench_only_;  // JSON objects, joined
+};
+
+}  // namespace msprobe::torchair

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the list of APIs does not cover, and what calls change in place, is checked by acc_check like any other result."""
+import csv
+import glob
+import os
+import subprocess
+import unittest
+
+import torch
+
+from collected import debugger, step_directory
+
+MSPROBE = os.environ.get("MSPROBE")
+HAS_ENGINE = os.environ.get("MSPROBE_HAS_ENGINE") == "1"
+MODERN = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 9)
+
+
+def rows(directory, kind):
+    (path,) = glob.glob(os.path.join(directory, f"accuracy_checking_{kind}_*.csv"))
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@unittest.skipUnless(MSPROBE and HAS_ENGINE, "needs msprobe and its engine")
+class Replayed(unittest.TestCase):
+    def check(self, work, task="tensor", spoil=lambda directory: None):
+        """For each device: {name of a compared result: its strict status}, and the calls that were skipped."""
+        found = {}
+        with debugger({"task": task}) as made:
+            made.start()
+            work()
+            made.stop()
+            made.step()
+            dump = step_directory(made)
+            spoil(dump)
+            for device in ("cpu", "recorded") if task == "tensor" else ("cpu",):
+                out = os.path.join(os.path.dirname(dump), device)
+                done = subprocess.run([MSPROBE, "acc_check", "-api_info", os.path.join(dump, "dump.json"), "-d", device, "-o", out],
+                                      capture_output=True, text=True)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                skipped = [row["API name"] for row in rows(out, "result")
+                           if row["Forward Test Success"] == "SKIP" and "black list" not in row["Message"]]
+                found[device] = ({row["API name"]: row["Strict Status"] for row in rows(out, "details")}, skipped)
+        return found
+
+    def assert_passes(self, found):
+        for device, (statuses, skipped) in found.items():
+            self.assertEqual({name: status for name, status in statuses.items() if status not in ("pass", "SKIP")}, {}, device)
+            self.assertEqual(skipped, [], device)
+
+    def test_functions_outside_of_the_list(self):
+        torch.manual_seed(2)
+        x = torch.randn(4, 4, requires_grad=True)
+        triangle = torch.eye(4) + torch.randn(4, 4).triu(1) * 0.1
+
+        def work():
+            torch.fft.rfft(x).abs().sum().backward()
+            torch.corrcoef(x).sum().backward()
+            torch._weight_norm(x, x[:, :1], 0).sum().backward()
+            torch.linalg.solve_triangular(triangle, torch.ones(4, 2), upper=True)
+
+        found = self.check(work)
+        self.assert_passes(found)
+        self.assertIn("Aten.fft_rfft.0.forward.output.0", found["cpu"][0])
+
+    @unittest.skipUnless(MODERN, "this PyTorch has no torch._grouped_mm on the CPU")
+    def test_products_of_groups(self):
+        torch.manual_seed(2)
+        left, right = torch.randn(6, 16).bfloat16().requires_grad_(), torch.randn(2, 16, 8).bfloat16().requires_grad_()
+        offsets = torch.tensor([2, 6], dtype=torch.int32)
+        found = self.check(lambda: torch._grouped_mm(left, right, offsets).square().sum().backward())
+        self.assert_passes(found)
+        self.assertIn("Aten._grouped_mm.0.forward.output.0", found["cpu"][0])
+
+    def test_what_an_assignment_changed_is_compared(self):
+        def work():
+            x = torch.zeros(3, 3)
+            x[1] = 2.0
+
+        found = self.check(work)
+        self.assert_passes(found)
+        for device in found:
+            self.assertEqual(found[device][0].get("Tensor.__setitem__.0.forward.output.1"), "pass", device)
+
+        def spoil(directory):
+            path = os.path.join(directory, "dump_tensor_data", "Tensor.__setitem__.0.forward.mutated.0.pt")
+            wrong = torch.load(path)
+            os.remove(path)
+            wrong[0, 0] = 7.0
+            torch.save(wrong, path)
+
+        found = self.check(work, spoil=spoil)
+        self.assertEqual(found["recorded"][0]["Tensor.__setitem__.0.forward.output.1"], "error")
+
+    def test_packed_sequences_with_drawn_data(self):
+        torch.manual_seed(2)
+        lstm = torch.nn.LSTM(3, 4, batch_first=True)
+
+        def work():
+            packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(3, 5, 3), torch.tensor([5, 3, 2]), batch_first=True)
+            torch.nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True)[0].sum().backward()
+
+        found = self.check(work, "statistics")
+        self.assertEqual([name for name in found["cpu"][1] if name.startswith("VF")], [])
+        self.assertIn("VF.lstm.0.forward.output.0", found["cpu"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()

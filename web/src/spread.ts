@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of a comparison: which calls introduce a difference, which only carry it on, and where it begins.
+import {Calls} from './calls';
+import {kAgrees, kInherits, kIntroduces, kNoNumber, kOneSided, RunInfo, textAt} from './data';
+import {copyButton, count, figure, h} from './dom';
+import {callGraph} from './graph';
+import {callOfEntry, nounOf} from './words';
+
+export const spreadWord = (spread: number): string =>
+    ({[kIntroduces]: 'introduces', [kInherits]: 'inherits', [kAgrees]: 'agrees', [kOneSided]: 'one side only'} as Record<number, string>)[spread] ?? 'not compared';
+
+export function spreadBadge(spread: number): HTMLElement | string {
+  if (spread !== kIntroduces && spread !== kInherits) return '';
+  const help = spread === kIntroduces ? 'its inputs agree, its output does not' : 'its inputs differ already';
+  return h('span', {class: `badge ${spread === kIntroduces ? 's0' : 's1'}`, title: help}, spreadWord(spread));
+}
+
+const kListed = 12;
+
+/** The largest number the call has, of the metric that says most. */
+function sizeOf(calls: Calls, call: number): string {
+  for (const title of ['1 - cosine', 'Relative difference of l2 norm', 'Relative difference of max']) {
+    const metric = calls.metrics.find((m) => m.title === title);
+    const x = metric?.numbers[call] ?? kNoNumber;
+    if (metric && x !== kNoNumber) return `${metric.title.toLowerCase()} ${figure(x)}`;
+  }
+  return '';
+}
+
+/** Null where nothing introduces or inherits a difference. */
+export function spreadPanel(calls: Calls, open: (call: number) => void): HTMLElement | null {
+  const {run} = calls, {info} = run;
+  const introduces: number[] = [], inherits: number[] = [];
+  for (let call = 0; call < calls.count; call++) {
+    if (run.spread[call] === kIntroduces) introduces.push(call);
+    if (run.spread[call] === kInherits) inherits.push(call);
+  }
+  if (introduces.length + inherits.length === 0) return null;
+  const item = (call: number): HTMLElement => {
+    const command = info.rerun === '' ? '' : callOfEntry(info, calls.name(call));
+    return h('li', {}, h('span', {class: 'number'}, `${count(call + 1)}`), h('button', {type: 'button', class: 'link', onclick: () => open(call)}, calls.name(call)),
+             h('span', {class: 'note'}, [sizeOf(calls, call), textAt(run.line, call), calls.group(call)].filter((text) => text !== '').join('  \u00b7  ')),
+             command !== '' && copyButton('copy rerun', () => `${info.rerun} ${command}`));
+  };
+  const list = (all: number[]): HTMLElement => {
+    const shown = h('ol', {class: 'parting'}, ...all.slice(0, kListed).map(item));
+    const rest = all.slice(kListed, 500);
+    const more = rest.length > 0 && h('button', {type: 'button', class: 'small more', onclick: () => {
+      shown.append(...rest.map(item));
+      (more as HTMLElement).remove();
+    }}, `show ${count(rest.length)} more`);
+    return h('div', {}, shown, more);
+  };
+  const first = centreOf(info, introduces, inherits);
+  const words = (n: number, one: string, many: string) => `${count(n)} ${nounOf(info, n)} ${n === 1 ? one : many}`;
+  return h('section', {class: 'panel spreading', 'aria-label': 'Where the difference begins'},
+           h('h2', {}, 'Where the difference begins'), callGraph(calls, first, open),
+           h('h3', {}, words(introduces.length, 'introduces a difference', 'introduce a difference'), h('span', {class: 'note'}, '  inputs agree, output does not; in execution order')),
+           introduces.length > 0 && list(introduces),
+           inherits.length > 0 && h('details', {}, h('summary', {}, words(inherits.length, 'inherits one', 'inherit one'), ': inputs differ already'), list(inherits)));
+}
+
+function centreOf(info: RunInfo, introduces: number[], inherits: number[]): number {
+  const first = info.firstDifference?.call;
+  if (first !== undefined && (introduces.includes(first) || introduces.length === 0)) return first;
+  return introduces[0] ?? inherits[0];
+}
