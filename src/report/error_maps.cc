@@ -63,10 +63,10 @@ bool holds_together(const dom::element& line) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
   };
   // The last row of a flat map may be shorter.
-  const auto most = static_cast<std::size_t>(rows * columns);
-  const auto last_row = static_cast<std::size_t>(plane || rows == 0 ? 0 : columns - 1);
-  const std::size_t least = most - last_row;
-  return cells.size() >= least && cells.size() <= most && std::ranges::all_of(cells, is_code) &&
+  const std::int64_t most = rows * columns;
+  const std::int64_t least = plane || rows == 0 ? most : (rows - 1) * columns + 1;
+  const auto size = static_cast<std::int64_t>(cells.size());
+  return size >= least && size <= most && std::ranges::all_of(cells, is_code) &&
          are_numbers(line, "shape", kMostDimensions) && are_numbers(line, "counts", kCounts) &&
          are_samples(line);
 }
