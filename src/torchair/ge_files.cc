@@ -8,7 +8,6 @@
 
 #include "core/file.h"
 #include "ge/elements.h"
-#include "ge/slice_info.h"
 #include "ge/statistics_file.h"
 #include "measure/chunks.h"
 #include "torchair/info_file.h"
@@ -51,6 +50,7 @@ void describe_dump(const FileBytes& bytes, GeFile& file) {
   }
   if (dump->time != 0 && file.time == 0) file.time = dump->time;
   file.may_be_cut = dump->container == ge::Container::kSingleMessage && dump->op_name.empty();
+  if (Result<ge::SliceInfo> cut = ge::read_slice_info(*dump)) file.cut = std::move(*cut);
   for (const ge::DumpTensor& tensor : dump->inputs) file.inputs.push_back(info_of(tensor, bytes));
   for (const ge::DumpTensor& tensor : dump->outputs) file.outputs.push_back(info_of(tensor, bytes));
 }

@@ -12,6 +12,7 @@
 #include "core/tensor.h"
 #include "ge/dump_file.h"
 #include "ge/file_name.h"
+#include "ge/slice_info.h"
 #include "torchair/ge_source.h"
 
 namespace msprobe::torchair {
@@ -38,6 +39,7 @@ struct GeFile {
   std::uint64_t time = 0;
   std::optional<std::uint32_t> slice;  // of one file among several: which thread or manual slice
   bool is_manual_slice = false;        // its name ended in "_lxslice<k>"
+  std::optional<ge::SliceInfo> cut;    // how the operator was cut, if the header says so
   std::vector<GeTensorInfo> inputs;
   std::vector<GeTensorInfo> outputs;
   bool may_be_cut = false;  // a file whose end nothing marks: it may name fewer tensors than it had

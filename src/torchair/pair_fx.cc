@@ -76,7 +76,7 @@ std::string no_argument(const FxNode& node) {
 
 // The inputs of one member that the file holds: edge position -> input of the file.
 void pair_member_inputs(DumpedOp& op, OpId member,
-                        const std::vector<std::optional<std::size_t>>& held,
+                        const std::vector<std::optional<std::size_t>>& held, SmallValues& values,
                         const GraphIndex& graph, FxFiles& files) {
   const auto refuse_all = [&](const std::string& reason) {
     for (const auto& input : held) {
@@ -93,8 +93,8 @@ void pair_member_inputs(DumpedOp& op, OpId member,
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (!held[i] || *held[i] >= op.file.inputs.size()) continue;
     facts[i].info = &op.file.inputs[*held[i]];
-    facts[i].has_values_of = [&op, input = *held[i]](const FxArray& array) {
-      return same_small_values(op.file, DumpSide::kInput, static_cast<std::uint32_t>(input), array);
+    facts[i].has_values_of = [&values, input = *held[i]](const FxArray& array) {
+      return values.same(static_cast<std::uint32_t>(input), array);
     };
   }
   const std::vector<ArgumentMatch> matches =
@@ -127,6 +127,7 @@ void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
     }
     return;
   }
+  SmallValues values(op.file.source);
   for (const OpId member : members.ops) {
     std::vector<std::optional<std::size_t>> held(graph.op(member).inputs.size());
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
@@ -136,7 +137,7 @@ void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
         set_unmatched(op.inputs[k], "the graph text knows no such input");
       }
     }
-    pair_member_inputs(op, member, held, graph, files);
+    pair_member_inputs(op, member, held, values, graph, files);
   }
 }
 

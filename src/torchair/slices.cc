@@ -20,11 +20,7 @@ using Slices = std::vector<GeFile>;  // of one execution, in order of time and n
 // How many slices an execution has, as the first file that says so says. 0: none does.
 std::uint64_t instances_of(const std::vector<GeFile>& files) {
   for (const GeFile& file : files) {
-    if (file.source.kind != ge::FileKind::kBinary || !file.problem.empty()) continue;
-    const Result<GeData> data = GeData::open(file.source);
-    if (!data) continue;
-    const Result<ge::SliceInfo> info = ge::read_slice_info(data->first());
-    if (info && info->instances > 0) return info->instances;
+    if (file.cut && file.cut->instances > 0) return file.cut->instances;
   }
   return 0;
 }
@@ -127,11 +123,7 @@ void describe(GeFile& op) {
 
 // Whether the files stand for the operator each by itself: the newest is all of it.
 bool is_uncut(const Slices& slices) {
-  if (slices.front().source.kind != ge::FileKind::kBinary) return false;
-  const Result<GeData> data = GeData::open(slices.front().source);
-  if (!data) return false;
-  const Result<ge::SliceInfo> info = ge::read_slice_info(data->first());
-  return info && !ge::is_cut(*info);
+  return slices.front().cut && !ge::is_cut(*slices.front().cut);
 }
 
 GeFile joined(Slices slices, std::uint64_t instances) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "torchair/tensor_data.h"
-
 namespace msprobe::torchair {
 namespace {
 
@@ -48,9 +46,10 @@ bool close(double a, double b) {
 
 }  // namespace
 
-std::optional<bool> same_small_values(const GeFile& file, DumpSide side, std::uint32_t index,
-                                      const FxArray& array) {
-  const Result<TensorData> device = open_ge(file.source, side, index);
+std::optional<bool> SmallValues::same(std::uint32_t input, const FxArray& array) {
+  if (!data_) data_ = GeData::open(source_);
+  if (!*data_) return std::nullopt;
+  const Result<TensorData> device = (*data_)->tensor(DumpSide::kInput, input);
   const Result<TensorData> bench = open_array(array.path, array.is_info);
   std::optional<std::vector<double>> a = small_values(device);
   std::optional<std::vector<double>> b = small_values(bench);

@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an input of a dumped operator has the values of an FX array; asked where position and
-// shape leave it open.
+// Whether an input of a dumped operator has the values of an FX array; asked if position and shape
+// leave it open.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "torchair/fx_files.h"
-#include "torchair/ge_files.h"
-#include "torchair/tensor_row.h"
+#include "torchair/tensor_data.h"
 
 namespace msprobe::torchair {
 
-// Nothing for large tensors and where a side cannot be read. Equal up to the rounding from double
-// to float.
-std::optional<bool> same_small_values(const GeFile& file, DumpSide side, std::uint32_t index,
-                                      const FxArray& array);
+// The inputs of one operator, its files opened at the first question.
+class SmallValues {
+ public:
+  explicit SmallValues(const GeSource& source) : source_(source) {}
+
+  // Nothing for large tensors and if a side cannot be read. Equal up to the rounding from double
+  // to float.
+  std::optional<bool> same(std::uint32_t input, const FxArray& array);
+
+ private:
+  const GeSource& source_;
+  std::optional<Result<GeData>> data_;
+};
 
 }  // namespace msprobe::torchair

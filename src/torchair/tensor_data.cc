@@ -192,12 +192,6 @@ Result<TensorData> GeData::tensor(DumpSide side, std::uint32_t index) const {
   return found;
 }
 
-Result<TensorData> open_ge(const GeSource& source, DumpSide side, std::uint32_t index) {
-  const Result<GeData> data = GeData::open(source);
-  if (!data) return propagate(data);
-  return data->tensor(side, index);
-}
-
 Result<TensorData> open_array(const std::filesystem::path& path, bool is_info) {
   const Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);

@@ -31,8 +31,7 @@ class GeData {
   // Whether a file got smaller since it was opened: what was read of it may be wrong.
   bool has_shrunk() const;
 
-  // Of binary files: the header of the first, and where the tensors of several are.
-  const ge::DumpFile& first() const { return files_.front().dump; }
+  // Of binary files: where the tensors of several are.
   const std::vector<ge::JoinedTensor>& joined(DumpSide side) const {
     return side == DumpSide::kInput ? plan_.inputs : plan_.outputs;
   }
@@ -53,7 +52,6 @@ class GeData {
   std::optional<InfoFile> info_;
 };
 
-Result<TensorData> open_ge(const GeSource& source, DumpSide side, std::uint32_t index);
 Result<TensorData> open_array(const std::filesystem::path& path, bool is_info);
 
 // Every element as a double. REQUIRES: neither opaque nor complex.
