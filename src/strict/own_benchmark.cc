@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/own_benchmark.h"
 
+#include <optional>
+
 #include "ops/op.h"
 
 namespace msprobe::strict {
 
+namespace {
+
 using execute::LeafPair;
 
+// Nothing where the documented benchmark serves.
 std::optional<execute::Variation> own_benchmark(const CallName& name,
                                                 const execute::CallOutcome& outcome,
                                                 const execute::ExecuteOptions& options) {
@@ -29,6 +34,16 @@ LeafTensors bench_tensors(const execute::CallOutcome& outcome) {
   add(outcome.forward, Direction::kForward);
   add(outcome.backward, Direction::kBackward);
   return tensors;
+}
+
+}  // namespace
+
+Benchmark benchmark_of(const CallName& name, const execute::CallOutcome& outcome,
+                       const execute::ExecuteOptions& options, execute::Rerun& rerun) {
+  if (const auto own = own_benchmark(name, outcome, options)) {
+    if (const auto leaves = rerun.run(*own)) return {*own, tensors_of(*leaves)};
+  }
+  return {{}, bench_tensors(outcome)};
 }
 
 at::Tensor gradient_at_logits(const at::Tensor& last_node, const at::Tensor& logits) {

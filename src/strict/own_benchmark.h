@@ -2,23 +2,23 @@
 // The benchmark that the strict status compares with: the documented one, but for a few APIs.
 #pragma once
 
-#include <optional>
-
 #include "core/call_name.h"
 #include "execute/execute_call.h"
 #include "strict/conditioning.h"
 
 namespace msprobe::strict {
 
-// With StrictOptions::hf32 the check rounds float32 inputs of convolutions to HF32 and keeps the
-// benchmark in float32. A strict one needs a wider benchmark, and a recorded output comes from
-// inputs as they were. Nothing where the documented benchmark serves.
-std::optional<execute::Variation> own_benchmark(const CallName& name,
-                                                const execute::CallOutcome& outcome,
-                                                const execute::ExecuteOptions& options);
+// In which way the benchmark ran, and what it gave.
+struct Benchmark {
+  execute::Variation how;
+  LeafTensors tensors;
+};
 
-// The tensors that the documented benchmark gave.
-LeafTensors bench_tensors(const execute::CallOutcome& outcome);
+// The documented one, where it serves. With ArgumentOptions::hf32 the check rounds float32 inputs
+// of convolutions to HF32 and keeps the benchmark in float32: a strict one needs a wider benchmark,
+// and a recorded output comes from inputs as they were.
+Benchmark benchmark_of(const CallName& name, const execute::CallOutcome& outcome,
+                       const execute::ExecuteOptions& options, execute::Rerun& rerun);
 
 // The gradient of cross_entropy at its logits, from that of its last node, the negative log
 // likelihood, which is what collectors record. REQUIRES: equal shapes.

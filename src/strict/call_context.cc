@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/call_context.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "execute/replay_dialect.h"
+#include "libtorch/dtypes.h"
+#include "strict/bound.h"
+#include "strict/kernels.h"
+#include "strict/reduction_length.h"
+
+namespace msprobe::strict {
+namespace {
+
+// The CPU's own error explains nothing beyond this many u of the largest term, nor beyond that
+// term: a kernel that far off is wrong, wherever it runs.
+constexpr double kNativeCapUnits = 16384;
+// The bound is at least this many spreads; see spread_limits.
+constexpr double kLeastSpreads = kIntermediates + kSumOfTerms;
+
+double largest_of(const at::Tensor& tensor) {
+  return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
+}
+
+// By how much every argument moves besides, as MindSpore's kernel does.
+double argument_move(const CallContext& context) {
+  if (!context.by_mindspore) return 0;
+  return mindspore_kernel(context.name.bare_name, Direction::kForward, {}).argument / kLeastSpreads;
+}
+
+}  // namespace
+
+CallContext::CallContext(const dump::CallRecord& the_record, const execute::ExecuteOptions& options,
+                         const execute::CallOutcome& the_outcome, const StrictOptions& the_allowed)
+    : record(the_record),
+      name(options.dialect->torch_name(*parse_call_name(the_record.full_name))),
+      allowed(the_allowed),
+      outcome(the_outcome),
+      recorded(options.recorded),
+      wide_gradients(options.dialect->like_mindspore),
+      by_mindspore(options.dialect->like_mindspore &&
+                   (options.recorded || options.foreign != nullptr)),
+      rerun(the_record, options),
+      benchmark(benchmark_of(name, the_outcome, options, rerun)),
+      conditioning(rerun, the_record.full_name, benchmark.tensors, benchmark.how,
+                   argument_move(*this)),
+      native_error(rerun, the_record.full_name, benchmark.how) {}
+
+ops::Traits CallContext::traits() const { return ops::traits_of(name.bare_name); }
+
+probe::DeviceSums CallContext::device_sums() const {
+  return allowed.device_sums ? allowed.device_sums() : probe::DeviceSums::kUnknown;
+}
+
+bool CallContext::allows_tf32(const Pair& pair) const {
+  return allowed.allow_tf32 && ops::is_product(traits()) && pair.device.scalar_type() == at::kFloat;
+}
+
+double CallContext::length_of(const Pair& pair) {
+  const auto call = rerun.arguments();
+  if (!call) return 1;
+  const auto* first =
+      outcome.forward.empty() ? nullptr : outcome.forward.front().bench.as<at::Tensor>();
+  return reduction_length(name.bare_name, **call, first == nullptr ? 1 : first->numel(),
+                          pair.device.numel(), pair.direction == Direction::kBackward);
+}
+
+double CallContext::unit_length_of(const Pair& pair) {
+  const auto call = rerun.arguments();
+  const bool composed = traits().sums == ops::Sums::kAll;
+  return call && composed ? 2 * longest_extent_of(**call) : length_of(pair);
+}
+
+double CallContext::terms_of(const Pair& pair) {
+  double size = largest_of(pair.bench);
+  const auto arriving = rerun.arriving();
+  if (pair.direction == Direction::kForward || !arriving) return size;
+  for (const auto& value : **arriving) {
+    const auto* gradient = value.as<at::Tensor>();
+    if (gradient != nullptr && gradient->numel() > 0) {
+      size = std::max(size, largest_of(*gradient));
+    }
+  }
+  return size;
+}
+
+const at::Tensor* CallContext::native(const Pair& pair) {
+  const at::Tensor* native = conditioning.native(pair.direction, pair.leaf.path);
+  return native == nullptr || native->sizes() != pair.bench.sizes() ? nullptr : native;
+}
+
+bool CallContext::rounds_once(const Pair& pair) {
+  const at::Tensor* given = native(pair);
+  if (given == nullptr || given->scalar_type() != pair.device.scalar_type()) return false;
+  return scan(libtorch::plain(*given), pair.bench, {.units = 1}).good();
+}
+
+bool CallContext::add_native(const Pair& pair, const FloatType& type, Limits& limits) {
+  const at::Tensor* given = native(pair);
+  if (given == nullptr) return false;
+  limits.natives = native_errors(*given, pair.bench, type);
+  limits.native = kNative;
+  // Two results of this size can be twice as far apart.
+  limits.native_cap = std::min(kNativeCapUnits * type.eps / 2, 1.0) * 2 * terms_of(pair);
+  return true;
+}
+
+bool CallContext::add_neighbours(const Pair& pair, Limits& limits) {
+  const at::Tensor errors = native_error.of(pair.direction, pair.leaf.path);
+  if (!errors.defined() || errors.numel() != limits.natives.numel()) return false;
+  limits.natives = at::maximum(limits.natives, errors);
+  return true;
+}
+
+bool CallContext::add_kernel(const Pair& pair, const FloatType& type, Limits& limits) const {
+  if (!by_mindspore) return false;
+  const KernelError error = mindspore_kernel(name.bare_name, pair.direction, type);
+  limits.relative += error.relative;
+  limits.absolute += error.absolute;
+  return error.any();
+}
+
+StrictFinding within_native(CallContext& context, const Pair& pair, const Tried& tried) {
+  // From this share of the largest term on it explains, but little is proven.
+  constexpr double kWeakNative = 1.0 / 16;
+  StrictFinding finding = within(tried.found, ", as the CPU computes in this dtype");
+  if (largest_of(tried.limits.natives) > kWeakNative * 2 * context.terms_of(pair)) {
+    finding.reason = "proves little: the CPU errs as much in this dtype; " + finding.reason;
+  }
+  return finding;
+}
+
+}  // namespace msprobe::strict

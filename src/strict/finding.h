@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The findings that several steps of the strict status give.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/strict.h"
+#include "strict/scan.h"
+
+namespace msprobe::strict {
+
+StrictFinding passed(std::string reason);
+StrictFinding wrong(std::string reason, std::string cause = "");
+
+// All elements are within their bound; `how`: where that comes from, ", from ...".
+StrictFinding within(const Scan& found, std::string_view how);
+
+bool is_alarm(const StrictFinding& finding);
+
+// What was compared last, and with which limits.
+struct Tried {
+  Limits limits;
+  Scan found;
+};
+
+}  // namespace msprobe::strict

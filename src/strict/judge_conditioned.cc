@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/judge_conditioned.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "strict/bound.h"
+#include "strict/judge_product.h"
+
+namespace msprobe::strict {
+namespace {
+
+// A rounding to TF32 moves an input this much farther than one to float32: 2^(23 - 10).
+constexpr double kTf32Moves = 8192;
+// So many elements, and one in so many, are not a few bad ones.
+constexpr std::int64_t kFewElements = 4;
+constexpr std::int64_t kShareOfMany = 100;
+
+// Whether a kernel that rounds its intermediate results to this dtype could have left this: then
+// many elements are off by a unit or more, and not one alone.
+bool has_rounded_steps(const Pair& pair, Limits limits) {
+  limits.units = 1;
+  const Scan found = scan(pair.device, pair.bench, limits);
+  return found.beyond >= std::max(kFewElements, found.count / kShareOfMany);
+}
+
+StrictFinding within_spread(const CallContext& context, const Scan& found) {
+  return within(found, fmt::format(", from the conditioning of this call ({} runs)",
+                                   context.conditioning.runs()));
+}
+
+}  // namespace
+
+std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair& pair,
+                                               const FloatType& type, Tried& tried) {
+  const auto compare = [&](Limits limits) {
+    tried.limits = std::move(limits);
+    tried.found = scan(pair.device, pair.bench, tried.limits);
+    return tried.found.good();
+  };
+  const double length = context.length_of(pair);
+  const bool once = is_half(type) && tried.found.not_finite == 0 && context.rounds_once(pair);
+  for (const int runs : kRuns) {
+    context.conditioning.measure(runs);
+    const at::Tensor spread = context.conditioning.spread(pair.direction, pair.leaf.path);
+    if (once) {
+      Limits limits = wide_limits(type, length, spread);
+      context.add_kernel(pair, type, limits);
+      if (compare(std::move(limits))) return within_spread(context, tried.found);
+      if (auto finding = judge_cut(context, pair, type, tried)) return finding;
+      if (!has_rounded_steps(pair, tried.limits)) continue;
+    }
+    Limits limits = spread_limits(type, length, spread);
+    if (context.allows_tf32(pair)) limits.spread += 2 * kIntermediates * kTf32Moves;
+    context.add_kernel(pair, type, limits);
+    if (compare(limits)) return within_spread(context, tried.found);
+    if (auto finding = judge_cut(context, pair, type, tried)) return finding;
+    if (!context.add_native(pair, type, limits)) continue;
+    const bool hopeless = tried.found.not_finite > 0;  // no further run makes a NaN right
+    if (compare(limits)) return within_native(context, pair, tried);
+    if (hopeless) return std::nullopt;
+    // Many runs, where few are likely to be enough.
+    if (runs == kRuns[0] || !context.add_neighbours(pair, limits)) continue;
+    if (compare(std::move(limits))) return within_native(context, pair, tried);
+  }
+  return std::nullopt;
+}
+
+}  // namespace msprobe::strict

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results that are judged by the conditioning of their call: by what roundings of the inputs do.
+#pragma once
+
+#include <optional>
+
+#include "strict/call_context.h"
+
+namespace msprobe::strict {
+
+// Runs after which the spread is looked at; the more, the less can a move be small by chance.
+inline constexpr int kRuns[] = {1, 3, 12};
+
+// The bound with what the inputs' rounding does; then with what the CPU does in this dtype, which
+// costs one run; then with more runs. A pass, or nothing. Leaves in `tried` what was compared last.
+std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair& pair,
+                                               const FloatType& type, Tried& tried);
+
+}  // namespace msprobe::strict

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the strict status is told besides the call.
+#pragma once
+
+#include <functional>
+
+#include "probe/device_sums.h"
+
+namespace msprobe::strict {
+
+struct StrictOptions {
+  bool allow_tf32 = false;  // products may round float32 inputs to TF32
+  // How the device adds the terms of products; empty: not known, as of recorded results.
+  std::function<probe::DeviceSums()> device_sums = {};
+};
+
+}  // namespace msprobe::strict
