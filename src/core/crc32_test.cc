@@ -26,7 +26,8 @@ TEST_P(EveryLength, ChecksumIsThatOfZlib) {
 
 INSTANTIATE_TEST_SUITE_P(Lengths, EveryLength,
                          testing::Values(0, 1, 3, 7, 8, 9, 15, 16, 31, 33, 63, 64, 65, 127, 128,
-                                         129, 1023, 1025, 16385));
+                                         129, 255, 700, 1008, 1023, 1024, 1025, 1040, 1135, 1151,
+                                         1152, 1153, 2048, 2049, 16385));
 
 TEST(Checksum, HasTheDocumentedValue) {
   const std::vector<float> values{1, 2, 3, 4};

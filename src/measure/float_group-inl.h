@@ -20,7 +20,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace msprobe::measure::HWY_NAMESPACE {
 
-// Sums and extremes of finite elements.
+// Sums and extremes of finite elements; without kWhole, the squares alone.
+template <bool kWhole>
 struct SideVectors {
   Vector max = set(-std::numeric_limits<double>::infinity());
   Vector min = set(std::numeric_limits<double>::infinity());
@@ -30,10 +31,12 @@ struct SideVectors {
   SideVectors() {}  // written out: a supplied one is not of the vector target
 
   HWY_INLINE void add(Vector value) {
-    max = hn::Max(max, value);
-    min = hn::Min(min, value);
-    sum = hn::Add(sum, value);
     squares = hn::MulAdd(value, value, squares);
+    if constexpr (kWhole) {
+      max = hn::Max(max, value);
+      min = hn::Min(min, value);
+      sum = hn::Add(sum, value);
+    }
   }
 
   SideTally tally(std::uint64_t count) const {
@@ -60,9 +63,10 @@ HWY_INLINE void add_floats(Vector& sum, Float floats) {
   sum = hn::Add(sum, hn::Add(lower_doubles(floats), upper_doubles(floats)));
 }
 
-// As SideVectors, of the few elements of a group.
+// As SideVectors, of the few elements of a group. Without kWhole, `max` is that of the magnitudes.
+template <bool kWhole>
 struct SideFloats {
-  Float max = hn::Set(Floats(), -std::numeric_limits<float>::infinity());
+  Float max = hn::Set(Floats(), kWhole ? -std::numeric_limits<float>::infinity() : 0);
   Float min = hn::Set(Floats(), std::numeric_limits<float>::infinity());
   Float sum = hn::Zero(Floats());
   Float squares = hn::Zero(Floats());
@@ -70,19 +74,23 @@ struct SideFloats {
   SideFloats() {}
 
   HWY_INLINE void add(Float value) {
-    max = hn::Max(max, value);
-    min = hn::Min(min, value);
-    sum = hn::Add(sum, value);
     squares = hn::MulAdd(value, value, squares);
+    max = hn::Max(max, kWhole ? value : hn::Abs(value));
+    if constexpr (kWhole) {
+      min = hn::Min(min, value);
+      sum = hn::Add(sum, value);
+    }
   }
 
-  HWY_INLINE Float largest() const { return hn::Max(max, hn::Neg(min)); }
+  HWY_INLINE Float largest() const { return kWhole ? hn::Max(max, hn::Neg(min)) : max; }
 
-  HWY_INLINE void add_to(SideVectors& side) const {
-    side.max = hn::Max(side.max, hn::Max(lower_doubles(max), upper_doubles(max)));
-    side.min = hn::Min(side.min, hn::Min(lower_doubles(min), upper_doubles(min)));
-    add_floats(side.sum, sum);
+  HWY_INLINE void add_to(SideVectors<kWhole>& side) const {
     add_floats(side.squares, squares);
+    if constexpr (kWhole) {
+      side.max = hn::Max(side.max, hn::Max(lower_doubles(max), upper_doubles(max)));
+      side.min = hn::Min(side.min, hn::Min(lower_doubles(min), upper_doubles(min)));
+      add_floats(side.sum, sum);
+    }
   }
 };
 
@@ -114,12 +122,26 @@ class BeyondThresholds {
         doubtful_(hn::Gt(hn::Zero(Floats()), hn::Zero(Floats()))) {}
 
   HWY_INLINE void add(Float error, Float magnitude) {
-    const Float doubt = hn::Mul(magnitude, hn::Set(Floats(), 0x1p-20F));
-    count(counts_1000_, hn::MulSub(error, hn::Set(Floats(), 1000), magnitude), doubt);
-    count(counts_200_, hn::MulSub(error, hn::Set(Floats(), 200), magnitude), doubt);
+    doubtful_ = hn::Or(doubtful_, count(error, magnitude));
   }
 
-  // Whether an element is so near a threshold that floats do not tell.
+  // Counts a vector and says which elements are so near a threshold that floats do not tell.
+  HWY_INLINE hn::Mask<Floats> count(Float error, Float magnitude) {
+    const Float excess_1000 = excess(error, 1000, magnitude);
+    const Float excess_200 = excess(error, 200, magnitude);
+    counts_1000_ = hn::Sub(counts_1000_, ones(excess_1000));
+    counts_200_ = hn::Sub(counts_200_, ones(excess_200));
+    return hn::Lt(hn::Min(hn::Abs(excess_1000), hn::Abs(excess_200)),
+                  hn::Mul(magnitude, hn::Set(Floats(), 0x1p-20F)));
+  }
+
+  // Undoes the count of a vector.
+  HWY_INLINE void take_back(Float error, Float magnitude) {
+    counts_1000_ = hn::Add(counts_1000_, ones(excess(error, 1000, magnitude)));
+    counts_200_ = hn::Add(counts_200_, ones(excess(error, 200, magnitude)));
+  }
+
+  // Whether an element that was added is such a one.
   bool is_doubtful() const { return !hn::AllFalse(Floats(), doubtful_); }
   std::uint64_t count_1000() const { return sum(counts_1000_); }
   std::uint64_t count_200() const { return sum(counts_200_); }
@@ -127,10 +149,14 @@ class BeyondThresholds {
  private:
   using Counts = hn::RebindToSigned<Floats>;
 
-  HWY_INLINE void count(hn::Vec<Counts>& counts, Float excess, Float doubt) {
+  HWY_INLINE static Float excess(Float error, float factor, Float magnitude) {
+    return hn::MulSub(error, hn::Set(Floats(), factor), magnitude);
+  }
+
+  // -1 where the error is beyond the threshold.
+  HWY_INLINE static hn::Vec<Counts> ones(Float excess) {
     const auto is_beyond = hn::Gt(excess, hn::Zero(Floats()));
-    counts = hn::Sub(counts, hn::BitCast(Counts(), hn::VecFromMask(Floats(), is_beyond)));
-    doubtful_ = hn::Or(doubtful_, hn::Lt(hn::Abs(excess), doubt));
+    return hn::BitCast(Counts(), hn::VecFromMask(Floats(), is_beyond));
   }
 
   static std::uint64_t sum(hn::Vec<Counts> counts) {

@@ -83,8 +83,10 @@ template <class T>
 void add(SimilarityTally& tally, RelativeRule rule, const T& device, const T& bench,
          std::uint64_t place) {
   ++tally.count;
-  add(tally.device, device);
-  add(tally.bench, bench);
+  if (rule == RelativeRule::kPlain) {
+    add(tally.device, device);
+    add(tally.bench, bench);
+  }
   if (!is_finite(device) || !is_finite(bench)) {
     if (same(device, bench)) return;
     if (tally.mismatches++ == 0) {

@@ -61,7 +61,7 @@ struct SimilarityTally {
   std::uint64_t beyond_1000 = 0;  // relative error not below 0.001
   std::uint64_t beyond_200 = 0;   // relative error not below 0.005
 
-  SideTally device;
+  SideTally device;  // these two by RelativeRule::kPlain only
   SideTally bench;
 };
 

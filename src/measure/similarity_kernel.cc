@@ -35,6 +35,7 @@ SimilarityTally similarity_with_target(RelativeRule rule, const TensorView& devi
 #else
 
 #include "measure/float_group-inl.h"
+#include "measure/quotients-inl.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -79,8 +80,8 @@ class PairVectors {
   template <class Device, class Bench>
   HWY_INLINE bool add_group(const Device* device, const Bench* bench) {
     const std::size_t lanes = hn::Lanes(Floats());
-    SideFloats of_device;
-    SideFloats of_bench;
+    SideFloats<kHasSides> of_device;
+    SideFloats<kHasSides> of_bench;
     Float dot = hn::Zero(Floats());
     Float error_squares = hn::Zero(Floats());
     Float error_sum = hn::Zero(Floats());
@@ -110,9 +111,10 @@ class PairVectors {
     if constexpr (kRule == RelativeRule::kPlain) {
       if (HWY_UNLIKELY(nearest.is_tiny())) return false;
       if (open != 0 && !add_open_vectors(device, bench, open)) return false;
-    } else {
-      if (HWY_UNLIKELY(nearest.is_tiny())) open = ~std::uint32_t{0};
-      if (open != 0) add_quotients(device, bench, open);
+    } else if (HWY_UNLIKELY(nearest.is_tiny())) {
+      add_all_quotients(device, bench);
+    } else if (open != 0) {
+      add_quotients(device, bench, open);
     }
     raise_max_error(device, bench, hn::GetLane(hn::MaxOfLanes(Floats(), max_error)));
     count_ += kFloatVectors * lanes;
@@ -134,14 +136,18 @@ class PairVectors {
     tally.max_relative_error = maximum(relative_);
     tally.beyond_1000 = beyond_1000_;
     tally.beyond_200 = beyond_200_;
-    tally.device = device_.tally(count_);
-    tally.bench = bench_.tally(count_);
-    tally.device_squares = tally.device.squares;
-    tally.bench_squares = tally.bench.squares;
+    tally.device_squares = total(device_.squares);
+    tally.bench_squares = total(bench_.squares);
+    if constexpr (kHasSides) {
+      tally.device = device_.tally(count_);
+      tally.bench = bench_.tally(count_);
+    }
     return tally;
   }
 
  private:
+  static constexpr bool kHasSides = kRule == RelativeRule::kPlain;
+
   HWY_INLINE void add_open(Vector error, Vector magnitude) {
     const Vector relative = relative_error(error, magnitude);
     beyond_1000_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(0.001)));
@@ -155,8 +161,10 @@ class PairVectors {
   template <class Device, class Bench>
   HWY_INLINE void raise_max_error(const Device* device, const Bench* bench, float largest) {
     if (largest == 0 || largest < static_cast<float>(maximum(max_error_))) return;
-    // Multiples of 2^-24, as all differences of float16 are, are floats below 1.
-    if (kAreFloat16<Device, Bench> && largest < 1) {
+    // Multiples of 2^-24, as all differences of float16 are, are floats below 1; so are differences
+    // of floats within a factor of 2 (Sterbenz).
+    const bool is_exact = (kAreFloat16<Device, Bench> && largest < 1) || highest_ < 0.49;
+    if (is_exact) {
       max_error_ = hn::Max(max_error_, set(largest));
       return;
     }
@@ -194,19 +202,51 @@ class PairVectors {
     return true;
   }
 
-  // The relative errors of vectors of a group, by a rule with an epsilon.
+  // The relative errors of vectors of a group, by a rule with an epsilon. A division takes as long
+  // as the rest of an element: it is only done where it may round to a threshold, where the error
+  // may be the largest, and where the reference is 0.
   template <class Device, class Bench>
   HWY_INLINE void add_quotients(const Device* device, const Bench* bench, std::uint32_t open) {
-    Quotients quotients;
+    const std::size_t lanes = hn::Lanes(Floats());
+    const Float bound = hn::Set(Floats(), float_bound_);
+    BeyondThresholds beyond;
+    std::uint32_t divided = 0;
     for (; open != 0; open &= open - 1) {
-      const std::size_t at = static_cast<std::size_t>(std::countr_zero(open)) * hn::Lanes(Floats());
+      const int i = std::countr_zero(open);
+      const std::size_t at = static_cast<std::size_t>(i) * lanes;
+      const Float b = load_as(Floats(), bench + at);
+      const Float error = hn::Abs(hn::Sub(load_as(Floats(), device + at), b));
+      const Float magnitude = hn::Abs(b);
+      // Of a reference of 0 every error but 0 is above the bound, which is finite.
+      const auto is_above = hn::Gt(error, hn::Mul(magnitude, bound));
+      const auto is_doubtful = beyond.count(error, magnitude);
+      const bool is_divided = !hn::AllFalse(Floats(), hn::Or(is_above, is_doubtful));
+      divided |= std::uint32_t{is_divided} << i;
+    }
+    if (divided != 0) {
+      Quotients quotients;
+      for (; divided != 0; divided &= divided - 1) {
+        const std::size_t at = static_cast<std::size_t>(std::countr_zero(divided)) * lanes;
+        const Float d = load_as(Floats(), device + at);
+        const Float b = load_as(Floats(), bench + at);
+        beyond.take_back(hn::Abs(hn::Sub(d, b)), hn::Abs(b));
+        quotients.add(d, b);
+      }
+      add(quotients);
+    }
+    beyond_1000_ += beyond.count_1000();
+    beyond_200_ += beyond.count_200();
+  }
+
+  // The same with every relative error divided.
+  template <class Device, class Bench>
+  HWY_INLINE void add_all_quotients(const Device* device, const Bench* bench) {
+    Quotients quotients;
+    for (std::size_t i = 0; i < kFloatVectors; ++i) {
+      const std::size_t at = i * hn::Lanes(Floats());
       quotients.add(load_as(Floats(), device + at), load_as(Floats(), bench + at));
     }
-    beyond_1000_ += quotients.count_1000();
-    beyond_200_ += quotients.count_200();
-    const Float largest = quotients.largest();
-    relative_ = hn::Max(relative_, hn::Max(lower_doubles(largest), upper_doubles(largest)));
-    if (highest_ < kBelowThresholds) raise_bounds();
+    add(quotients);
   }
 
   // The relative errors of a vector of floats, of which only the largest is not known.
@@ -224,16 +264,6 @@ class PairVectors {
     return hn::IfThenZeroElse(hn::Eq(error, set(0)), hn::Div(error, magnitude));
   }
 
-  // |(D - B) / B| by a rule with an epsilon, in the floats or doubles of `tag`.
-  template <class Tag>
-  HWY_INLINE static hn::Vec<Tag> quotient_in(Tag tag, hn::Vec<Tag> device, hn::Vec<Tag> bench) {
-    using T = hn::TFromD<Tag>;
-    const auto epsilon = hn::IfThenElseZero(hn::Eq(bench, hn::Zero(tag)),
-                                            hn::Set(tag, std::numeric_limits<T>::epsilon()));
-    const auto divisor = hn::Add(bench, epsilon);
-    return hn::Abs(hn::Div(hn::Sub(hn::Add(device, epsilon), divisor), divisor));
-  }
-
   HWY_INLINE static Vector quotient_of(Vector device, Vector bench) {
     if constexpr (kRule == RelativeRule::kEpsilonDouble)
       return quotient_in(Doubles(), device, bench);
@@ -249,39 +279,13 @@ class PairVectors {
     relative_ = hn::Max(relative_, relative);
   }
 
-  // The relative errors of a group, by a rule with an epsilon.
-  class Quotients {
-   public:
-    Quotients()
-        : counts_1000_(hn::Zero(Counts())),
-          counts_200_(hn::Zero(Counts())),
-          largest_(hn::Zero(Floats())) {}
-
-    HWY_INLINE void add(Float device, Float bench) {
-      const Float relative = quotient_in(Floats(), device, bench);
-      count(counts_1000_, hn::Ge(relative, hn::Set(Floats(), 0.001F)));
-      count(counts_200_, hn::Ge(relative, hn::Set(Floats(), 0.005F)));
-      largest_ = hn::Max(largest_, relative);
-    }
-
-    Float largest() const { return largest_; }
-    std::uint64_t count_1000() const { return sum(counts_1000_); }
-    std::uint64_t count_200() const { return sum(counts_200_); }
-
-   private:
-    using Counts = hn::RebindToSigned<Floats>;
-
-    HWY_INLINE static void count(hn::Vec<Counts>& counts, hn::Mask<Floats> beyond) {
-      counts = hn::Sub(counts, hn::BitCast(Counts(), hn::VecFromMask(Floats(), beyond)));
-    }
-    static std::uint64_t sum(hn::Vec<Counts> counts) {
-      return static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(Counts(), counts)));
-    }
-
-    hn::Vec<Counts> counts_1000_;
-    hn::Vec<Counts> counts_200_;
-    Float largest_;
-  };
+  HWY_INLINE void add(const Quotients& quotients) {
+    beyond_1000_ += quotients.count_1000();
+    beyond_200_ += quotients.count_200();
+    const Float largest = quotients.largest();
+    relative_ = hn::Max(relative_, hn::Max(lower_doubles(largest), upper_doubles(largest)));
+    raise_bounds();
+  }
 
   HWY_INLINE void raise_bounds() {
     highest_ = maximum(relative_);
@@ -304,8 +308,8 @@ class PairVectors {
   // So much below `bound_` and `highest_` that rounding in floats does not matter.
   float float_near_ = 0;
   float float_bound_ = 0;
-  SideVectors device_;
-  SideVectors bench_;
+  SideVectors<kHasSides> device_;
+  SideVectors<kHasSides> bench_;
   std::uint64_t count_ = 0;
   std::uint64_t beyond_1000_ = 0;
   std::uint64_t beyond_200_ = 0;

@@ -35,6 +35,7 @@ void expect_equal(const SimilarityTally& fast, const SimilarityTally& plain, dou
   near(fast.error_squares, plain.error_squares);
   near(fast.error_sum, plain.error_sum);
   near(fast.device_squares, plain.device_squares);
+  near(fast.bench_squares, plain.bench_squares);
   near(fast.bench.squares, plain.bench.squares);
 }
 
@@ -120,8 +121,32 @@ TEST(Similarity, CountsAndMaximaAreExactAtTheEdgesOfFloats) {
     }
     const auto d = tensor_of(DType::kFloat32, device);
     const auto b = tensor_of(DType::kFloat32, bench);
-    expect_equal(tally_similarity(d.view(), b.view(), 0),
-                 tally_similarity_plainly(d.view(), b.view(), 0), 0x1p-18);
+    for (const RelativeRule rule : {RelativeRule::kPlain, RelativeRule::kEpsilonSingle}) {
+      expect_equal(tally_similarity_by(rule, d.view(), b.view(), 0),
+                   tally_similarity_plainly_by(rule, d.view(), b.view(), 0), 0x1p-18);
+    }
+  }
+}
+
+// Neighbours in bfloat16 are 1/128 to 1/256 apart, 1/200 among them: on both sides of a threshold
+// and on it, in every vector.
+TEST(Similarity, NeighboursInBFloat16AreCountedExactly) {
+  std::vector<float> device(4096), bench(4096);
+  for (int i = 0; i < 4096; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    bench[at] = std::ldexp(static_cast<float>(128 + i % 128), i / 128 % 12 - 6);
+    device[at] = i % 3 == 0 ? bench[at] : bench[at] + std::ldexp(1.0F, i / 128 % 12 - 6);
+    if (i % 509 == 0) bench[at] = 0;
+  }
+  for (const bool has_large : {false, true}) {
+    if (has_large) device[2000] = 1e30F;
+    const auto d = tensor_of(DType::kBFloat16, device);
+    const auto b = tensor_of(DType::kBFloat16, bench);
+    const RelativeRule rule = epsilon_rule(DType::kBFloat16, DType::kBFloat16);
+    const SimilarityTally plain = tally_similarity_plainly_by(rule, d.view(), b.view(), 0);
+    EXPECT_GT(plain.beyond_200, 1000U);
+    EXPECT_GT(plain.beyond_1000, plain.beyond_200);
+    expect_equal(tally_similarity_by(rule, d.view(), b.view(), 0), plain, 0x1p-18);
   }
 }
 
