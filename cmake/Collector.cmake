@@ -33,10 +33,12 @@ macro(msprobe_find_collector_python)
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
   endif()
   find_package(Python3 QUIET COMPONENTS Interpreter Development.Module)
-  # Where the package goes: the root of a wheel, or, below the prefix, where a virtual environment has its packages.
+  # Where the package goes: the root of a wheel, or, below the prefix, where Debian or a virtual environment has its packages.
   set(MSPROBE_PACKAGES_DIR lib/python${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}/site-packages)
   if(SKBUILD)
     set(MSPROBE_PACKAGES_DIR .)
+  elseif(MSPROBE_PACKAGE)
+    set(MSPROBE_PACKAGES_DIR lib/python3/dist-packages)
   endif()
   set(MSPROBE_COLLECTOR_FOUND FALSE)
   if(Python3_Development.Module_FOUND)

@@ -13,15 +13,20 @@ function(msprobe_torch_package choice result)
     set(python_python ${Python3_EXECUTABLE} -E)  # past the walls that pip builds in
   endif()
   set(python_venv ${PROJECT_SOURCE_DIR}/.venv/bin/python3)
+  set(package "")
+  set(debian /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/Torch)
   if(choice STREQUAL "debian")
-    set(package /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/Torch)
+    set(package ${debian})
   elseif(DEFINED python_${choice})
     execute_process(
       COMMAND ${python_${choice}} -c "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
       OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    set(package ${prefix}/share/cmake/Torch)
   else()
     get_filename_component(prefix ${choice} ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})
+  endif()
+  if(prefix STREQUAL "/usr/lib/python3/dist-packages/torch")  # Debian's python3-torch is the other half of libtorch-dev
+    set(package ${debian})
+  elseif(prefix)
     set(package ${prefix}/share/cmake/Torch)
   endif()
   set(${result} "" PARENT_SCOPE)
@@ -112,7 +117,9 @@ function(msprobe_find_libtorch)
   target_include_directories(msprobe_libtorch BEFORE INTERFACE ${own_headers})
   target_link_libraries(msprobe_libtorch INTERFACE torch)
   get_filename_component(torch_library ${Torch_DIR}/../../../lib/libtorch_cpu.so ABSOLUTE)
-  if(EXISTS ${torch_library})  # that of a wheel
+  if(MSPROBE_PACKAGE)  # libtorch.so brings the kernels of further devices, if the user's PyTorch has them
+    target_link_options(msprobe_libtorch INTERFACE "LINKER:--no-as-needed,$<TARGET_FILE:torch>,--as-needed")
+  elseif(EXISTS ${torch_library})  # that of a wheel
     msprobe_finds_library(msprobe_libtorch INTERFACE ${torch_library})
   endif()
 endfunction()

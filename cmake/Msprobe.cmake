@@ -82,7 +82,7 @@ function(msprobe_include_root target folder)
   get_filename_component(parent ${root}/${folder} DIRECTORY)
   file(MAKE_DIRECTORY ${parent})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${folder} ${root}/${folder} SYMBOLIC)
-  target_include_directories(${target} PUBLIC ${root})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}>)
 endfunction()
 
 # msprobe_library(core SOURCES a.cc TESTS a_test.cc DEPENDS fmt::fmt)

@@ -17,6 +17,8 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(SOURCE / "tests" / "collector"))
+from test_installed import loaded_libtorch
 
 
 def run(*command, **options):
@@ -111,10 +113,9 @@ class Place:
         if done.returncode not in (0, 1) or not re.search(r"checked [1-9].*strict: passed [1-9].*failed 0", done.stdout):
             raise RuntimeError(f"status {done.returncode}: {program} acc_check\n{done.stdout}{done.stderr}")
         print(f"{program} {done.stdout.strip().splitlines()[-1]}", flush=True)
-        engine = program.parent / "msprobe-engine"
-        libraries = subprocess.run(["ldd", engine], cwd=self.elsewhere, capture_output=True, text=True, check=True).stdout
-        if f"libtorch_cpu.so => {os.path.realpath(self.torch_directory())}/lib/" not in libraries:
-            raise RuntimeError(f"{engine} has the PyTorch of another place: {libraries}")
+        loaded = loaded_libtorch(program.parent / "msprobe-engine", self.elsewhere, environment)
+        if loaded != os.path.realpath(f"{self.torch_directory()}/lib/libtorch_cpu.so"):
+            raise RuntimeError(f"{program} has the PyTorch of another place: {loaded}")
 
 
 def main():

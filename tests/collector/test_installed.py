@@ -3,6 +3,8 @@
 the virtual environment of a `pip install .` whose Python runs this."""
 import glob
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -26,6 +28,15 @@ debugger.step()
 """
 
 
+def loaded_libtorch(engine, directory, environment):
+    """The file of libtorch_cpu.so that an engine starts with."""
+    with tempfile.TemporaryDirectory() as scratch:
+        told = {**environment, "LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": os.path.join(scratch, "log")}
+        subprocess.run([engine, "--help"], cwd=directory, env=told, capture_output=True, check=True)
+        logs = "".join(pathlib.Path(log).read_text(encoding="utf-8", errors="replace") for log in glob.glob(os.path.join(scratch, "log.*")))
+    return os.path.realpath(re.search(r"calling init: (\S+/libtorch_cpu\.so\S*)", logs).group(1))
+
+
 @unittest.skipUnless(GIVEN or BUILD, "needs a build directory or an installation")
 class Installed(unittest.TestCase):
     @classmethod
@@ -43,7 +54,8 @@ class Installed(unittest.TestCase):
             subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix], check=True, stdout=subprocess.DEVNULL)
             cls.environment["PYTHONPATH"] = packages
         cls.has_engine = os.path.exists(os.path.join(cls.prefix, "bin", "msprobe-engine"))
-        cls.has_sim = os.path.exists(os.path.join(cls.prefix, "bin", "libmsprobe-sim.so"))
+        places = ("bin", os.path.join("libexec", "msprobe", "torch-*"))  # beside msprobe; in a package beside each engine
+        cls.has_sim = any(glob.glob(os.path.join(cls.prefix, place, "libmsprobe-sim.so")) for place in places)
         cls.run_there(sys.executable, "-W", "ignore", "-c", TRAINING)
         (cls.dump,) = glob.glob(os.path.join(cls.elsewhere, "dump", "step0", "*", "dump.json"))
 
@@ -108,12 +120,23 @@ class Installed(unittest.TestCase):
     def test_the_engine_finds_its_pytorch(self):
         if not self.has_engine:
             self.skipTest("no engine")
-        libraries = subprocess.run(["ldd", os.path.join(self.prefix, "bin", "msprobe-engine")], capture_output=True, text=True).stdout
-        self.assertIn("libtorch_cpu.so", libraries)
-        self.assertNotIn("not found", libraries)
-        if GIVEN:
-            torch = self.run_there(sys.executable, "-c", "import torch; print(torch.__path__[0])").strip()
-            self.assertIn(f"libtorch_cpu.so => {torch}/lib/", libraries)
+        torch = self.run_there(sys.executable, "-c", "import torch; print(torch.__path__[0])").strip()
+        engine = os.path.join(self.prefix, "bin", "msprobe-engine")
+        self.assertEqual(loaded_libtorch(engine, self.elsewhere, self.environment), os.path.realpath(f"{torch}/lib/libtorch_cpu.so"))
+
+    def test_the_engine_of_a_package_says_what_it_was_built_for(self):
+        if not glob.glob(os.path.join(self.prefix, "libexec", "msprobe", "torch-*")):
+            self.skipTest("no package")
+        engine = os.path.join(self.prefix, "bin", "msprobe-engine")
+        other = os.path.join(self.elsewhere, "other")
+        os.makedirs(os.path.join(other, "torch"))
+        for name, text in (("__init__.py", ""), ("version.py", "__version__ = '2.99.0'\n")):
+            pathlib.Path(other, "torch", name).write_text(text, encoding="utf-8")
+        done = subprocess.run([engine, "--help"], cwd=other, env=self.environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, "PyTorch in the working directory is not the user's")
+        done = subprocess.run([engine, "--help"], env={**self.environment, "PYTHONPATH": other}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"built for PyTorch [0-9.]+( and [0-9.]+)*, but .* has PyTorch 2\.99\.0\. Install such a PyTorch")
 
 
 if __name__ == "__main__":
