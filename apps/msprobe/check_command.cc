@@ -13,15 +13,12 @@
 #include "check/run_check.h"
 #include "cli/parser.h"
 #include "core/file.h"
-#include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
 #include "engines/device_name.h"
 #include "interrupt.h"
 #include "older_tables.h"
 #include "own_files.h"
-#include "progress_bar.h"
-#include "summary.h"
 #include "timestamp.h"
 
 namespace msprobe::app {
@@ -162,6 +159,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.profile = arguments.verdict.profile;
   options.titles = arguments.output.titles;
   options.rerun_command = rerun_command(arguments);
+  options.working_directory = fs::current_path();
   options.workers = arguments.workers;
   options.pair_per_device = arguments.pair_per_device;
   options.hosts = arguments.hosts;
@@ -187,74 +185,6 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   options.timestamp = &local_timestamp;
   return options;
 }
-
-std::string json_summary(const check::CheckOutcome& outcome, ExitStatus status) {
-  const check::Coverage& coverage = outcome.coverage;
-  JsonWriter json;
-  json.begin_object();
-  json.key("exit_status").value(static_cast<int>(status));
-  json.key("recorded").value(coverage.recorded).key("checked").value(coverage.checked());
-  json.key("passed").value(coverage.passed).key("warned").value(coverage.warned);
-  json.key("failed").value(coverage.failed).key("lost").value(coverage.lost);
-  if (coverage.has_strict()) {
-    json.key("strict").begin_object();
-    json.key("passed").value(coverage.strict_passed).key("warned").value(coverage.strict_warned);
-    json.key("failed").value(coverage.strict_failed);
-    json.key("otherwise_skipped").value(coverage.strict_only).end_object();
-  }
-  json.key("skipped").begin_object();
-  for (const auto& [reason, calls] : coverage.skipped) json.key(reason).value(calls);
-  json.end_object();
-  json.key("repeats").value(coverage.repeats).key("not_selected").value(coverage.not_selected);
-  json.key("other_shards").value(coverage.other_shards);
-  json.key("device").value(outcome.device).key("interrupted").value(outcome.interrupted);
-  json.key("result_csv").value(outcome.paths.result.string());
-  json.key("details_csv").value(outcome.paths.details.string());
-  json.end_object();
-  return json.text();
-}
-
-check::FailOn fail_on(const VerdictOptions& verdict) {
-  if (verdict.fail_on_strict()) return check::FailOn::kStrict;
-  return verdict.fail_on_warning() ? check::FailOn::kWarning : check::FailOn::kError;
-}
-
-ExitStatus status_of(const check::CheckOutcome& outcome, check::FailOn fail_on) {
-  if (outcome.interrupted) return kCannot;
-  switch (check::status_of(outcome.coverage, fail_on)) {
-    case check::CheckStatus::kPassed:
-      return kPassed;
-    case check::CheckStatus::kFailed:
-      return kFailed;
-    case check::CheckStatus::kNothingChecked:
-      break;
-  }
-  return kCannot;
-}
-
-void say_end(const check::CheckOutcome& outcome, ExitStatus status) {
-  if (outcome.interrupted && outcome.paths.result.empty()) {
-    log::warning("interrupted before anything was checked");
-    return;
-  }
-  if (outcome.interrupted) {
-    log::warning("interrupted; to continue, add to the same command: -csv_path {}",
-                 outcome.paths.result.string());
-    return;
-  }
-  log::info("acc_check task result csv is saved in {}", outcome.paths.result.string());
-  log::info("acc_check task details csv is saved in {}", outcome.paths.details.string());
-  if (status == kCannot) {
-    log::error("nothing was checked: the dump has no call that can be checked");
-  } else {
-    log::info("Successfully completed acc_check/multi_acc_check.");
-  }
-  log::info("acc_check task completed.");
-}
-
-}  // namespace
-
-namespace {
 
 // Those of every check.
 void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
@@ -296,8 +226,7 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
       .named("CSV");
   command.flag("-save_error_data,--save_error_data", arguments.save_error_data,
                "save inputs and outputs of calls that do not pass");
-  declare_json(command, arguments.json);
-  declare_report_options(command, arguments.report);
+  declare_shown_options(command, arguments.shown);
 }
 
 }  // namespace
@@ -333,34 +262,13 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   const Interrupt interrupt;
   Result<check::CheckOptions> options = make_options(arguments);
   if (!options) return refuse(options.error());
-  ProgressBar bar(arguments.progress_label);
   options->dispatch.interrupt = interrupt.descriptor();
-  options->say = [&](log::Level level, const std::string& text) {
-    bar.clear();
-    log::write(level, text);
-  };
-  options->show_progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
+  CheckOutput output(arguments.shown, arguments.verdict, arguments.progress_label);
+  output.watch(*options);
   const Result<check::CheckOutcome> outcome = check::run_check(*options);
-  bar.clear();
   if (!outcome) return refuse(outcome.error());
-  const std::string more = arguments.is_older() ? older_tables(outcome->paths.result) : "";
-  return show_outcome(*outcome, arguments.verdict, arguments.json, arguments.report, more);
-}
-
-ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
-                        const std::string& json, const ReportFiles& report,
-                        const std::string& more) {
-  const ExitStatus status = status_of(outcome, fail_on(verdict));
-  say_end(outcome, status);
-  const Result<void> shown = show_summary(json, json_summary(outcome, status),
-                                          check::coverage_line(outcome.coverage) + "\n" + more);
-  if (!shown) return refuse(shown.error());
-  // An interrupted check is continued first.
-  if (outcome.interrupted) return status;
-  const Result<void> written =
-      write_report_files(report, {.csvs = {outcome.paths.details}, .dump = {}, .verdict = verdict});
-  if (!written) return refuse(written.error());
-  return status;
+  output.end(*outcome, arguments.is_older() ? older_tables(outcome->paths.result) : "");
+  return output.close();
 }
 
 }  // namespace msprobe::app

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "check/run_check.h"
+#include "check_output.h"
 #include "common_options.h"
 #include "exit_status.h"
 #include "older_files.h"
-#include "report_files.h"
 
 namespace msprobe::cli {
 class Parser;
@@ -33,8 +32,7 @@ struct CheckArguments {
   bool save_error_data = false;
   bool filter_api = false;
   std::string shard = "1/1";
-  std::string json;  // see summary.h
-  ReportFiles report;
+  ShownOptions shown;
   double timeout_seconds = 300;
   std::uint64_t worker_memory_mb = 0;  // 0: by what the machine has
   VerdictOptions verdict;
@@ -55,11 +53,5 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments);
 void declare_run_ut_options(cli::Parser& command, CheckArguments& arguments);
 
 ExitStatus run_check_command(const CheckArguments& arguments);
-
-// What a finished or interrupted check ends with: where its files are, the coverage, the status.
-// `more` follows the coverage for a person.
-ExitStatus show_outcome(const check::CheckOutcome& outcome, const VerdictOptions& verdict,
-                        const std::string& json, const ReportFiles& report,
-                        const std::string& more = {});
 
 }  // namespace msprobe::app

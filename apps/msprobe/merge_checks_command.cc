@@ -21,8 +21,7 @@ struct MergeArguments {
   std::vector<std::string> directories;
   std::string out = "./";
   VerdictOptions verdict;
-  std::string json;
-  ReportFiles report;
+  ShownOptions shown;
 };
 
 ExitStatus run(const MergeArguments& arguments) {
@@ -31,6 +30,7 @@ ExitStatus run(const MergeArguments& arguments) {
   const Result<check::MergeOutcome> merged = check::merge_checks(
       {{arguments.directories.begin(), arguments.directories.end()}, *out, &local_timestamp});
   if (!merged) return refuse(merged.error());
+  CheckOutput output(arguments.shown, arguments.verdict);
   log::info("merged {} shards", merged->shards);
   if (arguments.verdict.fail_on_strict() && !merged->coverage.has_strict() &&
       merged->coverage.checked() > 0) {
@@ -40,7 +40,8 @@ ExitStatus run(const MergeArguments& arguments) {
   check::CheckOutcome outcome;
   outcome.coverage = merged->coverage;
   outcome.paths = merged->paths;
-  return show_outcome(outcome, arguments.verdict, arguments.json, arguments.report);
+  output.end(outcome);
+  return output.close();
 }
 
 }  // namespace
@@ -57,8 +58,7 @@ Run declare_merge_checks(cli::Parser& command) {
       .named("DIR")
       .shows_default();
   declare_fail_on(command, arguments->verdict, true);
-  declare_json(command, arguments->json);
-  declare_report_options(command, arguments->report);
+  declare_shown_options(command, arguments->shown);
   return [arguments] { return run(*arguments); };
 }
 

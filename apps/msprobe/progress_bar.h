@@ -7,14 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "terminal/screen.h"
+
 namespace msprobe::app {
 
-// "Processing:  45%|████▌     | 450/1000 [00:12<00:15, 36.5/s]", `width` columns wide. `seconds`
-// have passed since `first` of the items were done.
-std::string progress_text(std::string_view label, std::size_t first, std::size_t done,
-                          std::size_t total, double seconds, std::size_t width = 75);
-
-// Draws on standard error.
+// Draws on standard error, if that is a terminal that can redraw a line.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string_view label);
@@ -22,13 +19,13 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void show(std::size_t done, std::size_t total);
+  void show(std::size_t done, std::size_t total, std::size_t failed = 0);
   // Takes the line away, for other output; the next show() draws it again.
   void clear();
 
  private:
   std::string label_;
-  bool terminal_;
+  terminal::Screen screen_;
   bool drawn_ = false;
   bool started_ = false;
   std::size_t first_ = 0;

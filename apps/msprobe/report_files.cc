@@ -10,6 +10,7 @@
 #include "core/path_check.h"
 #include "journal/run_file.h"
 #include "report/changes.h"
+#include "report/commands.h"
 #include "report/database.h"
 #include "report/describe_calls.h"
 #include "report/error_maps.h"
@@ -59,23 +60,6 @@ std::string dump_of(std::string_view rerun) {
     return std::string(rerun.substr(0, rerun.find(' ')));
   }
   return {};
-}
-
-// The same command with absolute paths, so that a copy of it works in any directory.
-std::string from_anywhere(std::string_view command) {
-  std::string out;
-  bool is_value = false;  // of the option before it
-  while (!command.empty()) {
-    const std::size_t space = std::min(command.find(' '), command.size());
-    const std::string word(command.substr(0, space));
-    command.remove_prefix(std::min(space + 1, command.size()));
-    std::error_code error;
-    const bool is_file = is_value && !word.starts_with('/') && fs::is_regular_file(word, error);
-    out += (out.empty() ? "" : " ") +
-           (is_file ? fs::absolute(word).lexically_normal().string() : word);
-    is_value = word.starts_with('-');
-  }
-  return out;
 }
 
 // A dump that is gone costs its part of the report, not the report.
@@ -131,8 +115,10 @@ Result<ReportRun> read_check(const report::ResultFiles& files, const ReportJob& 
   if (std::string rerun = fact(facts, "as_given_rerun"); !rerun.empty()) {
     run->rerun_command = std::move(rerun);
   }
+  const fs::path directory = fact(facts, "as_given_directory");
+  run->rerun_command =
+      report::from_anywhere(run->rerun_command, directory.empty() ? fs::current_path() : directory);
   describe(*run, job.dump.empty() ? dump_of(run->rerun_command) : job.dump);
-  run->rerun_command = from_anywhere(run->rerun_command);
   return run;
 }
 
@@ -176,7 +162,10 @@ void compare_in_time(ReportRun& older, ReportRun& newer) {
   newer.title += ", new";
 }
 
-fs::path beside_results(const fs::path& csv) {
+}  // namespace
+
+fs::path page_path(const ReportFiles& files, const fs::path& csv) {
+  if (files.html != kBesideResults) return files.html;
   std::string name = csv.stem().string();
   for (const std::string_view kind : {"details", "result"}) {
     if (const std::size_t at = name.rfind(kind); at != std::string::npos) {
@@ -186,8 +175,6 @@ fs::path beside_results(const fs::path& csv) {
   }
   return csv.parent_path() / (name + "_report.html");
 }
-
-}  // namespace
 
 void declare_report_options(cli::Parser& command, ReportFiles& files) {
   command.group("Output");
@@ -265,7 +252,7 @@ Result<void> write_report_files(const ReportFiles& files, const ReportJob& job) 
   if (!files.any()) return {};
   const Result<std::vector<ReportRun>> runs = read_runs(job);
   if (!runs) return propagate(runs);
-  return write_runs(files, *runs, beside_results(job.csvs.front()), job.verdict.fail_on);
+  return write_runs(files, *runs, page_path(files, job.csvs.front()), job.verdict.fail_on);
 }
 
 }  // namespace msprobe::app

@@ -33,6 +33,8 @@ inline constexpr std::string_view kBesideResults = "true";
 
 // Declares --report, --junit, --sarif and --db.
 void declare_report_options(cli::Parser& command, ReportFiles& files);
+// Where the page goes that belongs to this CSV; empty: nowhere.
+std::filesystem::path page_path(const ReportFiles& files, const std::filesystem::path& csv);
 // Declares all but --report.
 void declare_machine_files(cli::Parser& command, ReportFiles& files);
 

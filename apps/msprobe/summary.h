@@ -15,6 +15,9 @@ namespace msprobe::app {
 // `json`: "" without the option, "true" with it, else the file.
 void declare_json(cli::Parser& command, std::string& json);
 
+// The JSON goes to standard output, or to the file; nowhere without --json.
+Result<void> write_json(const std::string& json, const std::string& json_text);
+
 // Without --json, or with a file: `text` for a person goes to standard output. With --json the JSON
 // goes there or to the file.
 Result<void> show_summary(const std::string& json, const std::string& json_text,

@@ -110,6 +110,7 @@ void CheckWork::write(const JudgedCall& judged, std::size_t device) {
   tables::append_record(result_text_, rules_.dialect->result_columns(), judged.result, style_);
   journal_.add({details_text_, result_text_, maps_text_}, device);
   coverage_.add(judged.result);
+  if (options_.judged) options_.judged(judged);
 }
 
 void CheckWork::show_progress(std::size_t committed) {

@@ -23,5 +23,7 @@ inline constexpr std::string_view kDialectFact = "dialect";  // not there: pytor
 
 // The fact that keeps CheckOptions::rerun_command as it was when the run began.
 inline constexpr std::string_view kRerunFact = "as_given_rerun";
+// Paths in the re-run command are relative to this directory.
+inline constexpr std::string_view kDirectoryFact = "as_given_directory";
 
 }  // namespace msprobe::check

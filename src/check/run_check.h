@@ -12,6 +12,7 @@
 
 #include "check/config.h"
 #include "check/coverage.h"
+#include "check/judged_call.h"
 #include "core/log.h"
 #include "core/result.h"
 #include "engines/dispatch.h"
@@ -45,7 +46,8 @@ struct CheckOptions {
   judge::Standards standards;
   std::string standards_text;  // the user's file, for the run's identity
   tables::Titles titles = tables::Titles::kEnglish;
-  std::string rerun_command;  // of a failing row, up to the name of its call
+  std::string rerun_command;                // of a failing row, up to the name of its call
+  std::filesystem::path working_directory;  // in which that command was given
 
   engines::EngineOptions engine;
   std::vector<std::string> devices;  // as the user named them
@@ -60,6 +62,7 @@ struct CheckOptions {
   std::function<std::string()> timestamp;
   std::function<void(log::Level, const std::string&)> say;
   std::function<void(std::size_t done, std::size_t total)> show_progress;
+  std::function<void(const JudgedCall&)> judged;  // each call, in dump order; may be empty
 };
 
 struct CheckOutcome {

@@ -39,6 +39,10 @@ void start() {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void only_warnings() {
+  if (std::getenv("MSPROBE_LOG_LEVEL") == nullptr) spdlog::set_level(spdlog::level::warn);
+}
+
 void write(Level level, std::string_view text) {
   const auto index = static_cast<std::size_t>(level);
   spdlog::log(kSpdlogLevels[index], "[{}] {}", kNames[index], clean(text));
@@ -74,6 +78,8 @@ std::string clean(std::string_view text) {
 bool colour(int descriptor) {
   const char* no_colour = std::getenv("NO_COLOR");
   if (no_colour != nullptr && no_colour[0] != '\0') return false;
+  const char* terminal = std::getenv("TERM");
+  if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
   return ::isatty(descriptor) == 1;
 }
 

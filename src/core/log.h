@@ -13,8 +13,11 @@ namespace msprobe::log {
 enum class Level { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3, kSilent = 4 };
 
 // Takes the level from MSPROBE_LOG_LEVEL (0 debug .. 4 nothing; default 1) and decides on colour
-// (only on a terminal, never with NO_COLOR). Called once, by main.
+// (only on a terminal, never with NO_COLOR or TERM=dumb). Called once, by main.
 void start();
+
+// Nothing below warnings from here on, unless MSPROBE_LOG_LEVEL says otherwise.
+void only_warnings();
 
 void write(Level level, std::string_view text);
 
@@ -39,8 +42,8 @@ void debug(fmt::format_string<T...> format, T&&... arguments) {
 // stays one line.
 std::string clean(std::string_view text);
 
-// Whether text for a person may be coloured on this descriptor: a terminal, and NO_COLOR is not
-// set.
+// Whether text for a person may be coloured on this descriptor: a terminal that is not dumb, and
+// NO_COLOR is not set.
 bool colour(int descriptor);
 
 }  // namespace msprobe::log

@@ -136,6 +136,10 @@ Answer answer_of(const ReportRun& run) {
   Answer answer;
   std::map<Key, CauseCard> cards;
   std::map<std::string_view, std::size_t> judged;
+  for (const auto& [api, calls] : run.passed_apis) {
+    answer.checked += calls;
+    judged[api] += calls;
+  }
   std::map<std::string, std::size_t> skipped;
   for (std::size_t i = 0; i < run.calls.size(); ++i) {
     const Standing now = standing(run.calls[i]);
@@ -174,28 +178,6 @@ Answer answer_of(const ReportRun& run) {
     return rank(one.worst) > rank(other.worst);
   });
   return answer;
-}
-
-std::string shrink_command(std::string_view rerun) {
-  constexpr std::string_view kCheck = "msprobe acc_check";
-  constexpr std::string_view kOnly = " --only";
-  // What shrink takes too; each has one value.
-  constexpr auto kTaken = std::to_array<std::string_view>(
-      {"-api_info", "-d", "--device-lib", "--sim-profile", "--sim-config", "--seed", "--threads"});
-  if (!rerun.starts_with(kCheck) || !rerun.ends_with(kOnly)) return {};
-  rerun.remove_prefix(kCheck.size());
-  rerun.remove_suffix(kOnly.size());
-  std::string out = "msprobe shrink";
-  bool taking = false;
-  while (!rerun.empty()) {
-    const std::size_t space = std::min(rerun.find(' '), rerun.size());
-    const std::string_view word = rerun.substr(0, space);
-    rerun.remove_prefix(std::min(space + 1, rerun.size()));
-    if (word.empty()) continue;
-    if (word.starts_with('-')) taking = std::ranges::find(kTaken, word) != kTaken.end();
-    if (taking) out += fmt::format(" {}", word);
-  }
-  return out + std::string(kOnly);
 }
 
 }  // namespace msprobe::report

@@ -67,7 +67,4 @@ struct Answer {
 
 Answer answer_of(const ReportRun& run);
 
-// "msprobe shrink ... --only" made of the re-run command of a check; empty if that is not one.
-std::string shrink_command(std::string_view rerun);
-
 }  // namespace msprobe::report

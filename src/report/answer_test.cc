@@ -80,14 +80,5 @@ TEST(Answer, NamesApisCausesAndWhatWasNotChecked) {
                                                             Pair("API not in this PyTorch", 1U)));
 }
 
-TEST(Answer, ShrinkTakesWhatItKnows) {
-  EXPECT_EQ(shrink_command("msprobe acc_check -api_info d.json -d sim --sim-config s.yaml "
-                           "--allow-tf32 --standards mine.yaml --seed 3 -j --only"),
-            "msprobe shrink -api_info d.json -d sim --sim-config s.yaml --seed 3 --only");
-  EXPECT_EQ(shrink_command("msprobe run_ut -forward f.json --only"), "");
-  EXPECT_EQ(shrink_command("msprobe acc_check --only"), "msprobe shrink --only");
-  EXPECT_EQ(shrink_command(""), "");
-}
-
 }  // namespace
 }  // namespace msprobe::report

@@ -137,28 +137,19 @@ std::string older_name(std::string name) {
   return name;
 }
 
-// The older recorder numbers its three files alike; empty for any other file.
-std::string stack_info_of(const fs::path& forward_info) {
-  constexpr std::string_view kForward = "forward_info";
-  std::string name = forward_info.filename().string();
-  if (!name.starts_with(kForward)) return {};
-  return name.replace(0, kForward.size(), "stack_info");
-}
-
 // Returns what is to be said about the file; usually nothing.
 Result<std::string> read_stacks(ReportRun& run, const fs::path& path) {
   const Result<dump::StackIndex> index = dump::open_stacks(path);
   if (!index) return propagate(index);
   std::unordered_map<std::string, std::uint32_t> known;
   for (ReportCall& call : run.calls) {
-    Result<std::vector<std::string>> frames = index->frames(call.name + ".forward");
-    if (frames && frames->empty()) frames = index->frames(older_name(call.name));
-    if (!frames || frames->empty()) continue;
-    const auto [place, fresh] = known.emplace(fmt::format("{}", fmt::join(*frames, "\x1f")),
+    const std::vector<std::string> frames = frames_of(*index, call.name);
+    if (frames.empty()) continue;
+    const auto [place, fresh] = known.emplace(fmt::format("{}", fmt::join(frames, "\x1f")),
                                               static_cast<std::uint32_t>(run.stacks.size()));
     if (fresh) {
       Stack& stack = run.stacks.emplace_back();
-      for (const std::string& frame : *frames) stack.push_back(parse_frame(frame));
+      for (const std::string& frame : frames) stack.push_back(parse_frame(frame));
     }
     call.stack = place->second;
   }
@@ -240,6 +231,20 @@ Result<std::string> read_sites(ReportRun& run, const fs::path& path) {
 
 }  // namespace
 
+// The older recorder numbers its three files alike.
+fs::path stack_file_of(const fs::path& dump) {
+  constexpr std::string_view kForward = "forward_info";
+  std::string name = dump.filename().string();
+  if (!name.starts_with(kForward)) return dump.parent_path() / "stack.json";
+  return dump.parent_path() / name.replace(0, kForward.size(), "stack_info");
+}
+
+std::vector<std::string> frames_of(const dump::StackIndex& stacks, const std::string& call) {
+  Result<std::vector<std::string>> frames = stacks.frames(call + ".forward");
+  if (frames && frames->empty()) frames = stacks.frames(older_name(call));
+  return frames ? *std::move(frames) : std::vector<std::string>();
+}
+
 StackFrame parse_frame(std::string_view text) {
   constexpr std::string_view kFile = "File ";
   constexpr std::string_view kLine = ", line ";
@@ -285,19 +290,17 @@ std::string arguments_text(const dump::ForwardRecord& call) {
 Result<std::string> describe_calls(ReportRun& run, const fs::path& dump) {
   if (const Result<void> read = describe_arguments(run, dump); !read) return propagate(read);
   std::string warning;
-  const auto beside = [&](std::string_view name,
+  const auto beside = [&](const fs::path& path,
                           Result<std::string> (*read)(ReportRun&, const fs::path&)) {
     std::error_code error;
-    const fs::path path = dump.parent_path() / name;
     if (!fs::is_regular_file(path, error)) return;
     const Result<std::string> note = read(run, path);
     if (warning.empty()) warning = note ? *note : note.error().message;
   };
-  const std::string stack_info = stack_info_of(dump);
-  beside(stack_info.empty() ? "stack.json" : stack_info, &read_stacks);
+  beside(stack_file_of(dump), &read_stacks);
   group_by_line(run);
-  beside("construct.json", &group_by_module);
-  beside("call_sites.json", &read_sites);
+  beside(dump.parent_path() / "construct.json", &group_by_module);
+  beside(dump.parent_path() / "call_sites.json", &read_sites);
   return warning;
 }
 

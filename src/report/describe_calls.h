@@ -5,9 +5,11 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "dump/call_record.h"
+#include "dump/stack_json.h"
 #include "report/report_data.h"
 
 namespace msprobe::report {
@@ -19,6 +21,12 @@ Result<std::string> describe_calls(ReportRun& run, const std::filesystem::path& 
 // "File <app>/models.py, line 49, in forward, \n pos = torch.arange(t)" taken apart; text of
 // another form becomes the code of a frame without a file.
 StackFrame parse_frame(std::string_view text);
+
+// stack.json beside dump.json; the stack_info file beside a forward_info.
+std::filesystem::path stack_file_of(const std::filesystem::path& dump);
+
+// Those of a call's forward pass, by whatever name the file has for it; empty: none, or unreadable.
+std::vector<std::string> frames_of(const dump::StackIndex& stacks, const std::string& call);
 
 // One line per argument: name, tab, dtype, shape and range, or the value.
 std::string arguments_text(const dump::ForwardRecord& call);

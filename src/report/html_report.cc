@@ -12,6 +12,7 @@
 
 #include "core/json_writer.h"
 #include "report/answer.h"
+#include "report/commands.h"
 #include "report/packed.h"
 #include "report/page.h"
 #include "tables/output_file.h"

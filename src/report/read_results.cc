@@ -12,9 +12,9 @@
 #include "compare/compare_row.h"
 #include "core/call_name.h"
 #include "core/file.h"
-#include "dump/printable.h"
 #include "judge/result_row.h"
 #include "report/error_over_bound.h"
+#include "report/report_row.h"
 #include "report/shown_limits.h"
 #include "tables/detail_columns.h"
 #include "tables/older_columns.h"
@@ -31,13 +31,6 @@ using judge::ResultRow;
 using judge::Standard;
 
 double number(const Cell& cell) { return cell.blank() ? kNoNumber : cell.value; }
-
-// XML and JSON hold UTF-8 only; other bytes of a CSV are shown as such.
-std::string utf8(std::string_view text) {
-  return dump::is_utf8(text) ? std::string(text) : dump::printable(text, text.size());
-}
-
-std::string shown_text(std::string_view cell) { return utf8(tables::trim(cell)); }
 
 // The metric columns of a table, in their order.
 template <class Row>
@@ -68,19 +61,6 @@ std::uint32_t limits_index(ReportRun& run, Limits limits) {
   return index;
 }
 
-ReportRow report_row(const DetailRow& row) {
-  ReportRow out;
-  out.status = row.status;
-  out.strict = row.strict_status;
-  out.bench_dtype = shown_text(row.bench_dtype);
-  out.device_dtype = shown_text(row.device_dtype);
-  out.shape = shown_text(row.shape);
-  out.message = utf8(row.message);
-  out.strict_reason = utf8(row.strict_reason);
-  out.likely_cause = utf8(row.likely_cause);
-  return out;
-}
-
 // By which algorithm a row was compared: its verdict cell says so in any language.
 Standard standard_of(const CompareRow& row) {
   if (row.rmse_verdict || row.small_value_verdict) return Standard::kBenchmark;
@@ -90,6 +70,7 @@ Standard standard_of(const CompareRow& row) {
   return row.dual_1000_verdict ? Standard::kDual1000 : Standard::kNone;
 }
 
+using report::report_row;
 ReportRow report_row(const CompareRow& row) {
   ReportRow out;
   out.status = row.result;
@@ -147,9 +128,6 @@ void take_rerun_command(ReportRun& run, std::string_view call, const DetailRow& 
   take_rerun_command(run, call, row.rerun_command);
 }
 void take_rerun_command(ReportRun&, std::string_view, const CompareRow&) {}
-
-// Names of the older recorder's calls in the form of all others.
-void take_dots(std::string& name) { std::ranges::replace(name, '*', '.'); }
 
 template <class Row>
 Result<void> read_rows(ReportRun& run, const fs::path& path,

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -135,6 +136,8 @@ struct ReportRun {
   std::vector<std::pair<std::string, std::string>> group_parents;
   std::optional<FirstDifference> first_difference;
   std::optional<Since> since;
+  // Calls that pass and are not in `calls`, by API: a check that goes on keeps only the others.
+  std::map<std::string, std::size_t, std::less<>> passed_apis;
 };
 
 // Whether a row is of the first direction of its call.

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check_json.h"
+
+#include <fmt/format.h>
+
+#include "core/json_writer.h"
+#include "report/answer.h"
+#include "terminal/call_line.h"
+
+namespace msprobe::app {
+namespace {
+
+using report::ReportCall;
+using report::ReportRun;
+using terminal::Mark;
+
+std::string_view kind_of(Mark mark) {
+  switch (mark) {
+    case Mark::kFail:
+      return "wrong";
+    case Mark::kWarn:
+      return "slightly wrong";
+    case Mark::kFlag:
+      return "documented thresholds only";
+    case Mark::kLost:
+      return "lost";
+    case Mark::kNone:
+      break;
+  }
+  return {};
+}
+
+void add_call(JsonWriter& json, const ReportRun& run, const ReportCall& call) {
+  const Mark mark = terminal::mark_of(call);
+  if (mark == Mark::kNone) return;
+  json.begin_object();
+  json.key("name").value(call.name).key("kind").value(kind_of(mark));
+  json.key("directions").value(terminal::wrong_directions(run, call));
+  const double size = report::worst_over_bound(run, call);
+  json.key("error_over_bound");
+  if (size == report::kNoNumber) {
+    json.null();
+  } else {
+    json.value(size);
+  }
+  json.key("cause").value(report::why(run, call));
+  json.key("source_line").value(report::source_line(run, call));
+  json.key("module").value(call.site.module);
+  const bool has_rerun = !run.rerun_command.empty();
+  json.key("rerun").value(has_rerun ? fmt::format("{} {}", run.rerun_command, call.name) : "");
+  json.end_object();
+}
+
+}  // namespace
+
+std::string check_json(const check::CheckOutcome& outcome, ExitStatus status,
+                       const ReportRun& run) {
+  const check::Coverage& coverage = outcome.coverage;
+  JsonWriter json;
+  json.begin_object();
+  json.key("exit_status").value(static_cast<int>(status));
+  json.key("recorded").value(coverage.recorded).key("checked").value(coverage.checked());
+  json.key("passed").value(coverage.passed).key("warned").value(coverage.warned);
+  json.key("failed").value(coverage.failed).key("lost").value(coverage.lost);
+  if (coverage.has_strict()) {
+    json.key("strict").begin_object();
+    json.key("passed").value(coverage.strict_passed).key("warned").value(coverage.strict_warned);
+    json.key("failed").value(coverage.strict_failed);
+    json.key("otherwise_skipped").value(coverage.strict_only).end_object();
+  }
+  json.key("skipped").begin_object();
+  for (const auto& [reason, calls] : coverage.skipped) json.key(reason).value(calls);
+  json.end_object();
+  json.key("repeats").value(coverage.repeats).key("not_selected").value(coverage.not_selected);
+  json.key("other_shards").value(coverage.other_shards);
+  json.key("device").value(outcome.device).key("interrupted").value(outcome.interrupted);
+  json.key("result_csv").value(outcome.paths.result.string());
+  json.key("details_csv").value(outcome.paths.details.string());
+  json.key("failures").begin_array();
+  for (const ReportCall& call : run.calls) add_call(json, run, call);
+  json.end_array();
+  json.end_object();
+  return json.text();
+}
+
+}  // namespace msprobe::app

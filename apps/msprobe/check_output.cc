@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check_output.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/parser.h"
+#include "core/log.h"
+#include "check_json.h"
+#include "report/answer.h"
+#include "report/commands.h"
+#include "summary.h"
+#include "terminal/call_line.h"
+#include "terminal/call_result.h"
+
+namespace msprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+using terminal::Mark;
+
+// A terminal gets no more lines than these for calls that do not pass.
+constexpr std::size_t kMostLines = 50;
+
+check::FailOn fail_on(const VerdictOptions& verdict) {
+  if (verdict.fail_on_strict()) return check::FailOn::kStrict;
+  return verdict.fail_on_warning() ? check::FailOn::kWarning : check::FailOn::kError;
+}
+
+ExitStatus status_of(const check::CheckOutcome& outcome, check::FailOn fail_on) {
+  if (outcome.interrupted) return kCannot;
+  switch (check::status_of(outcome.coverage, fail_on)) {
+    case check::CheckStatus::kPassed:
+      return kPassed;
+    case check::CheckStatus::kFailed:
+      return kFailed;
+    case check::CheckStatus::kNothingChecked:
+      break;
+  }
+  return kCannot;
+}
+
+void say_end(const check::CheckOutcome& outcome, ExitStatus status) {
+  if (outcome.interrupted && outcome.paths.result.empty()) {
+    log::warning("interrupted before anything was checked");
+    return;
+  }
+  if (outcome.interrupted) {
+    log::warning("interrupted; to continue, add to the same command: -csv_path {}",
+                 outcome.paths.result.string());
+    return;
+  }
+  log::info("acc_check task result csv is saved in {}", outcome.paths.result.string());
+  log::info("acc_check task details csv is saved in {}", outcome.paths.details.string());
+  if (status == kCannot) {
+    log::error("nothing was checked: the dump has no call that can be checked");
+  } else {
+    log::info("Successfully completed acc_check/multi_acc_check.");
+  }
+  log::info("acc_check task completed.");
+}
+
+// Relative to the current directory if it lies below it.
+std::string shown_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  const fs::path near = absolute.lexically_relative(fs::current_path(error));
+  const bool below = !near.empty() && *near.begin() != "..";
+  return (below ? near : absolute).string();
+}
+
+std::vector<std::string> left_out(const check::Coverage& coverage) {
+  std::vector<std::string> parts;
+  if (coverage.repeats > 0) parts.push_back(fmt::format("{} repeats left out by -f", coverage.repeats));
+  if (coverage.not_selected > 0) {
+    parts.push_back(fmt::format("{} not selected by --only", coverage.not_selected));
+  }
+  if (coverage.other_shards > 0) {
+    parts.push_back(fmt::format("{} left to other shards", coverage.other_shards));
+  }
+  return parts;
+}
+
+}  // namespace
+
+void declare_shown_options(cli::Parser& command, ShownOptions& options) {
+  command.group("Output");
+  command.flag("-q,--quiet", options.quiet, "show only the calls that fail, and the answer");
+  command.flag("-v,--verbose", options.verbose,
+               "show the log lines on a terminal too, and the answer in a pipe too");
+  declare_json(command, options.json);
+  declare_report_options(command, options.report);
+}
+
+CheckOutput::CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::string& label)
+    : shown_(std::move(shown)), verdict_(std::move(verdict)), bar_(label) {
+  const terminal::Screen out = terminal::screen_of(STDOUT_FILENO);
+  const terminal::Screen errors = terminal::screen_of(STDERR_FILENO);
+  const bool json_printed = shown_.json == "true";
+  const bool asked = shown_.quiet || shown_.verbose;
+  if (!json_printed && (out.is_terminal || asked)) {
+    answer_ = stdout;
+    screen_ = out;
+  } else if (errors.is_terminal || asked) {
+    answer_ = stderr;
+    screen_ = errors;
+  }
+  shows_coverage_ = answer_ != stdout || shown_.verbose;
+  if (shown_.quiet || (errors.is_terminal && !shown_.verbose)) log::only_warnings();
+}
+
+void CheckOutput::watch(check::CheckOptions& options) {
+  start_ = std::chrono::steady_clock::now();
+  whole_results_ = !options.only.empty();
+  live_.reset();
+  if (!options.resume) {
+    live_ = std::make_unique<report::LiveRun>(options.dump);
+    live_->run().rerun_command =
+        report::from_anywhere(options.rerun_command, options.working_directory);
+  }
+  options.judged = [this](const check::JudgedCall& judged) { show_call(judged); };
+  options.say = [this](log::Level level, const std::string& text) {
+    // Why a call is skipped: its line says it, or the count of the answer.
+    if (level == log::Level::kError && shows_answer() && !shown_.verbose) return;
+    bar_.clear();
+    log::write(level, text);
+  };
+  options.show_progress = [this](std::size_t done, std::size_t total) {
+    if (!shown_.quiet) bar_.show(done, total, failed_);
+  };
+}
+
+terminal::Style CheckOutput::style() const {
+  return {.columns = screen_.columns, .colour = screen_.colour};
+}
+
+void CheckOutput::print(const std::string& text) {
+  bar_.clear();
+  fmt::print(answer_, "{}", text);
+  std::fflush(answer_);
+}
+
+void CheckOutput::show_call(const check::JudgedCall& judged) {
+  if (!live_) return;
+  const report::ReportCall* call = live_->add(judged.result, judged.details);
+  const Mark mark = call == nullptr ? Mark::kNone : terminal::mark_of(*call);
+  if (mark == Mark::kNone) return;
+  failed_ += mark == Mark::kFail || mark == Mark::kLost ? 1 : 0;
+  if (!shows_answer() || whole_results_) return;
+  const bool all = !screen_.is_terminal || shown_.quiet;
+  if (++lines_ > kMostLines && !all) return;
+  print(terminal::call_line(live_->run(), *call, style()));
+  if (lines_ == kMostLines && !all) print("further calls are only counted\n");
+}
+
+// A run that was continued or merged has rows that nobody saw.
+Result<report::ReportRun> CheckOutput::read_back(const check::CheckOutcome& outcome) const {
+  Result<std::vector<report::ReportRun>> runs =
+      read_runs({.csvs = {outcome.paths.details}, .dump = {}, .verdict = verdict_});
+  if (!runs) return propagate(runs);
+  return std::move(runs->front());
+}
+
+void CheckOutput::end(const check::CheckOutcome& outcome, const std::string& more) {
+  bar_.clear();
+  Done done{.outcome = outcome, .status = status_of(outcome, fail_on(verdict_)), .run = {}};
+  done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  say_end(outcome, done.status);
+  if (shows_coverage_ && shown_.json != "true") {
+    fmt::print("{}\n{}", check::coverage_line(outcome.coverage), more);
+  }
+  if (live_) done.run = std::move(live_->run());
+  live_.reset();
+  done_.push_back(std::move(done));
+}
+
+std::string CheckOutput::json_summary(const Done& done) const {
+  return check_json(done.outcome, done.status, done.run);
+}
+
+Result<void> CheckOutput::write_files() const {
+  const Done& done = done_.front();
+  return write_report_files(shown_.report, {.csvs = {done.outcome.paths.details},
+                                            .dump = {},
+                                            .verdict = verdict_});
+}
+
+void CheckOutput::show_answer(const Done& done) {
+  const check::CheckOutcome& outcome = done.outcome;
+  const report::Answer answer = report::answer_of(done.run);
+  terminal::Closing closing = terminal::closing_of(done.run);
+  closing.device = outcome.device.empty() ? done.run.title : outcome.device;
+  closing.seconds = done.seconds;
+  closing.failed = done.status != kPassed;
+  closing.left_out = left_out(outcome.coverage);
+  closing.results = shown_path(outcome.paths.result);
+  const fs::path page = page_path(shown_.report, outcome.paths.details);
+  closing.report = page.empty() ? "" : shown_path(page);
+  if (!answer.cards.empty() && !whole_results_) {
+    const std::string& name = done.run.calls[answer.cards.front().worst_call].name;
+    const std::string shrink = report::shrink_command(done.run.rerun_command);
+    const std::string& command = shrink.empty() ? done.run.rerun_command : shrink;
+    if (!command.empty()) closing.next = fmt::format("{} {}", command, name);
+    if (page.empty()) closing.report = fmt::format("msprobe report {}", closing.results);
+  }
+  const std::string worst =
+      whole_results_ ? "" : terminal::worst_groups(done.run, answer, style());
+  // What was printed line by line needs no second list of the same.
+  if (answer.cards.size() > 1 || lines_ > 1) print("\n" + worst);
+  print(terminal::closing_text(answer, closing, style()));
+}
+
+ExitStatus CheckOutput::close() {
+  Done& done = done_.front();
+  const bool ended = !done.outcome.interrupted;
+  const bool was_watched = !done.run.calls.empty() || !done.run.passed_apis.empty();
+  const bool needs_run = !shown_.json.empty() || shows_answer();
+  if (ended && needs_run && (!was_watched || whole_results_)) {
+    Result<report::ReportRun> run = read_back(done.outcome);
+    if (!run) return refuse(run.error());
+    done.run = std::move(*run);
+  }
+  if (!shown_.json.empty()) {
+    const Result<void> written = write_json(shown_.json, json_summary(done));
+    if (!written) return refuse(written.error());
+  }
+  // An interrupted check is continued first.
+  if (!ended) return done.status;
+  if (const Result<void> written = write_files(); !written) return refuse(written.error());
+  if (!shows_answer()) return done.status;
+  if (whole_results_) {
+    for (const report::ReportCall& call : done.run.calls) {
+      print(terminal::call_result(done.run, call, style()));
+    }
+  }
+  if (done.status != kCannot) show_answer(done);
+  return done.status;
+}
+
+}  // namespace msprobe::app

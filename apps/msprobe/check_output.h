@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a check shows: calls that do not pass as they are found, the answer at the end, the summary
+// as JSON, the report. Log files and pipes get the documented lines; a person at a terminal gets
+// the answer instead.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "check/run_check.h"
+#include "common_options.h"
+#include "exit_status.h"
+#include "progress_bar.h"
+#include "report/live_run.h"
+#include "report_files.h"
+#include "terminal/closing.h"
+#include "terminal/screen.h"
+
+namespace msprobe::cli {
+class Parser;
+}
+
+namespace msprobe::app {
+
+struct ShownOptions {
+  bool quiet = false;    // only calls that do not pass, and the sentence
+  bool verbose = false;  // the documented lines too
+  std::string json;      // see summary.h
+  ReportFiles report;
+};
+
+// Declares -q, -v, --json, and those of the report.
+void declare_shown_options(cli::Parser& command, ShownOptions& options);
+
+class CheckOutput {
+ public:
+  CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::string& label = "Processing");
+
+  // Lets the check tell what happens. Both must live until end().
+  void watch(check::CheckOptions& options);
+  // A check has ended: where its files are, and the coverage. `more` follows the coverage.
+  void end(const check::CheckOutcome& outcome, const std::string& more = {});
+  // Summary, report files and answer; the exit status.
+  ExitStatus close();
+
+ private:
+  struct Done {
+    check::CheckOutcome outcome;
+    ExitStatus status = kPassed;
+    report::ReportRun run;  // calls that do not pass
+    double seconds = 0;
+  };
+  void show_call(const check::JudgedCall& judged);
+  void print(const std::string& text);  // a part of the answer
+  bool shows_answer() const { return answer_ != nullptr; }
+  terminal::Style style() const;
+  Result<report::ReportRun> read_back(const check::CheckOutcome& outcome) const;
+  std::string json_summary(const Done& done) const;
+  Result<void> write_files() const;
+  void show_answer(const Done& done);
+
+  ShownOptions shown_;
+  VerdictOptions verdict_;
+  ProgressBar bar_;
+  std::FILE* answer_ = nullptr;  // where the answer goes; null: nowhere
+  terminal::Screen screen_;      // of that
+  bool shows_coverage_ = true;   // on standard output
+  std::unique_ptr<report::LiveRun> live_;
+  bool whole_results_ = false;  // of --only
+  std::size_t lines_ = 0;
+  std::size_t failed_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<Done> done_;
+};
+
+}  // namespace msprobe::app

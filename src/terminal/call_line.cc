@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "terminal/call_line.h"
+
+#include <array>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "report/answer.h"
+
+namespace msprobe::terminal {
+namespace {
+
+using report::ReportCall;
+using report::ReportRow;
+using report::ReportRun;
+using report::Standing;
+
+constexpr std::size_t kLongestDetail = 48;  // of a cause; the rest is in the report
+
+bool flagged(Verdict verdict) { return verdict == Verdict::kError || verdict == Verdict::kWarning; }
+
+std::string_view without(std::string_view text, std::string_view start, std::string_view end) {
+  if (text.starts_with(start)) text.remove_prefix(start.size());
+  return text.substr(0, text.find(end));
+}
+
+std::string reason_of(const ReportRun& run, const ReportCall& call, Mark mark) {
+  if (mark == Mark::kLost) return report::why(run, call);
+  const ReportRow* row = report::telling_row(run, call);
+  if (row != nullptr) return short_cause(row->likely_cause);
+  if (mark != Mark::kFlag) return call.strict ? "no known pattern" : report::why(run, call);
+  return fmt::format("documented thresholds only: {}", report::why(run, call));
+}
+
+}  // namespace
+
+Mark mark_of(const ReportCall& call) {
+  switch (report::standing(call)) {
+    case Standing::kWrong:
+      return Mark::kFail;
+    case Standing::kSlight:
+      return Mark::kWarn;
+    case Standing::kDocumentedOnly:
+      return Mark::kFlag;
+    case Standing::kLost:
+      return Mark::kLost;
+    case Standing::kPass:
+    case Standing::kSkipped:
+      break;
+  }
+  return Mark::kNone;
+}
+
+Field mark_field(Mark mark) {
+  static const std::array<Field, 5> kFields{Field{"", Paint::kPlain}, Field{"FAIL", Paint::kRed},
+                                            Field{"WARN", Paint::kYellow},
+                                            Field{"FLAG", Paint::kYellow},
+                                            Field{"LOST", Paint::kRed}};
+  return kFields[static_cast<std::size_t>(mark)];
+}
+
+std::string bound_text(double over_bound) {
+  constexpr double kManyDigits = 1e7;
+  if (over_bound == report::kNoNumber) return {};
+  if (std::isnan(over_bound) || std::isinf(over_bound)) return "inf x bound";
+  if (over_bound >= kManyDigits) return fmt::format("{:.1e} x bound", over_bound);
+  if (over_bound < 100) return fmt::format("{:.2g} x bound", over_bound);
+  const double unit = std::pow(10, std::floor(std::log10(over_bound)) - 1);
+  return fmt::format("{:.0f} x bound", std::round(over_bound / unit) * unit);
+}
+
+std::string short_cause(std::string_view cause) {
+  const std::size_t colon = cause.find_first_of(":;");
+  const std::string_view name = cause.substr(0, colon);
+  if (colon == std::string_view::npos || cause[colon] == ';') return std::string(name);
+  std::string_view detail = cause.substr(colon + 1);
+  while (detail.starts_with(' ')) detail.remove_prefix(1);
+  detail = without(detail.substr(0, detail.find(';')), "sums without the ", " leave ");
+  if (detail.size() <= kLongestDetail) {
+    const bool has_brackets = detail.starts_with('(') && detail.ends_with(')');
+    return has_brackets ? fmt::format("{} {}", name, detail)
+                        : fmt::format("{} ({})", name, detail);
+  }
+  const std::size_t cut = detail.rfind(' ', kLongestDetail);
+  return fmt::format("{} ({} ...)", name, detail.substr(0, cut));
+}
+
+std::string wrong_directions(const ReportRun& run, const ReportCall& call) {
+  std::array<bool, 2> wrong{};
+  for (const ReportRow& row : std::span(run.rows).subspan(call.first_row, call.row_count)) {
+    const bool strict = row.strict && flagged(*row.strict);
+    const bool within = call.strict && flagged(*call.strict);  // then the strict status tells
+    if (strict || (!within && flagged(row.status))) {
+      wrong[report::in_first_direction(run, row) ? 0 : 1] = true;
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    if (wrong[i]) text += fmt::format("{}{}", text.empty() ? "" : ", ", run.directions[i]);
+  }
+  return text;
+}
+
+std::string call_line(const ReportRun& run, const ReportCall& call, const Style& style) {
+  constexpr std::size_t kGap = 3;
+  constexpr std::size_t kIndent = 5;
+  const Mark mark = mark_of(call);
+  const Field label = mark_field(mark);
+  // The name keeps close to its label.
+  std::string line = painted(label.text, label.paint, style.colour) + " ";
+  Style rest = style;
+  rest.columns = style.columns > kIndent + 1 ? style.columns - kIndent : 1;
+  const std::array<Field, 5> fields{
+      Field{call.name, Paint::kBold}, Field{wrong_directions(run, call), Paint::kPlain},
+      Field{bound_text(report::worst_over_bound(run, call)), Paint::kPlain},
+      Field{reason_of(run, call, mark), Paint::kPlain},
+      Field{report::source_line(run, call), Paint::kDim}};
+  std::string text = flow(fields, kGap, 0, rest);
+  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
+    text.insert(at + 1, kIndent, ' ');
+  }
+  return line + text;
+}
+
+}  // namespace msprobe::terminal

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line for a call that does not pass:
+//   FAIL Torch.matmul.0   forward, backward   890000 x bound   lost terms (last 4 of 16)   net.py:28
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "report/report_data.h"
+#include "terminal/layout.h"
+
+namespace msprobe::terminal {
+
+enum class Mark : std::uint8_t {
+  kNone,
+  kFail,  // beyond its bound; without a strict status: verdict error
+  kWarn,  // slightly beyond; without a strict status: verdict warning
+  kFlag,  // within its bound, but error or warning by the documented thresholds
+  kLost,  // should have been checked, and could not be
+};
+
+Mark mark_of(const report::ReportCall& call);
+Field mark_field(Mark mark);  // "FAIL" in red, ...
+
+// "890000 x bound"; empty for kNoNumber.
+std::string bound_text(double over_bound);
+
+// "lost terms (last 4 of 16)" of "lost terms: sums without the last 4 of 16 leave 1e-07 of the
+// error".
+std::string short_cause(std::string_view cause);
+
+// "forward, backward": the directions in which something is wrong.
+std::string wrong_directions(const report::ReportRun& run, const report::ReportCall& call);
+
+std::string call_line(const report::ReportRun& run, const report::ReportCall& call,
+                      const Style& style);
+
+}  // namespace msprobe::terminal

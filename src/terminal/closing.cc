@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "terminal/closing.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "terminal/call_line.h"
+
+namespace msprobe::terminal {
+namespace {
+
+using report::Answer;
+using report::CauseCard;
+using report::ReportRun;
+
+constexpr std::size_t kMostGroups = 10;
+constexpr std::size_t kMostApis = 6;  // named in the sentence
+
+std::string calls_text(std::size_t calls) {
+  return fmt::format("{} call{}", calls, calls == 1 ? "" : "s");
+}
+
+std::string lines_text(const CauseCard& card) {
+  std::string text = fmt::format("{}", fmt::join(card.lines, ", "));
+  if (card.more_lines > 0) text += fmt::format(" and {} more", card.more_lines);
+  return text;
+}
+
+// "2 APIs wrong (matmul 4 of 4, conv2d 1 of 3)".
+std::string wrong_apis(const Answer& answer) {
+  std::vector<std::string> names;
+  for (const report::WrongApi& api : answer.apis) {
+    if (names.size() == kMostApis) break;
+    // The name of a call has an index; that of an API gets one here.
+    names.push_back(
+        fmt::format("{} {} of {}", report::bare_api(api.api + ".0"), api.wrong, api.total));
+  }
+  if (answer.apis.size() > kMostApis) {
+    names.push_back(fmt::format("{} more", answer.apis.size() - kMostApis));
+  }
+  return fmt::format("{} API{} wrong ({})", answer.apis.size(), answer.apis.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "));
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<long>(seconds);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+// "7 skipped (left out by a list 6, timed out 1)".
+std::string skipped_text(const Answer& answer) {
+  std::size_t all = 0;
+  std::vector<std::string> reasons;
+  for (const auto& [why, calls] : answer.skipped) {
+    all += calls;
+    reasons.push_back(fmt::format("{} {}", why, calls));
+  }
+  return fmt::format("{} skipped ({})", all, fmt::join(reasons, ", "));
+}
+
+std::string sentence(const Answer& answer, const Closing& closing) {
+  std::size_t wrong = 0;
+  for (const report::WrongApi& api : answer.apis) wrong += api.wrong;
+  std::vector<std::string> parts;
+  if (wrong > 0) {
+    parts.push_back(wrong_apis(answer));
+    parts.push_back(fmt::format("{} of {} calls", wrong, answer.checked));
+  } else {
+    parts.push_back(fmt::format("{}{} checked, none wrong", closing.failed ? "" : "OK. ",
+                                calls_text(answer.checked)));
+  }
+  if (closing.slight > 0) parts.push_back(fmt::format("{} slightly beyond their bound", closing.slight));
+  if (closing.flagged > 0) {
+    parts.push_back(fmt::format("{}{} flagged by the documented thresholds only", closing.flagged,
+                                wrong > 0 ? " more" : ""));
+  }
+  if (!answer.skipped.empty()) parts.push_back(skipped_text(answer));
+  for (const std::string& part : closing.left_out) parts.push_back(part);
+  parts.push_back(time_text(closing.seconds));
+  return fmt::format("{}: {}", closing.device, fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+std::string worst_groups(const ReportRun& run, const Answer& answer, const Style& style) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(answer.cards.size(), kMostGroups); ++i) {
+    const CauseCard& card = answer.cards[i];
+    const report::ReportRow* row = report::telling_row(run, run.calls[card.worst_call]);
+    const std::string cause = row != nullptr ? short_cause(row->likely_cause) : card.evidence;
+    const std::array<Field, 5> fields{
+        Field{card.api, card.slight == card.calls ? Paint::kYellow : Paint::kRed},
+        Field{calls_text(card.calls), Paint::kPlain}, Field{bound_text(card.worst), Paint::kPlain},
+        Field{cause, Paint::kPlain}, Field{lines_text(card), Paint::kDim}};
+    constexpr std::size_t kGap = 3;
+    constexpr std::size_t kIndent = 4;
+    text += flow(fields, kGap, kIndent, style);
+  }
+  if (answer.cards.size() > kMostGroups) {
+    text += fmt::format("and {} more APIs and causes\n", answer.cards.size() - kMostGroups);
+  }
+  return text;
+}
+
+Closing closing_of(const ReportRun& run) {
+  Closing closing;
+  for (const report::ReportCall& call : run.calls) {
+    const Mark mark = mark_of(call);
+    closing.slight += mark == Mark::kWarn ? 1 : 0;
+    closing.flagged += mark == Mark::kFlag ? 1 : 0;
+    closing.lost += mark == Mark::kLost ? 1 : 0;
+  }
+  return closing;
+}
+
+std::string closing_text(const Answer& answer, const Closing& closing, const Style& style) {
+  const bool wrong = !answer.apis.empty() || closing.lost > 0;
+  const Paint paint = wrong ? Paint::kRed : closing.failed ? Paint::kYellow : Paint::kGreen;
+  const std::array<Field, 1> said{Field{sentence(answer, closing), paint}};
+  std::string text = flow(said, 1, 2, style);
+  // Not wrapped, so that they can be copied.
+  const auto add = [&](std::string_view label, const std::string& value) {
+    if (value.empty()) return;
+    text += fmt::format("{} {}\n", painted(fmt::format("{:<8}", label), Paint::kDim, style.colour),
+                        painted(value, Paint::kPlain, style.colour));
+  };
+  add("results:", closing.results);
+  add("report:", closing.report);
+  add("next:", closing.next);
+  return text;
+}
+
+}  // namespace msprobe::terminal

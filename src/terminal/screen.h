@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a descriptor can show: the other files of this folder make text for it.
+#pragma once
+
+#include <cstddef>
+
+namespace msprobe::terminal {
+
+struct Screen {
+  bool is_terminal = false;
+  bool redraws = false;  // a line can be drawn again in place: not with TERM=dumb
+  bool colour = false;   // not with NO_COLOR
+  std::size_t columns = 80;
+};
+
+// The width is that of COLUMNS, else of the terminal, else 80.
+Screen screen_of(int descriptor);
+
+}  // namespace msprobe::terminal

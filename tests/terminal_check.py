@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What acc_check shows on a terminal, in a pipe, and with -q and -v.
+
+A pseudo-terminal of a given width takes what the program writes.
+
+usage: terminal_check.py MSPROBE
+"""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CASE = ROOT / "tests" / "cases" / "recorded_json_summary"
+STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) \[(INFO|WARNING|ERROR)\] ", re.MULTILINE)
+
+failures = []
+
+
+def expect(what, fine, shown=""):
+    if not fine:
+        failures.append(f"{what}\n{shown}")
+
+
+def environment(**changes):
+    names = {"PATH": os.environ["PATH"], "HOME": "/tmp", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    names.update({name: os.environ[name] for name in ("LD_LIBRARY_PATH", "MSPROBE_ENGINE", "ASAN_OPTIONS") if name in os.environ})
+    return {**names, **changes}
+
+
+def on_terminal(words, columns, piped=(), **changes):
+    """What a terminal of this width is sent, what the pipes in its place got, and the exit status."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    streams = {name: subprocess.PIPE if name in piped else follower for name in ("stdout", "stderr")}
+    running = subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment(**changes), **streams)
+    os.close(follower)
+    sent = b""
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        sent += part
+    out, errors = running.communicate()
+    os.close(leader)
+    return sent.decode().replace("\r\n", "\n"), (out or errors or b"").decode(), running.returncode
+
+
+def in_pipe(words, **changes):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, env=environment(**changes), capture_output=True, text=True)
+
+
+def lines_of(sent):
+    """The lines that stay on the screen: a bar is drawn over."""
+    return [re.sub(r"\033\[[0-9;]*m", "", line.rsplit("\r", 1)[-1].replace("\033[K", "")) for line in sent.splitlines()]
+
+
+def bars_of(sent):
+    return [part.replace("\033[K", "") for part in re.split(r"[\r\n]", sent) if "%|" in part]
+
+
+def check_a_terminal(command):
+    for columns in (40, 80, 140):
+        sent, _, status = on_terminal(command, columns)
+        lines = lines_of(sent)
+        shown = "\n".join(lines)
+        expect(f"{columns}: status", status == 1, f"{status}\n{shown}")
+        expect(f"{columns}: a line for each wrong call", any(line.startswith("FAIL Torch.mul.1") for line in lines), shown)
+        expect(f"{columns}: the sentence", "recorded: 2 APIs wrong (" in shown.replace("\n  ", " "), shown)
+        expect(f"{columns}: the next command", "next:" in shown and "msprobe shrink" in shown, shown)
+        expect(f"{columns}: no log lines", not STAMP.search(shown), shown)
+        too_wide = [line for line in lines if len(line) > columns and not re.match("(results|report|next): ", line)]
+        expect(f"{columns}: lines fit", not too_wide, "\n".join(too_wide))
+        expect(f"{columns}: bars fit", all(len(bar) <= columns for bar in bars_of(sent)), str(bars_of(sent)[:3]))
+        expect(f"{columns}: colour", "\033[31mFAIL\033[0m" in sent, repr(sent[:300]))
+
+
+def check_what_the_environment_says(command):
+    sent, _, _ = on_terminal(command, 80, NO_COLOR="1")
+    expect("NO_COLOR", "\033[31m" not in sent and "FAIL Torch.mul.1" in sent, repr(sent[:300]))
+    sent, _, _ = on_terminal(command, 80, TERM="dumb")
+    expect("TERM=dumb", "\033" not in sent and "%|" not in sent, repr(sent[:300]))
+    sent, _, _ = on_terminal(command, 140, COLUMNS="40")
+    expect("COLUMNS", all(len(bar) <= 40 for bar in bars_of(sent)), str(bars_of(sent)[:2]))
+
+
+def check_all_is_well(command):
+    sent, _, status = on_terminal([*command, "--only", "Tensor.neg.0"], 100)
+    lines = lines_of(sent)
+    expect("one good call: status", status == 0, sent)
+    expect("one good call: its whole result", any("strict: pass" in line and "documented: pass" in line for line in lines), sent)
+    expect("one good call: OK", any(line.startswith("recorded: OK. 1 call checked, none wrong") for line in lines), sent)
+
+
+def check_one_call(command):
+    sent, _, status = on_terminal([*command, "--only", "Torch.mul.1"], 100)
+    shown = "\n".join(lines_of(sent))
+    expect("--only: status", status == 1, shown)
+    for part in ("Torch.mul.1", "argument 0", "forward.output.0", "strict: error", "bound", "cause", "Cosine"):
+        expect(f"--only: {part}", part in shown, shown)
+
+
+def check_pipes(command):
+    plain = in_pipe(command)
+    expect("pipe: coverage alone", plain.stdout.startswith("recorded 7, checked 7 (") and plain.stdout.count("\n") == 1, plain.stdout)
+    expect("pipe: only documented lines", all(STAMP.match(line) for line in plain.stderr.splitlines()), plain.stderr)
+    expect("pipe: their number", len(plain.stderr.splitlines()) == 7, plain.stderr)
+    quiet = in_pipe([*command, "-q"])
+    expect("-q: no log", quiet.stderr == "", quiet.stderr)
+    expect("-q: failures", quiet.stdout.startswith("FAIL ") and "recorded: 2 APIs wrong" in quiet.stdout, quiet.stdout)
+    verbose = in_pipe([*command, "-v"])
+    expect("-v: log", len(verbose.stderr.splitlines()) == 7, verbose.stderr)
+    expect("-v: both", "FAIL " in verbose.stdout and "recorded 7, checked 7 (" in verbose.stdout, verbose.stdout)
+    sent, out, _ = on_terminal(command, 80, piped=("stdout",))
+    expect("piped output: coverage", out == plain.stdout, out)
+    expect("piped output: the answer is on the terminal", "FAIL Torch.mul.1" in "\n".join(lines_of(sent)), sent)
+    sent, errors, _ = on_terminal(command, 80, piped=("stderr",))
+    expect("piped log: documented lines", len(STAMP.findall(errors)) == 7, errors)
+    expect("piped log: the answer is on the terminal", "FAIL Torch.mul.1" in sent.replace("\033[31m", "").replace("\033[0m", "").replace("\033[1m", ""), sent)
+
+
+def check_json(command):
+    done = in_pipe([*command, "--json"])
+    summary = json.loads(done.stdout)
+    wrong = {call["name"]: call for call in summary["failures"]}
+    expect("--json: every failing call", sorted(wrong) == ["Functional.relu.1", "Torch.mul.1"], done.stdout)
+    call = wrong["Torch.mul.1"]
+    expect("--json: what is known of one", call["directions"] == "forward" and call["error_over_bound"] != 0, str(call))
+    rerun = subprocess.run([command[0], *call["rerun"].split()[1:], "-o", command[-1]], cwd="/", env=environment(), capture_output=True, text=True)
+    expect("--json: its command works from anywhere", rerun.returncode == 1 and "checked 1 (" in rerun.stdout, rerun.stderr)
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(ROOT)
+        command = [program, "acc_check", os.path.relpath(CASE / "dump.json"), "-d", "recorded", "--fail-on", "strict", "-o", scratch]
+        for check in (check_a_terminal, check_what_the_environment_says, check_all_is_well, check_one_call, check_pipes, check_json):
+            check(command)
+    print("\n".join(failures) or "the terminal shows what it should")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
