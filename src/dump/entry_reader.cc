@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "core/python_text.h"
 #include "dump/json_reader.h"
 #include "dump/limits.h"
+#include "dump/printed_json.h"
 
 namespace msprobe::dump {
 namespace {
@@ -334,7 +334,7 @@ class EntryReader::Implementation {
     if (first == '[' || first == '{') {
       out.kind = ValueKind::kList;
       std::string& text = out_->texts.emplace_back();
-      if (!print(text)) return false;
+      if (!print_as_python(json_, text)) return false;
       out.text = text;
       return true;
     }
@@ -362,63 +362,6 @@ class EntryReader::Implementation {
     return true;
   }
 
-  // A JSON value as Python prints it once it is read: [1, None, 'a'].
-  bool print(std::string& out) {
-    auto separate = [&out, first = true]() mutable {
-      if (!std::exchange(first, false)) out += ", ";
-    };
-    switch (json_.first()) {
-      case '[': {
-        out += '[';
-        if (!json_.each_element([&] {
-              separate();
-              return print(out);
-            })) {
-          return false;
-        }
-        out += ']';
-        return true;
-      }
-      case '{': {
-        out += '{';
-        if (!json_.each_field([&](std::string_view key) {
-              separate();
-              append_python_string(out, key);
-              out += ": ";
-              return print(out);
-            })) {
-          return false;
-        }
-        out += '}';
-        return true;
-      }
-      case '"': {
-        std::string text;
-        if (!json_.read_text(text)) return false;
-        append_python_string(out, text);
-        return true;
-      }
-      default:
-        return print_scalar(out);
-    }
-  }
-
-  bool print_scalar(std::string& out) {
-    const std::string_view token = json_.token();
-    JsonScalar scalar;
-    if (!json_.read_scalar(scalar)) return false;
-    if (scalar.kind == ScalarKind::kNull) {
-      out += "None";
-    } else if (scalar.kind == ScalarKind::kBool) {
-      out += scalar.integer != 0 ? "True" : "False";
-    } else if (scalar.kind == ScalarKind::kReal) {
-      append_python_float(out, scalar.real);
-    } else {
-      out += token;
-    }
-    return true;
-  }
-
   JsonReader json_;
   Entry* out_ = nullptr;
   std::string place_;
@@ -426,26 +369,6 @@ class EntryReader::Implementation {
   bool is_keyword_ = false;
   std::vector<std::uint8_t> order_;  // of the member each item came from
 };
-
-void append_item_name(std::string& out, const Entry& entry, const Item& item) {
-  out += entry.name;
-  const std::string_view place = item.place;
-  if (place.empty()) return;  // stands for a whole entry
-  out += '.';
-  constexpr std::string_view kInputPlace = "input.";
-  if (item.is_keyword && !item.data_name.empty() && place.starts_with(kInputPlace)) {
-    out += "kwargs.";
-    out += place.substr(kInputPlace.size());
-  } else {
-    out += place;
-  }
-}
-
-std::string item_name(const Entry& entry, const Item& item) {
-  std::string name;
-  append_item_name(name, entry, item);
-  return name;
-}
 
 EntryReader::EntryReader() : implementation_(std::make_unique<Implementation>()) {}
 EntryReader::EntryReader(EntryReader&&) noexcept = default;
