@@ -2,7 +2,9 @@
 #include "dump_compare/compare_dumps.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -24,8 +26,8 @@ using dump::Entry;
 using dump::EntryIndex;
 using dump::Item;
 
-// Entries that are worked on together: enough for all threads, little memory.
-constexpr std::size_t kBlockEntries = 512;
+// Entries that are worked on together: enough that starting the threads is cheap, little memory.
+constexpr std::size_t kBlockEntries = 2048;
 
 struct Side {
   const EntryIndex& index;
@@ -70,15 +72,20 @@ class Comparison {
     for (std::size_t first = 0; first < count; first += kBlockEntries) {
       const std::size_t n = std::min(kBlockEntries, count - first);
       const std::span<EntryRows> block = std::span(block_).first(n);
+      const bool has_files = start_.mode == DataMode::kReal;
+      const auto conclude = [&](EntryRows& rows) {
+        judge(rows.rows, start_.mode);
+        if (options_.csv) append_csv(rows, start_.columns);
+      };
       measure::spread(n, options_.threads, [&](std::size_t i) {
         block[i].clear();
         rows_of(first + i, block[i]);
+        if (!has_files) conclude(block[i]);
       });
-      if (start_.mode == DataMode::kReal) measure_all(block);
-      measure::spread(n, options_.threads, [&](std::size_t i) {
-        judge(block[i].rows, start_.mode);
-        if (options_.csv) append_csv(block[i], start_.columns);
-      });
+      if (has_files) {
+        measure_all(block);
+        measure::spread(n, options_.threads, [&](std::size_t i) { conclude(block[i]); });
+      }
       if (events_.on_block) {
         if (const auto taken = events_.on_block(block); !taken) return propagate(taken);
       }
@@ -352,11 +359,14 @@ class Comparison {
 }  // namespace
 
 Result<OpenDumps> open_dumps(const DumpCompareOptions& options) {
-  Result<EntryIndex> target = dump::open_entries(options.target);
-  if (!target) return propagate(target);
-  Result<EntryIndex> golden = dump::open_entries(options.golden);
-  if (!golden) return propagate(golden);
-  return OpenDumps{*std::move(target), *std::move(golden)};
+  std::array<std::optional<Result<EntryIndex>>, 2> sides;
+  measure::spread(2, options.threads, [&](std::size_t i) {
+    sides[i] = dump::open_entries(i == 0 ? options.target : options.golden);
+  });
+  for (const auto& side : sides) {
+    if (!*side) return propagate(*side);
+  }
+  return OpenDumps{**std::move(sides[0]), **std::move(sides[1])};
 }
 
 Result<Totals> compare(const OpenDumps& dumps, const DumpCompareOptions& options,

@@ -62,7 +62,7 @@ struct CompareStart {
 // Callbacks invoked during a comparison.
 struct DumpCompareEvents {
   std::function<Result<void>(const CompareStart& start)> on_start;
-  // What on_rows is given next, some hundred entries at a time: for work that takes threads.
+  // What on_rows is given next, up to some thousand entries at a time: for work that takes threads.
   std::function<Result<void>(std::span<const EntryRows> block)> on_block;
   std::function<Result<void>(const EntryRows& rows)> on_rows;  // in order; an error ends the run
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;  // entries

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative errors by a rule with an epsilon (similarity.h), divided as the plain loop does. Included
-// once per vector target.
+// Relative errors by a rule with an epsilon (similarity.h), divided as the plain loop does.
+// Included once per vector target.
 #if defined(MSPROBE_MEASURE_QUOTIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MSPROBE_MEASURE_QUOTIENTS_INL_H_
 #undef MSPROBE_MEASURE_QUOTIENTS_INL_H_
