@@ -93,7 +93,7 @@ class CallJudge {
         wide_gradients_(options.dialect->like_mindspore),
         by_mindspore_(options.dialect->like_mindspore &&
                       (options.recorded || options.foreign != nullptr)),
-        rerun_(record, options),
+        rerun_(record, options, outcome.backward_node),
         bench_(bench_tensors(outcome)) {
     if (const auto own = own_benchmark(name_, outcome, options)) {
       const auto leaves = rerun_.run(*own);
@@ -184,6 +184,7 @@ class CallJudge {
   }
 
   std::optional<at::ScalarType> gradient_type(const std::string& path) {
+    if (rerun_.of_node()) return std::nullopt;
     const auto call = rerun_.arguments();
     return call ? input_type(**call, path) : std::nullopt;
   }
@@ -302,6 +303,7 @@ class CallJudge {
   // Nothing where the result is not one product, or its benchmark is no better than itself.
   std::optional<ProductBound> product_bound(const Pair& pair, const FloatType& type) {
     if (pair.device.is_complex() || type.eps < kFloatEps) return std::nullopt;
+    if (pair.direction == Direction::kBackward && rerun_.of_node()) return std::nullopt;
     const auto call = rerun_.arguments();
     const auto arriving = rerun_.arriving();
     if (!call || !arriving) return std::nullopt;
