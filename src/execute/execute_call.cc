@@ -319,8 +319,9 @@ class Execution {
     OrSkip<PyList> arriving = arguments::build_gradients(record_, options_.arguments);
     if (!arriving) return arriving.error();
     outcome_.arriving = *std::move(arriving);
+    libtorch::LastNode last;
     auto bench = run_backward(bench_, bench_output_, outcome_.arriving, SkipReason::kBenchFailed,
-                              options_.recorded);
+                              options_.recorded ? &last : nullptr);
     if (!bench && raised_instead(bench.error())) {
       OrSkip<PyValue> again = bench_output();
       if (!again) return again.error();
@@ -334,7 +335,8 @@ class Execution {
       return std::nullopt;
     }
     if (options_.foreign != nullptr) return pair_with_foreign(*bench);
-    return options_.recorded ? pair_with_recorded(*bench) : pair_with_device(*bench);
+    return options_.recorded ? pair_with_recorded({*std::move(bench), std::move(last)})
+                             : pair_with_device(*bench);
   }
 
   std::optional<Skip> pair_with_device(const std::vector<at::Tensor>& bench) {
@@ -360,20 +362,33 @@ class Execution {
     return std::nullopt;
   }
 
-  std::optional<Skip> pair_with_recorded(const std::vector<at::Tensor>& bench) {
+  // The gradients of the benchmark once more, from arguments that lie otherwise in memory.
+  OrSkip<BenchGradients> in_layout(Layout layout) {
+    const Side side = bench_side(
+        outcome_.arguments.call, precision_, /*with_grad=*/true,
+        [&](const at::Tensor& tensor, at::ScalarType) { return laid_out(tensor, layout); });
+    const OrSkip<PyValue> output =
+        run_forward(api_, side, run_options(false), SkipReason::kBenchFailed);
+    if (!output) return std::unexpected(output.error());
+    BenchGradients found;
+    auto gradients =
+        run_backward(side, *output, outcome_.arriving, SkipReason::kBenchFailed, &found.last);
+    if (!gradients) return std::unexpected(gradients.error());
+    found.of_inputs = *std::move(gradients);
+    return found;
+  }
+
+  std::optional<Skip> pair_with_recorded(const BenchGradients& bench) {
     OrSkip<PyList> stored = arguments::stored_values(record_.backward->output, options_.arguments);
     if (!stored) return stored.error();
-    const auto node = [&] {
-      return run_last_node(bench_output_, outcome_.arriving, SkipReason::kBenchFailed)
-          .value_or(std::vector<at::Tensor>());
-    };
-    OrSkip<RecordedGradients> device =
-        options_.dialect->match_gradients(bench_.inputs, bench, *stored, node);
+    OrSkip<RecordedGradients> device = options_.dialect->match_gradients(
+        bench_.inputs, bench, *stored, [&](Layout layout) { return in_layout(layout); });
     if (!device) return device.error();
     outcome_.backward_note = device->note;
     if (device->node.empty()) {
-      outcome_.backward = pair_gradients(bench_.inputs, as_values(bench), device->values);
+      outcome_.backward = pair_gradients(bench_.inputs, as_values(bench.of_inputs), device->values);
     } else {
+      outcome_.backward_node = device->place;
       outcome_.backward = pair_leaves({as_values(device->node)}, {device->values});
     }
     return std::nullopt;

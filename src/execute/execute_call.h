@@ -12,6 +12,7 @@
 #include "arguments/py_value.h"
 #include "core/skip.h"
 #include "dump/call_record.h"
+#include "execute/layout.h"
 #include "libtorch/device_calls.h"
 
 namespace msprobe::execute {
@@ -36,6 +37,12 @@ struct ExecuteOptions {
   libtorch::DeviceCalls device_calls = {};  // of the device's library, where it has them
 };
 
+// An autograd node of the benchmark: the last one, if the arguments lie so.
+struct NodePlace {
+  std::string name;  // "UnsafeViewBackward0"
+  Layout layout = Layout::kContiguous;
+};
+
 struct LeafPair {
   enum class State : std::uint8_t { kBoth, kDeviceMissing, kKeysDiffer };
   std::string path;  // "0", "1.0"
@@ -56,6 +63,8 @@ struct CallOutcome {
   std::optional<Skip> backward_skip;
   std::string note;           // for a person: what was changed before both sides ran
   std::string backward_note;  // how recorded gradients were paired
+  // Of `backward`, where these are not the gradients of the arguments but what this node gives.
+  std::optional<NodePlace> backward_node;
 };
 
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options);

@@ -192,51 +192,103 @@ std::vector<Input> watched(std::size_t count) {
   return inputs;
 }
 
-std::vector<at::Tensor> no_node() { return {}; }
+OrSkip<BenchGradients> no_other(Layout /*layout*/) {
+  return skip(SkipReason::kBenchFailed, "the same in every layout");
+}
 
-TEST(RecordedGradients, ArgumentOrderFirst) {
+// A node that hands these on, to no input of the call.
+libtorch::LastNode inner_node(const std::vector<at::Tensor>& gradients) {
+  libtorch::LastNode node{"InnerBackward0", {}, gradients};
+  for (const Input& other : watched(gradients.size())) node.next.push_back(other.edge);
+  return node;
+}
+
+TEST(RecordedGradients, OfANodeThatLeadsStraightToTheArguments) {
   const at::Tensor a = at::rand({2, 2});
   const at::Tensor b = at::rand({2, 2});
-  const auto found = match_gradients(watched(2), {a, b}, {{a}, {b}}, no_node);
+  const std::vector<Input> inputs = watched(2);
+  const libtorch::LastNode last{"MulBackward0", {inputs[1].edge, inputs[0].edge}, {b, a}};
+  const auto found = match_gradients(inputs, {{a, b}, last}, {{b * 2}, {a}}, no_other);
   ASSERT_TRUE(found);
-  EXPECT_TRUE(found->note.empty());
   EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(a));
+  EXPECT_TRUE(found->values[1].as<at::Tensor>()->equal(b * 2));  // wrong, and its place is known
+  EXPECT_TRUE(found->node.empty());
 }
 
 TEST(RecordedGradients, NodeOrderAndTransposes) {  // decision 18
   const at::Tensor input = at::rand({2, 3});
   const at::Tensor weight = at::rand({4, 3});
   const at::Tensor bias = at::rand({4});
+  const BenchGradients bench{{input, weight, bias}, inner_node({bias, input, weight.t()})};
   const auto found =
-      match_gradients(watched(3), {input, weight, bias}, {{bias}, {input}, {weight.t()}}, no_node);
+      match_gradients(watched(3), bench, {{bias}, {input}, {weight.t() + 9}}, no_other);
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(input));
-  EXPECT_TRUE(found->values[1].as<at::Tensor>()->equal(weight));
+  EXPECT_TRUE(found->values[1].as<at::Tensor>()->equal(weight + 9));
   EXPECT_TRUE(found->values[2].as<at::Tensor>()->equal(bias));
   EXPECT_THAT(found->note, HasSubstr("transposed"));
 }
 
-TEST(RecordedGradients, TheLastNodeWhereTheArgumentsDisagree) {
-  const at::Tensor bench = at::rand({2, 3});
-  const at::Tensor node = at::rand({2, 3}) + 3;
-  const auto found = match_gradients(watched(1), {bench}, {{node}, {dump::None{}}},
-                                     [&] { return std::vector{node, at::Tensor()}; });
+TEST(RecordedGradients, PartOfAGradientStandsBesideTheNode) {
+  const at::Tensor whole = at::rand({2, 3});
+  const at::Tensor part = whole * 1.0001;  // as the last division of local_response_norm
+  const BenchGradients bench{{whole}, inner_node({part, at::Tensor()})};
+  const auto found = match_gradients(watched(1), bench, {{part}, {dump::None{}}}, no_other);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->node.size(), 2U);
-  EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(node));
+  EXPECT_EQ(found->place.name, "InnerBackward0");
+  EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(part));
   EXPECT_THAT(found->note, HasSubstr("last autograd node"));
 }
 
-TEST(RecordedGradients, OneStepBackIsThatOfTheNode) {
+TEST(RecordedGradients, AnotherLayoutWhereTheNodeDependsOnIt) {
+  const at::Tensor whole = at::rand({2, 3});
+  const at::Tensor arriving = at::rand({2, 3});
+  const BenchGradients bench{{whole}, inner_node({at::rand({6})})};
+  const auto in_columns = [&](Layout layout) {
+    return OrSkip<BenchGradients>(
+        {{whole}, inner_node({layout == Layout::kColumns ? arriving : at::rand({6})})});
+  };
+  for (const at::Tensor& recorded : {arriving, arriving * 2}) {  // right, and wrong
+    const auto found = match_gradients(watched(1), bench, {{recorded}}, in_columns);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->place.layout, Layout::kColumns);
+    EXPECT_TRUE(found->node[0].equal(arriving));
+  }
+}
+
+TEST(RecordedGradients, NothingIsKnownWhereLayoutsDifferAndNoneAgrees) {
+  const BenchGradients bench{{at::rand({2, 3})}, inner_node({at::rand({2, 3})})};
+  const std::vector<libtorch::Edge> watched_edge{watched(1)[0].edge};
+  const auto other_node = [&](Layout /*layout*/) {
+    return OrSkip<BenchGradients>(
+        {{at::rand({2, 3})}, {"Other", watched_edge, {at::rand({2, 3})}}});
+  };
+  const auto found = match_gradients(watched(1), bench, {{at::rand({2, 3}) + 100}}, other_node);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().reason, SkipReason::kNothingRecorded);
+  EXPECT_THAT(found.error().text, HasSubstr("cannot be told"));
+}
+
+TEST(RecordedGradients, InTheOrderOfTheArgumentsWhereTheyAgree) {
+  const at::Tensor a = at::rand({2, 2});
+  const BenchGradients bench{{a}, inner_node({at::rand({7})})};
+  EXPECT_TRUE(match_gradients(watched(1), bench, {{a}}, no_other));
+  EXPECT_FALSE(match_gradients(watched(1), bench, {{a + 100}}, no_other));
+  EXPECT_FALSE(match_gradients(watched(1), bench, {{at::rand({5})}}, no_other));
+}
+
+TEST(RecordedGradients, TheLastNodeGivesWhatTheEngineHandsOn) {
   at::Tensor input = at::rand({2, 5});
-  const libtorch::Edge edge = libtorch::watch(input);
-  const at::Tensor target = at::tensor({1, 3}, at::kLong);
-  const at::Tensor loss = at::cross_entropy_loss(input, target);
-  const at::Tensor weight = at::ones({});
-  const auto whole = libtorch::gradients({loss}, {weight}, {edge}, /*keep_graph=*/true);
-  const auto last = libtorch::node_gradients({loss}, {weight});
-  EXPECT_TRUE(at::allclose(whole[0], (at::softmax(input, 1) - at::one_hot(target, 5)) / 2));
-  EXPECT_TRUE(at::allclose(last[0], -at::one_hot(target, 5).to(at::kFloat) / 2));
+  at::Tensor factor = at::rand({5});
+  const std::vector<libtorch::Edge> edges{libtorch::watch(input), libtorch::watch(factor)};
+  libtorch::LastNode last;
+  const at::Tensor product = at::log_softmax(input, 1) * factor;
+  const auto whole = libtorch::gradients({product}, {at::ones({2, 5})}, edges, &last);
+  EXPECT_EQ(last.name, "MulBackward0");
+  EXPECT_TRUE(last.gradients[0].equal(factor.expand({2, 5})));
+  EXPECT_TRUE(last.gradients[1].equal(whole[1]));  // summed over what was broadcast
+  EXPECT_EQ(last.next[1].function, edges[1].function);
 }
 
 TEST(ExecuteCall, ACallWithoutRecordedOutputsIsSkipped) {
@@ -246,13 +298,6 @@ TEST(ExecuteCall, ACallWithoutRecordedOutputsIsSkipped) {
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().reason, SkipReason::kNothingRecorded);
   EXPECT_THAT(found.error().text, HasSubstr("no outputs of this call"));
-}
-
-TEST(RecordedGradients, SkipsOnlyWhereNoShapeFits) {
-  const auto found = match_gradients(watched(1), {at::rand({2, 3})}, {{at::rand({5})}}, no_node);
-  ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().reason, SkipReason::kNothingRecorded);
-  EXPECT_TRUE(match_gradients(watched(1), {at::rand({3})}, {{at::rand({3}) + 100}}, no_node));
 }
 
 }  // namespace

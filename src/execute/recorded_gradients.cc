@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -13,11 +12,19 @@
 namespace msprobe::execute {
 namespace {
 
+using libtorch::LastNode;
+
 constexpr double kNoFit = std::numeric_limits<double>::infinity();
-// Below this distance a gradient is the recorded one, whatever the other orders say.
+// Below this distance a gradient is the recorded one.
 constexpr double kAgrees = 0.05;
 
-// ||a - b|| / ||b||, in double; infinite where either holds something that is not a number.
+constexpr std::string_view kNodeNote =
+    "gradients of the last autograd node, which is what was recorded";
+constexpr std::string_view kUnknown =
+    "the recorded gradients are those of an autograd node inside the call, and of which one cannot "
+    "be told";
+
+// ||a - b|| / ||b||, in double; the largest number where either holds something that is none.
 double distance(const at::Tensor& recorded, const at::Tensor& bench) {
   const at::NoGradGuard no_grad;
   const at::ScalarType type = bench.is_complex() ? at::kComplexDouble : at::kDouble;
@@ -28,88 +35,120 @@ double distance(const at::Tensor& recorded, const at::Tensor& bench) {
   return std::isfinite(relative) ? relative : std::numeric_limits<double>::max();
 }
 
-constexpr std::string_view kNodeNote =
-    "gradients of the last autograd node, which is what was recorded";
-
-struct Candidate {
-  at::Tensor tensor;
-  double distance = kNoFit;
-  bool transposed = false;
-};
-
-Candidate candidate(const PyValue& value, const at::Tensor& bench) {
-  const auto* recorded = value.as<at::Tensor>();
-  if (recorded == nullptr || !bench.defined()) return {};
-  Candidate best;
-  if (recorded->sizes() == bench.sizes()) best = {*recorded, distance(*recorded, bench), false};
-  if (recorded->dim() >= 2 && best.distance > kAgrees) {
-    const at::Tensor turned = recorded->transpose(-2, -1);
-    if (turned.sizes() == bench.sizes()) {
-      const double other = distance(turned, bench);
-      if (other < best.distance) best = {turned.contiguous(), other, true};
-    }
-  }
-  return best;
-}
-
 // Gradients, and the worst of their distances: kNoFit where their number or a shape does not fit.
 struct Match {
   RecordedGradients gradients;
   double worst = kNoFit;
+
+  bool fits() const { return worst < kNoFit; }
+  bool agrees() const { return worst <= kAgrees; }
 };
 
-// Recorded gradients beside the benchmark's at the places `wanted`, one by one.
-Match in_order(const std::vector<std::size_t>& wanted, const std::vector<at::Tensor>& bench,
-               const PyList& recorded) {
-  if (recorded.size() != wanted.size()) return {};
-  Match match{{std::vector<PyValue>(bench.size()), {}, {}}, 0};
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const at::Tensor& gradient = bench[wanted[i]];
+// Recorded gradients beside others, one by one.
+Match one_by_one(const std::vector<at::Tensor>& bench, const PyList& recorded) {
+  if (recorded.size() != bench.size() || bench.empty()) return {};
+  Match match{{std::vector<PyValue>(bench.size()), {}}, 0};
+  for (std::size_t i = 0; i < bench.size(); ++i) {
     const auto* tensor = recorded[i].as<at::Tensor>();
-    if ((tensor != nullptr) != gradient.defined()) return {};
+    if ((tensor != nullptr) != bench[i].defined()) return {};
     if (tensor == nullptr) continue;
-    if (tensor->sizes() != gradient.sizes()) return {};
-    match.worst = std::max(match.worst, distance(*tensor, gradient));
-    match.gradients.values[wanted[i]] = recorded[i];
+    if (tensor->sizes() != bench[i].sizes()) return {};
+    match.worst = std::max(match.worst, distance(*tensor, bench[i]));
+    match.gradients.values[i] = recorded[i];
   }
   return match;
 }
 
-// Beside the gradients of the last autograd node.
-Match in_node_order(const std::vector<at::Tensor>& node, const PyList& recorded) {
-  std::vector<std::size_t> places(node.size());
-  std::iota(places.begin(), places.end(), 0U);
-  if (node.empty()) return {};
-  Match match = in_order(places, node, recorded);
-  match.gradients.node = node;
-  match.gradients.note = std::string(kNodeNote);
-  return match;
+// Where the gradient of an input stands among those of a node.
+struct Source {
+  std::size_t place = 0;
+  bool transposed = false;
+};
+using Sources = std::vector<std::optional<Source>>;  // one per input
+
+bool is_edge_of(const libtorch::Edge& edge, const Input& input) {
+  return input.edge.is_valid() && edge.function == input.edge.function &&
+         edge.input_nr == input.edge.input_nr;
 }
 
-// Each gradient of the benchmark takes the nearest recorded one that is still free.
-Match in_nearest_order(const std::vector<std::size_t>& wanted, const std::vector<at::Tensor>& bench,
-                       const PyList& recorded) {
-  Match match{{std::vector<PyValue>(bench.size()), {}, {}}, 0};
-  std::vector<bool> taken(recorded.size());
-  for (const std::size_t input : wanted) {
-    if (!bench[input].defined()) continue;
-    Candidate best;
-    std::size_t from = 0;
-    for (std::size_t j = 0; j < recorded.size(); ++j) {
-      if (taken[j]) continue;
-      Candidate next = candidate(recorded[j], bench[input]);
-      if (next.distance < best.distance) {
-        best = std::move(next);
-        from = j;
+// Every gradient goes straight to an input of its own: the call is this one operator.
+std::optional<Sources> straight(const std::vector<Input>& inputs, const LastNode& node) {
+  Sources sources(inputs.size());
+  for (std::size_t k = 0; k < node.next.size(); ++k) {
+    if (!node.next[k].is_valid()) continue;
+    const auto input = std::ranges::find_if(
+        inputs, [&](const Input& each) { return is_edge_of(node.next[k], each); });
+    if (input == inputs.end()) return std::nullopt;
+    auto& source = sources[static_cast<std::size_t>(input - inputs.begin())];
+    if (source) return std::nullopt;
+    source = Source{k};
+  }
+  return sources;
+}
+
+// Every gradient is, bit for bit, the whole gradient of an input, and none is left out.
+std::optional<Sources> by_value(const BenchGradients& bench) {
+  Sources sources(bench.of_inputs.size());
+  const auto place_of = [&](const at::Tensor& gradient, std::size_t k) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const at::Tensor& whole = bench.of_inputs[i];
+      if (sources[i] || !whole.defined()) continue;
+      if (whole.sizes() == gradient.sizes() && whole.equal(gradient)) {
+        sources[i] = Source{k};
+      } else if (gradient.dim() == 2 && whole.sizes() == gradient.t().sizes() &&
+                 whole.equal(gradient.t())) {
+        sources[i] = Source{k, true};
       }
+      if (sources[i]) return true;
     }
-    if (!best.tensor.defined()) return {};
-    taken[from] = true;
-    match.worst = std::max(match.worst, best.distance);
-    match.gradients.values[input] = {best.tensor};
-    std::string& note = match.gradients.note;
-    note += fmt::format("{}gradient of input {} from place {}{}", note.empty() ? "" : ", ", input,
-                        from, best.transposed ? " transposed" : "");
+    return false;
+  };
+  for (std::size_t k = 0; k < bench.last.gradients.size(); ++k) {
+    const at::Tensor& gradient = bench.last.gradients[k];
+    if (gradient.defined() && !place_of(gradient, k)) return std::nullopt;
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (bench.of_inputs[i].defined() && !sources[i]) return std::nullopt;
+  }
+  return sources;
+}
+
+std::string note_on(const Sources& sources) {
+  std::string note;
+  bool in_order = true;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i]) continue;
+    const auto [place, transposed] = *sources[i];
+    in_order = in_order && place == next++ && !transposed;
+    note += fmt::format("{}gradient of input {} from place {}{}", note.empty() ? "" : ", ", i,
+                        place, transposed ? " transposed" : "");
+  }
+  return in_order ? "" : note;
+}
+
+// What fits the node gradient by gradient, given to the inputs where the node's gradients are
+// theirs.
+Match beside_node(const std::vector<Input>& inputs, const BenchGradients& bench, Layout layout,
+                  const PyList& recorded) {
+  Match match = one_by_one(bench.last.gradients, recorded);
+  if (!match.fits()) return match;
+  std::optional<Sources> sources = straight(inputs, bench.last);
+  if (!sources) sources = by_value(bench);
+  if (!sources) {
+    match.gradients.node = bench.last.gradients;
+    match.gradients.place = {bench.last.name, layout};
+    match.gradients.note = std::string(kNodeNote);
+    return match;
+  }
+  match.gradients = {std::vector<PyValue>(inputs.size()), note_on(*sources)};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!(*sources)[i]) continue;
+    const auto [place, transposed] = *(*sources)[i];
+    const auto* tensor = recorded[place].as<at::Tensor>();
+    if (tensor != nullptr) {
+      match.gradients.values[i] = {transposed ? tensor->t().contiguous() : *tensor};
+    }
   }
   return match;
 }
@@ -128,21 +167,56 @@ std::vector<std::size_t> wanted_places(const std::vector<Input>& inputs, std::si
   return wanted;
 }
 
+// In the order of the arguments: what another framework, or another version of PyTorch, recorded.
+Match in_order(const std::vector<Input>& inputs, const std::vector<at::Tensor>& bench,
+               const PyList& recorded) {
+  const std::vector<std::size_t> wanted = wanted_places(inputs, recorded.size());
+  std::vector<at::Tensor> chosen;
+  for (const std::size_t input : wanted) chosen.push_back(bench[input]);
+  Match match = one_by_one(chosen, recorded);
+  std::vector<PyValue> values(inputs.size());
+  for (std::size_t i = 0; match.fits() && i < wanted.size(); ++i) {
+    values[wanted[i]] = match.gradients.values[i];
+  }
+  match.gradients.values = std::move(values);
+  return match;
+}
+
+bool same_node(const LastNode& one, const LastNode& other) {
+  return one.name == other.name &&
+         std::ranges::equal(one.gradients, other.gradients,
+                            [](const at::Tensor& left, const at::Tensor& right) {
+                              return left.defined() == right.defined() &&
+                                     (!left.defined() || left.sizes() == right.sizes());
+                            });
+}
+
 }  // namespace
 
 OrSkip<RecordedGradients> match_gradients(const std::vector<Input>& inputs,
-                                          const std::vector<at::Tensor>& bench,
-                                          const PyList& recorded, const NodeGradients& node) {
-  const std::vector<std::size_t> wanted = wanted_places(inputs, recorded.size());
-  Match best = in_order(wanted, bench, recorded);
-  const auto challenge = [&](Match other) {
-    if (other.worst < best.worst) best = std::move(other);
-  };
-  if (best.worst > kAgrees) challenge(in_nearest_order(wanted, bench, recorded));
-  if (best.worst > kAgrees) challenge(in_node_order(node(), recorded));
-  if (best.worst < kNoFit) return std::move(best.gradients);
-  return skip(SkipReason::kNothingRecorded,
-              "the recorded gradients fit the inputs in no order of their shapes");
+                                          const BenchGradients& bench, const PyList& recorded,
+                                          const InLayout& in_layout) {
+  Match match = beside_node(inputs, bench, Layout::kContiguous, recorded);
+  const bool is_one_operator = !bench.last.next.empty() && straight(inputs, bench.last).has_value();
+  if (match.agrees() || (match.fits() && is_one_operator)) return std::move(match.gradients);
+  Match ordered = in_order(inputs, bench.of_inputs, recorded);
+  if (ordered.agrees() || (ordered.fits() && is_one_operator)) return std::move(ordered.gradients);
+
+  // A function of several operators, and its last node is another one, or the numbers are wrong.
+  std::vector<LastNode> seen{bench.last};
+  std::size_t ways = match.fits() ? 1 : 0;
+  for (const Layout layout : {Layout::kColumns, Layout::kPlanes, Layout::kParts}) {
+    const OrSkip<BenchGradients> other = in_layout(layout);
+    const auto is_other = [&](const LastNode& node) { return same_node(node, other->last); };
+    if (!other || std::ranges::any_of(seen, is_other)) continue;
+    seen.push_back(other->last);
+    Match found = beside_node(inputs, *other, layout, recorded);
+    if (!found.fits()) continue;
+    ++ways;
+    if (found.worst < match.worst) match = std::move(found);
+  }
+  if (match.agrees() || ways == 1) return std::move(match.gradients);
+  return skip(SkipReason::kNothingRecorded, std::string(kUnknown));
 }
 
 }  // namespace msprobe::execute

@@ -1,32 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients a dump recorded, put beside the inputs they belong to.
+// The gradients a dump recorded, put beside those of the benchmark they are to equal.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "execute/execute_call.h"
 #include "execute/side.h"
 
 namespace msprobe::execute {
 
-struct RecordedGradients {
-  std::vector<PyValue>
-      values;        // one per input, or per gradient of the node; None where there is none
-  std::string note;  // where they are not in the order of the arguments
-  std::vector<at::Tensor> node;  // not empty: `values` stand beside these, not beside the inputs'
+// What the backward pass of the benchmark gave.
+struct BenchGradients {
+  std::vector<at::Tensor> of_inputs;  // one per input; undefined where it has none
+  libtorch::LastNode last;
 };
 
-// Gives the gradients of the last autograd node (run_last_node); empty where it cannot.
-using NodeGradients = std::function<std::vector<at::Tensor>()>;
+struct RecordedGradients {
+  std::vector<PyValue> values;  // one per input, or per gradient of the node; None: there is none
+  std::string note;             // where they are not in the order of the arguments
+  std::vector<at::Tensor> node = {};  // not empty: `values` stand beside these, not the inputs'
+  NodePlace place = {};               // of `node`
+};
 
-// A dump lists what the last autograd node computed: in its order, which is not always that of the
-// arguments, sometimes transposed, and sometimes not of the arguments at all (a cross entropy ends
-// in the node of nll_loss, a product of many dimensions in that of a view). The order of the
-// arguments is tried first; where it does not fit in shape, or another one agrees better with the
-// benchmark, that one counts.
+// The benchmark once more, with arguments that lie otherwise in memory.
+using InLayout = std::function<OrSkip<BenchGradients>(Layout)>;
+
+// A dump lists what the last autograd node of the call computed, in its order. For a function that
+// is one operator these are the gradients of its arguments. For a function made of several
+// operators they can be transposed, parts of a gradient, or gradients of something in between (a
+// cross entropy ends in the node of nll_loss, a product of many dimensions in that of a view). The
+// benchmark has the same last node, and tells which: what its node gives bit for bit as the
+// gradient of an argument belongs to that, the rest stands beside what the node gives. Only where
+// the node depends on how the arguments lay in memory do the recorded numbers decide, and where
+// they agree with none of the ways, nothing is known.
 OrSkip<RecordedGradients> match_gradients(const std::vector<Input>& inputs,
-                                          const std::vector<at::Tensor>& bench,
-                                          const PyList& recorded, const NodeGradients& node);
+                                          const BenchGradients& bench, const PyList& recorded,
+                                          const InLayout& in_layout);
 
 }  // namespace msprobe::execute

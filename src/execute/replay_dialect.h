@@ -31,8 +31,8 @@ struct ReplayDialect {
   bool adjusts = true;  // see arguments::Options
   // Lays recorded gradients beside those of the benchmark.
   OrSkip<RecordedGradients> (*match_gradients)(
-      const std::vector<Input>& inputs, const std::vector<at::Tensor>& bench,
-      const PyList& recorded, const NodeGradients& node) = &execute::match_gradients;
+      const std::vector<Input>& inputs, const BenchGradients& bench, const PyList& recorded,
+      const InLayout& in_layout) = &execute::match_gradients;
   // Whether a pair of leaves is compared at all; null: every one is.
   bool (*keeps)(const LeafPair& pair, bool backward) = nullptr;
   // As MindSpore's check does: the benchmark computes float32 in float64 whatever the API, its

@@ -52,11 +52,13 @@ PyList changed(const PyList& arriving, const TensorChange& change) {
 
 }  // namespace
 
-Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options)
+Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options,
+             std::optional<NodePlace> node)
     : record_(record),
       options_(options),
       recorded_name_(*parse_call_name(record.full_name)),
-      name_(options.dialect->torch_name(recorded_name_)) {}
+      name_(options.dialect->torch_name(recorded_name_)),
+      node_(std::move(node)) {}
 
 OrSkip<PyCall> Rerun::built(bool adjust) const {
   arguments::BuildOptions how = options_.arguments;
@@ -124,7 +126,7 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   if (!variation.raise) run.autocast = how.autocast;
 
   const OrSkip<Side> side = caught(SkipReason::kBenchFailed, [&] {
-    return bench_side(*edited, how, backward, variation.change);
+    return bench_side(*edited, how, backward, in_layout(variation.change));
   });
   if (!side) return std::unexpected(side.error());
   const Api* api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
@@ -135,13 +137,30 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   if (!backward) return leaves;
   const TensorChange& change_arriving =
       variation.change_arriving ? variation.change_arriving : variation.change;
-  const auto found =
-      run_backward(*side, *output, changed(**gradients, change_arriving), SkipReason::kBenchFailed);
-  if (!found) return leaves;
-  for (std::size_t i = 0; i < found->size(); ++i) {
-    if ((*found)[i].defined()) leaves.backward.push_back({fmt::format("{}", i), {(*found)[i]}});
+  const std::vector<at::Tensor> found =
+      this->gradients(*side, *output, changed(**gradients, change_arriving));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].defined()) leaves.backward.push_back({fmt::format("{}", i), {found[i]}});
   }
   return leaves;
+}
+
+TensorChange Rerun::in_layout(const TensorChange& change) const {
+  if (!node_ || node_->layout == Layout::kContiguous) return change;
+  return [&change, layout = node_->layout](const at::Tensor& raised, at::ScalarType recorded) {
+    return laid_out(change ? change(raised, recorded) : raised, layout);
+  };
+}
+
+// None where there are none; those of another node than the one compared say nothing.
+std::vector<at::Tensor> Rerun::gradients(const Side& side, const PyValue& output,
+                                         const PyList& arriving) const {
+  libtorch::LastNode last;
+  const auto found =
+      run_backward(side, output, arriving, SkipReason::kBenchFailed, node_ ? &last : nullptr);
+  if (!found) return {};
+  if (!node_) return *found;
+  return last.name == node_->name ? last.gradients : std::vector<at::Tensor>();
 }
 
 }  // namespace msprobe::execute

@@ -40,10 +40,14 @@ struct Leaves {
 
 class Rerun {
  public:
-  // REQUIRES: both outlive this, and execute_call(record, options) worked.
-  Rerun(const dump::CallRecord& record, const ExecuteOptions& options);
+  // REQUIRES: both outlive this, and execute_call(record, options) worked. `node`: what stands for
+  // the gradients, as CallOutcome::backward_node.
+  Rerun(const dump::CallRecord& record, const ExecuteOptions& options,
+        std::optional<NodePlace> node = {});
 
   OrSkip<Leaves> run(const Variation& variation);
+  // The gradients are those of a node inside the call, not of its arguments.
+  bool of_node() const { return node_.has_value(); }
   // The arguments, never changed by a run. They are built once.
   OrSkip<const PyCall*> arguments();
   OrSkip<const PyList*> arriving();
@@ -56,11 +60,15 @@ class Rerun {
   OrSkip<PyCall> built(bool adjust) const;
   const Precision& precision();
   Precision precision_for(const Variation& variation);
+  TensorChange in_layout(const TensorChange& change) const;
+  std::vector<at::Tensor> gradients(const Side& side, const PyValue& output,
+                                    const PyList& arriving) const;
 
   const dump::CallRecord& record_;
   const ExecuteOptions& options_;
   CallName recorded_name_;
   CallName name_;  // PyTorch's
+  std::optional<NodePlace> node_;
   std::optional<OrSkip<PyCall>> call_;
   std::optional<OrSkip<PyList>> arriving_;
   std::optional<Precision> precision_;

@@ -138,7 +138,7 @@ OrSkip<PyValue> run_forward(const Api& api, const Side& side, const SideOptions&
 
 OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
                                              const PyList& arriving, SkipReason reason,
-                                             bool keep_graph) {
+                                             libtorch::LastNode* last) {
   return caught(reason, [&] {
     const Roots roots = roots_of(output, arriving);
     std::vector<libtorch::Edge> edges;
@@ -146,22 +146,13 @@ OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& ou
       if (input.edge.is_valid()) edges.push_back(input.edge);
     }
     std::vector<at::Tensor> found;
-    if (!edges.empty())
-      found = libtorch::gradients(roots.outputs, roots.weights, edges, keep_graph);
+    if (!edges.empty()) found = libtorch::gradients(roots.outputs, roots.weights, edges, last);
     std::vector<at::Tensor> gradients;
     std::size_t next = 0;
     for (const Input& input : side.inputs) {
       gradients.push_back(input.edge.is_valid() ? found[next++] : at::Tensor());
     }
     return gradients;
-  });
-}
-
-OrSkip<std::vector<at::Tensor>> run_last_node(const PyValue& output, const PyList& arriving,
-                                              SkipReason reason) {
-  return caught(reason, [&] {
-    const Roots roots = roots_of(output, arriving);
-    return libtorch::node_gradients(roots.outputs, roots.weights);
   });
 }
 

@@ -45,13 +45,9 @@ OrSkip<PyValue> run_forward(const Api& api, const Side& side, const SideOptions&
                             SkipReason reason);
 
 // One gradient per input; undefined where it has none. `arriving`: the gradients at the outputs,
-// None where an output has none. `keep_graph`: run_last_node may follow.
+// None where an output has none. `last`: what the node of the first differentiable output gave.
 OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
                                              const PyList& arriving, SkipReason reason,
-                                             bool keep_graph = false);
-
-// What the autograd node of the first differentiable output computes by itself, in its own order.
-OrSkip<std::vector<at::Tensor>> run_last_node(const PyValue& output, const PyList& arriving,
-                                              SkipReason reason);
+                                             libtorch::LastNode* last = nullptr);
 
 }  // namespace msprobe::execute

@@ -3,6 +3,7 @@
 
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -20,6 +21,23 @@ Pointer make_identity() {
   }
 }
 
+using torch::autograd::variable_list;
+
+// Keeps what a node hands on, as the engine has checked and summed it up.
+class Keeper : public torch::autograd::FunctionPostHook {
+ public:
+  explicit Keeper(std::shared_ptr<variable_list> kept) : kept_(std::move(kept)) {}
+
+  variable_list operator()(const variable_list& leaving,
+                           const variable_list& /*arriving*/) override {
+    *kept_ = leaving;
+    return leaving;
+  }
+
+ private:
+  std::shared_ptr<variable_list> kept_;
+};
+
 }  // namespace
 
 Edge watch(at::Tensor& tensor) {
@@ -29,27 +47,24 @@ Edge watch(at::Tensor& tensor) {
 
 std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs,
                                   const std::vector<at::Tensor>& weights,
-                                  const std::vector<Edge>& edges, bool keep_graph) {
+                                  const std::vector<Edge>& edges, LastNode* last) {
   torch::autograd::edge_list roots;
   roots.reserve(outputs.size());
   for (const at::Tensor& output : outputs) {
     roots.push_back(torch::autograd::impl::gradient_edge(output));
   }
-  return torch::autograd::Engine::get_default_engine().execute(roots, weights, keep_graph,
-                                                               /*create_graph=*/false,
-                                                               /*accumulate_grad=*/false, edges);
-}
-
-std::vector<at::Tensor> node_gradients(const std::vector<at::Tensor>& outputs,
-                                       const std::vector<at::Tensor>& weights) {
-  const auto node = outputs.front().grad_fn();
-  torch::autograd::variable_list arriving(node->num_inputs());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].grad_fn() != node) continue;
-    arriving[static_cast<std::size_t>(outputs[i].output_nr())] = weights[i];
+  const auto kept = std::make_shared<variable_list>();
+  if (last != nullptr) {
+    const auto node = outputs.front().grad_fn();
+    node->add_post_hook(std::make_unique<Keeper>(kept));
+    last->name = node->name();
+    last->next = node->next_edges();
   }
-  const at::NoGradGuard no_grad;
-  return (*node)(std::move(arriving));
+  std::vector<at::Tensor> found = torch::autograd::Engine::get_default_engine().execute(
+      roots, weights, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/false,
+      edges);
+  if (last != nullptr) last->gradients = *kept;
+  return found;
 }
 
 }  // namespace msprobe::libtorch

@@ -2,6 +2,7 @@
 // Reverse-mode differentiation with respect to chosen inputs.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "libtorch/aten.h"
@@ -18,16 +19,19 @@ using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
 // change it. No data is copied. The edge names it as it is now.
 Edge watch(at::Tensor& tensor);
 
+// The autograd node of a result, and what it handed to the nodes before it, in its own order.
+// Collectors that hook the node of an output record this, whatever the API's arguments were.
+struct LastNode {
+  std::string name;                   // "MulBackward0"
+  std::vector<Edge> next;             // where each gradient goes
+  std::vector<at::Tensor> gradients;  // undefined where there is none; empty: it did not run
+};
+
 // The gradients of `outputs`, weighted by `weights`, with respect to each edge; undefined where an
-// edge has no part in them. `keep_graph`: node_gradients may follow. Throws what the operators
-// throw.
+// edge has no part in them. `last`: what the node of the first output gave meanwhile. Throws what
+// the operators throw.
 std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs,
                                   const std::vector<at::Tensor>& weights,
-                                  const std::vector<Edge>& edges, bool keep_graph = false);
-
-// One step back only: what the last autograd node hands to the nodes before it, in its own order.
-// Collectors that hook the node of an output record this, whatever the API's arguments were.
-std::vector<at::Tensor> node_gradients(const std::vector<at::Tensor>& outputs,
-                                       const std::vector<at::Tensor>& weights);
+                                  const std::vector<Edge>& edges, LastNode* last = nullptr);
 
 }  // namespace msprobe::libtorch

@@ -41,7 +41,7 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
       wide_gradients(options.dialect->like_mindspore),
       by_mindspore(options.dialect->like_mindspore &&
                    (options.recorded || options.foreign != nullptr)),
-      rerun(the_record, options),
+      rerun(the_record, options, the_outcome.backward_node),
       benchmark(benchmark_of(name, the_outcome, options, rerun)),
       conditioning(rerun, the_record.full_name, benchmark.tensors, benchmark.how,
                    argument_move(*this)),

@@ -128,10 +128,11 @@ double beyond_share(const Failure& failure) {
 std::optional<Product> product_of(const Failure& failure, execute::Rerun& rerun) {
   const auto call = rerun.arguments();
   const auto arriving = rerun.arriving();
+  const bool forward = failure.direction == Direction::kForward;
   if (!call || !arriving || failure.device.is_complex()) return std::nullopt;
-  auto product = failure.direction == Direction::kForward
-                     ? forward_product(failure.bare_name, **call)
-                     : gradient_product(failure.bare_name, **call, **arriving, failure.path);
+  if (!forward && rerun.of_node()) return std::nullopt;
+  auto product = forward ? forward_product(failure.bare_name, **call)
+                         : gradient_product(failure.bare_name, **call, **arriving, failure.path);
   if (!product) return std::nullopt;
   const double products =
       static_cast<double>(product->left.size(-1)) * static_cast<double>(failure.device.numel());

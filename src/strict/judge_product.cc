@@ -14,6 +14,7 @@ constexpr std::string_view kAsUnit = ", as a matrix unit adds that cuts its sums
 std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair,
                                           const FloatType& type) {
   if (pair.device.is_complex() || type.eps < kFloatEps) return std::nullopt;
+  if (pair.direction == Direction::kBackward && context.rerun.of_node()) return std::nullopt;
   const auto call = context.rerun.arguments();
   const auto arriving = context.rerun.arriving();
   if (!call || !arriving) return std::nullopt;

@@ -92,6 +92,39 @@ class Replayed(unittest.TestCase):
         found = self.check(work, spoil=spoil)
         self.assertEqual(found["recorded"][0]["Tensor.__setitem__.0.forward.output.1"], "error")
 
+    def gradients_of_inner_nodes(self):
+        """Functions whose last autograd node does not give the gradients of their arguments."""
+        torch.manual_seed(2)
+        functional = torch.nn.functional
+        x, image = torch.randn(2, 8, 8, requires_grad=True), torch.randn(2, 6, 5, 5, requires_grad=True)
+        weight, kernel = torch.randn(8, requires_grad=True), torch.randn(4, 6, 2, 2, requires_grad=True)
+        results = [functional.rms_norm(x, (8,), weight), functional.rms_norm(x.bfloat16(), (8,)),
+                   functional.linear(x.transpose(1, 2), torch.randn(8, 8)), functional.linear(x[0].t(), torch.randn(8, 8)),
+                   functional.local_response_norm(image, 3), functional.local_response_norm(image, 3, alpha=1.0),
+                   functional.conv2d(image, kernel, padding="same"), functional.gelu(x.chunk(2, -1)[1]), x * x,
+                   torch.matmul(x.transpose(0, 1), x.detach()[0]), functional.cross_entropy(x[0], torch.arange(8))]
+        sum(result.float().square().sum() for result in results).backward()
+
+    def test_gradients_of_inner_nodes(self):
+        found = self.check(self.gradients_of_inner_nodes)
+        self.assert_passes(found)
+        names = {name for name in found["recorded"][0] if ".backward." in name and found["recorded"][0][name] == "pass"}
+        for call in ("rms_norm.0", "linear.0", "linear.1", "local_response_norm.0", "conv2d.0", "gelu.0", "cross_entropy.0"):
+            self.assertIn(f"Functional.{call}.backward.output.0", names)
+
+    def test_spoiled_gradients_of_inner_nodes(self):
+        def spoil(directory):
+            for path in glob.glob(os.path.join(directory, "dump_tensor_data", "*.backward.output.0.pt")):
+                wrong = torch.load(path) * 2
+                os.remove(path)
+                torch.save(wrong, path)
+
+        statuses, _ = self.check(self.gradients_of_inner_nodes, spoil=spoil)["recorded"]
+        for call in ("rms_norm.0", "linear.0", "linear.1", "local_response_norm.0", "conv2d.0", "gelu.0", "cross_entropy.0"):
+            alarms = [name for name, status in statuses.items()
+                      if name.startswith(f"Functional.{call}.backward.") and status in ("warning", "error")]
+            self.assertTrue(alarms, call)
+
     def test_packed_sequences_with_drawn_data(self):
         torch.manual_seed(2)
         lstm = torch.nn.LSTM(3, 4, batch_first=True)

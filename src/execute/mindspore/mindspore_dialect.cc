@@ -97,14 +97,13 @@ PyValue as_kind_of(const at::Tensor& bench, const PyValue& recorded) {
 }
 
 // Slot by slot: one per positional tensor.
-OrSkip<RecordedGradients> match_slots(const std::vector<Input>& inputs,
-                                      const std::vector<at::Tensor>& bench, const PyList& recorded,
-                                      const NodeGradients& /*node*/) {
-  RecordedGradients found{std::vector<PyValue>(bench.size()), {}, {}};
+OrSkip<RecordedGradients> match_slots(const std::vector<Input>& inputs, const BenchGradients& bench,
+                                      const PyList& recorded, const InLayout& /*in_layout*/) {
+  RecordedGradients found{std::vector<PyValue>(inputs.size()), {}};
   std::size_t slot = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].of_keyword || inputs[i].in_list) continue;
-    if (slot < recorded.size()) found.values[i] = as_kind_of(bench[i], recorded[slot]);
+    if (slot < recorded.size()) found.values[i] = as_kind_of(bench.of_inputs[i], recorded[slot]);
     ++slot;
   }
   return found;
