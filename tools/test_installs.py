@@ -78,8 +78,8 @@ class Place:
         self.elsewhere.mkdir()
 
     def pip(self, flags):
-        options = ["-C", f"build-dir={self.build}"]
-        options += ["-C", f"cmake.define.CMAKE_CXX_FLAGS_RELEASE={flags}"] if flags else []
+        options = ["--config-settings", f"build-dir={self.build}"]
+        options += ["--config-settings", f"cmake.define.CMAKE_CXX_FLAGS_RELEASE={flags}"] if flags else []
         run(self.python, "-m", "pip", "install", "--quiet", *options, self.clone, cwd=self.elsewhere, env=self.environment)
         prefix = answer(self.python, "import sys; print(sys.prefix)")
         # As `activate` of the virtual environment does.

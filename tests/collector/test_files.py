@@ -11,7 +11,7 @@ from unittest import mock
 
 import torch
 
-from collected import debugger, read, record, step_directory
+from collected import debugger, forwards, read, record, step_directory
 from msprobe.common.config import ConfigError, load, numbers
 from msprobe.common.ops_file import read_ops
 from msprobe.pytorch import PrecisionDebugger, api_names
@@ -78,6 +78,17 @@ class Configuration(unittest.TestCase):
                 raise ValueError("mine")
             self.assertIn("Torch.mul.0.forward", read(made, step=0)["data"])
             self.assertIn("Torch.exp.0.forward", read(made, step=1)["data"])
+
+    def test_stop_says_where_the_dump_is(self):
+        with debugger({"step": [0, 2]}) as made, self.assertLogsOfUser() as told:
+            for _ in range(3):
+                made.start()
+                two_calls()
+                made.stop()
+                made.stop()
+                made.step()
+            wanted = [f"{len(forwards(read(made, step)['data']))} calls recorded in {step_directory(made, step)}/dump.json" for step in (0, 2)]
+        self.assertEqual([line.split("[INFO] ")[1] for line in told.getvalue().splitlines() if "recorded" in line], wanted)
 
     def test_dump_enable_is_read_again_while_the_training_runs(self):
         with debugger({"dump_enable": False}) as made, self.assertLogsOfUser() as told:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from typing import AbstractSet, List, Optional
+from typing import AbstractSet, List, Optional, Tuple
 
 from msprobe.common import log
 
@@ -19,7 +19,7 @@ _ENTRY_NAME = re.compile(r"\w+\..+\.(\d+\.(forward|backward)|(forward|backward)\
 _OTHER_KEYS = frozenset("task dump_path level async_dump custom_op_namespaces".split())
 _OTHER_TASKS = frozenset("statistics tensor overflow_check acc_check run_ut structure debug nan_check exception_dump diff_check "
                          "free_benchmark grad_probe".split())
-_OTHER_BODY_KEYS = frozenset("slice request_id bench_path diff_nums file_format device".split())
+_OTHER_BODY_KEYS = frozenset("request_id bench_path diff_nums file_format device".split())
 
 
 class ConfigError(ValueError):
@@ -51,6 +51,7 @@ class Config:
     tensor_list: List[str] = field(default_factory=list)
     data_mode: List[str] = field(default_factory=lambda: ["all"])
     summary_mode: str = "statistics"
+    slice: List[Tuple[int, int, int, int]] = field(default_factory=list)  # dim, its size (0: any), begin, end
 
     def wants(self, *modes: str) -> bool:
         """Whether data_mode keeps what `modes` name: with only directions given both sides are kept, and the other way round."""
@@ -111,13 +112,31 @@ def _scope(key: str, given: object) -> List[str]:
     return names
 
 
+def _slice(key: str, given: object) -> List[Tuple[int, int, int, int]]:
+    """[{"dim": 0, "size": 4096, "begin": 0, "end": 16}] as [(0, 4096, 0, 16)]."""
+    wanted = 'a list of objects such as {"dim": 0, "size": 4096, "begin": 0, "end": 16}'
+    if not isinstance(given, list):
+        raise ConfigError(f"{key}: found {given!r}, wanted {wanted}")
+    cuts = []
+    for item in given:
+        if not isinstance(item, dict) or not {"dim", "begin", "end"} <= item.keys() <= {"dim", "size", "begin", "end"}:
+            raise ConfigError(f"{key}: found {item!r}, wanted {wanted}")
+        for name, value in item.items():
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 62:
+                raise ConfigError(f"{key}.{name}: found {value!r}, wanted an integer that is not negative")
+        if item["begin"] >= item["end"]:
+            raise ConfigError(f"{key}: found {item!r}, wanted a begin below the end")
+        cuts.append((item["dim"], item.get("size", 0), item["begin"], item["end"]))
+    return cuts
+
+
 def _read_body(config: Config, body: dict) -> None:
-    readers = {"scope": _scope, "list": _texts, "tensor_list": _texts, "data_mode": _data_mode,
+    readers = {"scope": _scope, "list": _texts, "tensor_list": _texts, "data_mode": _data_mode, "slice": _slice,
                "summary_mode": lambda key, given: _choice(key, given, SUMMARY_MODES)}
     for key, read in readers.items():
         if body.get(key) is not None:
             setattr(config, "names" if key == "list" else key, read(f"{config.task}.{key}", body[key]))
-    for key in ("slice", "request_id", "bench_path"):
+    for key in ("request_id", "bench_path"):
         if body.get(key):
             raise ConfigError(f"{config.task}.{key}: not supported by this collector")
     if body.get("file_format") not in (None, "", "npy", "bin"):

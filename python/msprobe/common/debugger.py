@@ -41,9 +41,11 @@ class Debugger:
         self._step = StepDirectory(self.dump_path)
         self._ended = False
         self._declined = False
+        self._told_calls = 0  # what stop() said last of this step
         settings = {"summary_mode": self.config.summary_mode, "saves_tensors": self.config.task in ("tensor", "overflow_check"),
                     "only_overflow": self.config.task == "overflow_check", "high_precision": self.config.precision == "high",
                     "list": self.config.names, "scope": self.config.scope, "tensor_list": self.config.tensor_list,
+                    "slice": self.config.slice,
                     "forward": self.config.wants("forward", "backward"), "backward": self.config.wants("backward", "forward"),
                     "input": self.config.wants("input", "output"), "output": self.config.wants("output", "input")}
         self._session = self._make_session(settings)
@@ -107,10 +109,11 @@ class Debugger:
 
     @classmethod
     def stop(cls) -> None:
-        """Ends recording. Gradients of what was recorded are still added until step()."""
+        """Ends recording and says where the dump is. Gradients of what was recorded are still added until step()."""
         self = cls._existing()
         if not self._session.is_in_child:
             self._write()
+            self._tell_place()
 
     @classmethod
     def step(cls) -> None:
@@ -122,6 +125,7 @@ class Debugger:
         if self._step.path is not None:
             self._session.end_step()
             self._step.close()
+            self._told_calls = 0
         self._count_step()
 
     @classmethod
@@ -144,6 +148,7 @@ class Debugger:
 
     @classmethod
     def set_init_step(cls, number: int) -> None:
+        """The step that is next has this number, as after loading a checkpoint."""
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
             raise ConfigError(f"step: found {number!r}, wanted an integer that is not negative")
         self = cls._existing()
@@ -167,6 +172,13 @@ class Debugger:
         if not last:
             names = ", ".join(list(unseen["operators"])[:5])
             log.warning(f"{100 * unseen['share']:.2g} % of the computed elements were not recorded: {names}")
+
+    def _tell_place(self) -> None:
+        """Once for each stop() that ends something."""
+        calls = self._session.native.recorded_calls()
+        if self._step.path is not None and calls != self._told_calls:
+            self._told_calls = calls
+            log.info(f"{calls} calls recorded in {os.path.join(self._step.path, 'dump.json')}")
 
     def _at_exit(self) -> None:
         """The training may end by an exception, before stop()."""

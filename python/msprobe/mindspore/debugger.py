@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PrecisionDebugger: the few lines that a training script needs."""
-from typing import Optional
+import os
+from typing import List, Optional, Union
 
 from mindspore.communication import GlobalComm, get_rank
 
@@ -15,10 +16,23 @@ _SUMMARY_MODES = ("statistics", "md5")
 
 
 class PrecisionDebugger(Debugger):
-    __doc__ = Debugger.__doc__
+    """Records every API call of a training in PyNative mode into ``{dump_path}/step{N}/rank{R}``.
+
+    config_path: config.json (docs/collector.md); the other arguments take the place of its keys.
+    task: ``"statistics"`` (value ranges) or ``"tensor"`` (the data).
+    dump_path: the directory of the dump.
+    level: ``"L1"``.
+    step, rank: which to record, e.g. ``[0, "4-6"]``; by default all.
+
+    One for the process: a second construction without arguments, or with the same ones, gives the first one. start, stop and step may be
+    called on the class. ``with PrecisionDebugger(...):`` records the block as one step.
+    """
+
     FRAMEWORK = "mindspore"
 
-    def __init__(self, config_path=None, task=None, dump_path=None, level=None, step=None, rank=None) -> None:
+    def __init__(self, config_path: Union[str, "os.PathLike[str]", None] = None, task: Optional[str] = None,
+                 dump_path: Union[str, "os.PathLike[str]", None] = None, level: Optional[str] = None,
+                 step: Optional[List[Union[int, str]]] = None, rank: Optional[List[Union[int, str]]] = None) -> None:
         given = {"task": task, "dump_path": dump_path, "level": level, "step": step, "rank": rank}
         if PrecisionDebugger._instance is not None:
             return self._check_again({"config_path": config_path, **given})
@@ -32,14 +46,21 @@ class PrecisionDebugger(Debugger):
             raise ConfigError(f"task: found {config.task!r}, wanted one of {', '.join(_TASKS)} with MindSpore")
         if config.summary_mode not in _SUMMARY_MODES:
             raise ConfigError(f"summary_mode: found {config.summary_mode!r}, wanted one of {', '.join(_SUMMARY_MODES)} with MindSpore")
+        if config.slice:
+            raise ConfigError(f"{config.task}.slice: not supported with MindSpore")
         return Session({"framework": self.FRAMEWORK, **settings}, config.wide_list, listed_names())
 
     def _current_rank(self) -> Optional[int]:
         return get_rank() if GlobalComm.INITED else None
 
     @classmethod
-    def start(cls, model=None, token_range=None, rank_id=None) -> None:
-        """Begins recording. The operators that `model` holds as attributes (Primitive) are not recorded."""
+    def start(cls, model: object = None, token_range: None = None, rank_id: Optional[int] = None) -> None:
+        """Begins recording, if this step and this rank are to be recorded.
+
+        model: taken for compatibility; the operators that it holds as attributes (Primitive) are not recorded.
+        rank_id: the rank of this process, where MindSpore does not know it.
+        token_range: refused; it is for serving.
+        """
         if token_range is not None:
             raise ConfigError("token_range: not supported by this collector")
         self = cls._existing()

@@ -67,7 +67,12 @@ class PrecisionDebugger(Debugger):
     @classmethod
     def start(cls, model: Union[torch.nn.Module, List[torch.nn.Module], None] = None, token_range: None = None,
               rank_id: Optional[int] = None, scheduled_tokens: None = None) -> None:
-        """Begins recording. `model`, a module or a list of modules, is needed at the levels L0 and mix, the first time."""
+        """Begins recording, if this step and this rank are to be recorded.
+
+        model: the module, or a list of modules; needed at the levels L0 and mix, the first time.
+        rank_id: the rank of this process, where torch.distributed does not know it.
+        token_range, scheduled_tokens: refused; they are for serving.
+        """
         if token_range is not None or scheduled_tokens is not None:
             raise ConfigError("token_range and scheduled_tokens: not supported by this collector")
         self = cls._existing()

@@ -38,6 +38,15 @@ struct Filter {
   bool forward = true, backward = true, input = true, output = true;
 };
 
+// What is kept of a tensor whose dimension `dim` has `size` elements: those from `begin` to before
+// `end` of it.
+struct Cut {
+  std::size_t dim = 0;
+  std::int64_t size = 0;  // 0: any
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 struct Settings {
   Style style = Style::kDump;
   Summary summary = Summary::kStatistics;
@@ -50,6 +59,7 @@ struct Settings {
   std::string file_suffix;  // .pt, or .npy: what numpy lacks is float32 there and in checksums
   StatisticsRule rule = StatisticsRule::kPyTorch;
   bool writes_requires_grad = true;
+  std::vector<Cut> cuts;  // "slice"
 };
 
 // What the Python side lends: types to recognise, and functions for what is rare.
@@ -97,7 +107,8 @@ struct Collector {
   std::unordered_set<std::string> backward_names;  // written in this step
   std::unordered_map<PyObject*, Uncovered> uncovered;
   std::unordered_map<std::string, RecordedApi*> api_of_uncovered;
-  std::uint64_t seen_elements = 0;  // of the results of recorded calls in this step
+  std::uint64_t recorded_calls = 0;  // in this step; of modules, too
+  std::uint64_t seen_elements = 0;   // of the results of recorded calls in this step
   std::map<std::string, std::uint64_t>
       unseen;  // elements that no recorded call covers, by function
   CallFrames frames;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written of a tensor: shape and dtype, statistics, checksum, and the name of its file.
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -91,6 +92,20 @@ bool read_buffer(PyObject* object, const char* dtype, StridedView& view) {
   }
   PyBuffer_Release(&buffer);  // the owner keeps the memory
   return fits;
+}
+
+// Leaves what `cuts` keep of it. A part that would be empty is kept as it is.
+void cut(StridedView& view, const std::vector<Cut>& cuts) {
+  for (const Cut& rule : cuts) {
+    if (rule.dim >= view.shape.size()) continue;
+    std::int64_t& extent = view.shape[rule.dim];
+    if (rule.size != 0 && extent != rule.size) continue;
+    const std::int64_t end = std::min(rule.end, extent);
+    if (rule.begin >= end) continue;
+    view.data +=
+        rule.begin * view.strides[rule.dim] * static_cast<std::int64_t>(size_bytes(view.dtype));
+    extent = end - rule.begin;
+  }
 }
 
 // Formats that numpy lacks as float32, in row-major order.
@@ -222,6 +237,7 @@ void Describer::write_dump_tensor(Read& read, const std::string& path) {
   const Settings& settings = collector_.settings;
   Statistics statistics;
   if (read.has_data) {
+    cut(read.view, settings.cuts);
     statistics = work_on(read.view, [&] { return statistics_of(read.view, settings.rule); });
   }
   overflow_ = overflow_ || overflows(statistics, read.view.dtype);

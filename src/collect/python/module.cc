@@ -101,6 +101,7 @@ PyObject* end_step(PyObject* self, PyObject* /*unused*/) {
   collector.tree.clear();
   collector.modules_wait = false;
   for (const auto& api : collector.apis) api->calls = 0;
+  collector.recorded_calls = 0;
   collector.seen_elements = 0;
   collector.unseen.clear();
   Py_RETURN_NONE;
@@ -187,6 +188,11 @@ PyObject* coverage(PyObject* self, PyObject* /*unused*/) {
   }
   return Py_BuildValue("KO", static_cast<unsigned long long>(collector.seen_elements),
                        unseen.get());
+}
+
+// recorded_calls() -> number of calls in this step
+PyObject* recorded_calls(PyObject* self, PyObject* /*unused*/) {
+  return PyLong_FromUnsignedLongLong(collector_of(self).recorded_calls);
 }
 
 // set_tail(text): what ends dump.json from now on.
@@ -277,6 +283,7 @@ PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
                          {"own_work", &own_work, METH_O, nullptr},
                          {"run_operator", &run_operator_method, METH_VARARGS, nullptr},
                          {"coverage", &coverage, METH_NOARGS, nullptr},
+                         {"recorded_calls", &recorded_calls, METH_NOARGS, nullptr},
                          {"set_tail", &set_tail, METH_O, nullptr},
                          {"flush", &flush, METH_NOARGS, nullptr},
                          {"free_memory", &free_memory, METH_NOARGS, nullptr},

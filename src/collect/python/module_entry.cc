@@ -137,6 +137,7 @@ PyObject* finish(PyObject* self, PyObject* given) {
     auto* frame = reinterpret_cast<PyObject*>(PyEval_GetFrame());
     const CallStack stack = collector.frames.stack(collector.lent, frame, 2);
     collector.recorder->add_stack(draft->name, *stack.frames, stack.site);
+    ++collector.recorded_calls;
   }
   if (!draft->number) draft->number = collector.recorder->begin("");
   collector.recorder->finish(*draft->number, draft->text());

@@ -43,7 +43,9 @@ void RunningCall::end(PyObject* result, PyObject* mutated) {
     add_stack();
     describer_.save_files();
   }
-  if (number_) collector_.recorder->finish(*number_, text(false));
+  if (!number_) return;
+  collector_.recorder->finish(*number_, text(false));
+  ++collector_.recorded_calls;
 }
 
 void RunningCall::describe_inputs(const Origin& origin) {

@@ -60,6 +60,26 @@ constexpr LentRow kLent[] = {
     {"dispatch_code", &Lent::dispatch_code},
 };
 
+// [(dim, size, begin, end), ...]
+bool read_cuts(PyObject* given, std::vector<Cut>& cuts) {
+  PyObject* list = PyDict_GetItemString(given, "slice");
+  if (list == nullptr) return true;
+  if (!PyList_Check(list)) {
+    PyErr_SetString(PyExc_TypeError, "slice must be a list");
+    return false;
+  }
+  cuts.clear();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    Py_ssize_t dim = 0;
+    long long size = 0, begin = 0, end = 0;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "nLLL", &dim, &size, &begin, &end)) {
+      return false;
+    }
+    cuts.push_back({static_cast<std::size_t>(dim), size, begin, end});
+  }
+  return true;
+}
+
 }  // namespace
 
 PyObject* lend(PyObject* self, PyObject* args) {
@@ -100,6 +120,7 @@ PyObject* configure(PyObject* self, PyObject* given) {
   settings.file_suffix = mindspore ? ".npy" : ".pt";
   settings.rule = mindspore ? StatisticsRule::kMindSpore : StatisticsRule::kPyTorch;
   settings.writes_requires_grad = !mindspore;
+  if (!read_cuts(given, settings.cuts)) return nullptr;
   collector_of(self).tree.is_on = truth_of(given, "tree");
   filter.names = texts_of(given, "list");
   const std::vector<std::string> scope = texts_of(given, "scope");
