@@ -10,6 +10,7 @@
 
 #include "core/descriptor.h"
 #include "core/file.h"
+#include "units/unit_spec.h"
 
 namespace msprobe::sim {
 namespace {
@@ -17,6 +18,21 @@ namespace {
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// A named profile, or "unit:block=8,bits=24,...".
+Result<ProfileRow> profile_of(const std::string& text) {
+  constexpr std::string_view kUnit = "unit:";
+  if (text.starts_with(kUnit)) {
+    const Result<units::Unit> unit = units::parse_unit(std::string_view(text).substr(kUnit.size()));
+    if (!unit) return propagate(unit);
+    ProfileRow row{SimProfile::kMatrixUnit, "unit", "a matrix unit", std::nullopt};
+    row.unit = *unit;
+    return row;
+  }
+  const ProfileRow* row = find_profile(text.empty() ? "exact" : text);
+  if (row != nullptr) return *row;
+  return fail(ErrorKind::kUsage, fmt::format("no sim profile '{}'", text));
 }
 
 }  // namespace
@@ -34,10 +50,8 @@ Session& Session::get() {
 }
 
 Result<void> Session::configure(const Setup& setup) {
-  const ProfileRow* profile = find_profile(setup.profile.empty() ? "exact" : setup.profile);
-  if (profile == nullptr) {
-    return fail(ErrorKind::kUsage, fmt::format("no sim profile '{}'", setup.profile));
-  }
+  const Result<ProfileRow> profile = profile_of(setup.profile);
+  if (!profile) return propagate(profile);
   FaultRules rules;
   if (!setup.config.empty()) {
     const Result<FileBytes> file = load_file(setup.config, std::size_t{1} << 20);
@@ -46,7 +60,7 @@ Result<void> Session::configure(const Setup& setup) {
     if (!parsed) return propagate(parsed);
     rules = std::move(*parsed);
   }
-  row_ = profile;
+  row_ = *profile;
   rules_ = std::move(rules);
   log_ = setup.log;
   configured_ = true;

@@ -13,7 +13,7 @@
 namespace msprobe::sim {
 
 struct Setup {
-  std::string profile;  // empty: exact
+  std::string profile;  // a name, or unit:KEY=VALUE,... (units/unit_spec.h); empty: exact
   std::string config;   // file of rules; empty: none
   std::string log;      // file that lines are added to; empty: none
 };
@@ -26,8 +26,8 @@ class Session {
   static Session& get();
 
   Result<void> configure(const Setup& setup);
-  SimProfile profile() const { return row_->profile; }
-  const ProfileRow& arithmetic() const { return *row_; }
+  SimProfile profile() const { return row_.profile; }
+  const ProfileRow& arithmetic() const { return row_; }
   std::uint64_t seed() const { return rules_.seed; }
 
   void begin_call(std::string_view call);
@@ -45,7 +45,7 @@ class Session {
 
   std::mutex mutex_;
   bool configured_ = false;
-  const ProfileRow* row_ = &profiles().front();  // the exact one
+  ProfileRow row_ = profiles().front();  // the exact one
   FaultRules rules_;
   std::string log_;
   std::string call_;

@@ -77,7 +77,7 @@ std::string text(const Unit& unit) {
       fmt::format("adds in blocks of {}, {} bits, {}", unit.block, unit.bits, cut_text(unit.cut));
   if (unit.sum != unit.cut) text += fmt::format(", sums {}", cut_text(unit.sum));
   if (!unit.joined) text += ", the running sum apart";
-  constexpr std::string_view kInputs[] = {"", ", TF32 inputs", ", bfloat16 inputs",
+  constexpr std::string_view kInputs[] = {"", ", TF32 inputs", ", HF32 inputs", ", bfloat16 inputs",
                                           ", float16 inputs"};
   constexpr std::string_view kOrders[] = {"", ", in reverse order", ", in strides", ", by halves"};
   return text.append(kInputs[std::to_underlying(unit.inputs)])
@@ -88,6 +88,8 @@ float rounded_input(Inputs inputs, float value) {
   switch (inputs) {
     case Inputs::kTf32:
       return kept(value, 10);
+    case Inputs::kHf32:
+      return kept(value, 11);
     case Inputs::kBFloat16:
       return kept(value, 7);
     case Inputs::kFloat16:

@@ -16,7 +16,7 @@ namespace msprobe::units {
 enum class Cut : std::uint8_t { kTowardZero, kDown, kNearest };
 
 // What float32 inputs are rounded to, to nearest.
-enum class Inputs : std::uint8_t { kAsTheyAre, kTf32, kBFloat16, kFloat16 };
+enum class Inputs : std::uint8_t { kAsTheyAre, kTf32, kHf32, kBFloat16, kFloat16 };
 
 // In which order the terms of a sum are taken.
 enum class Order : std::uint8_t {

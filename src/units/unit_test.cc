@@ -209,6 +209,8 @@ TEST(Unit, PassesOnWhatIsNotFinite) {
 TEST(Unit, RoundsInputs) {
   EXPECT_EQ(rounded_input(Inputs::kTf32, 1 + 0x1p-11F), 1);
   EXPECT_EQ(rounded_input(Inputs::kTf32, 1 + 0x1.8p-10F), 1 + 0x1p-9F);
+  EXPECT_EQ(rounded_input(Inputs::kHf32, 1 + 0x1p-11F), 1 + 0x1p-11F);
+  EXPECT_EQ(rounded_input(Inputs::kHf32, 1 + 0x1p-12F), 1);
   EXPECT_EQ(rounded_input(Inputs::kBFloat16, 1 + 0x1.8p-8F), 1 + 0x1p-7F);
   EXPECT_EQ(rounded_input(Inputs::kFloat16, 70000), INFINITY);
   EXPECT_EQ(rounded_input(Inputs::kFloat16, 0x1.8p-24F), 0x1p-23F);
