@@ -2,6 +2,7 @@
 #include "check/run_check.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -72,8 +73,20 @@ struct Recorded {
   Plan plan;
 };
 
-// A file of the older recorder has a command of its own.
+// Files that a recorder writes beside a dump; those of the older one have a number at the end.
+constexpr auto kBesideDump = std::to_array<std::string_view>(
+    {"stack.json", "construct.json", "call_sites.json", "stack_info", "backward_info"});
+
+// Another file of the recording, or one of the older recorder, which has a command of its own.
 Failure wrong_dump(const std::filesystem::path& path, const Error& error) {
+  const std::string name = path.filename().string();
+  if (std::ranges::any_of(kBesideDump, [&](std::string_view s) { return name.starts_with(s); })) {
+    const bool older = name.find("_info") != std::string::npos;
+    return fail(
+        ErrorKind::kFormat,
+        fmt::format("{} belongs to a dump, but is not one; check the {} beside it", path.string(),
+                    older ? "forward_info, with msprobe run_ut" : "dump.json"));
+  }
   const Result<dump::DumpIndex> older = dump::open_legacy(path, std::nullopt);
   if (!older || older->calls.empty()) return Failure(error);
   return fail(ErrorKind::kFormat,

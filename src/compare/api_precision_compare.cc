@@ -56,6 +56,10 @@ struct DetailsFile {
   }
 };
 
+bool is_result_csv(const std::filesystem::path& path) {
+  return path.filename().native().starts_with("accuracy_checking_result");
+}
+
 Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_view label,
                                  tables::Titles titles) {
   Result<FileBytes> bytes = load_file(path);
@@ -74,8 +78,11 @@ Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_
   }
   if (!missing.empty()) {
     return fail(ErrorKind::kFormat,
-                fmt::format("The following columns {{{}}} are missing in {}: {}",
-                            fmt::join(missing, ","), label, path.string()));
+                fmt::format("The following columns {{{}}} are missing in {}: {}{}",
+                            fmt::join(missing, ","), label, path.string(),
+                            is_result_csv(path) ? "; this is the result CSV of a check: give the "
+                                                  "details CSV beside it"
+                                                : ""));
   }
   return DetailsFile{std::move(*bytes), std::move(*reader), 0};
 }

@@ -390,6 +390,10 @@ TEST_F(Documented, FilesThatAreNoDetailsAreRefused) {
   EXPECT_THAT(missing.error().message,
               ::testing::AllOf(HasSubstr("The following columns {DEVICE Dtype,Dual-1000 metric,"),
                                HasSubstr("are missing in npu_csv: "), HasSubstr("n.csv")));
+  const auto result = api_precision_compare(
+      options_for(write("accuracy_checking_result_1.csv", "API Name,Forward Test Success\n"), gpu));
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("give the details CSV beside it"));
   const auto torn = api_precision_compare(options_for(gpu, write("t.csv", "API name\n\"x")));
   EXPECT_FALSE(torn);
   const auto absent = api_precision_compare(options_for(directory_ / "no.csv", gpu));

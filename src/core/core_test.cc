@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/dtype.h"
 #include "core/file.h"
@@ -166,6 +167,26 @@ TEST_F(InDirectory, PathsAreCheckedAsDocumented) {
   EXPECT_TRUE(prepare_output_directory(directory_ / "a/b/c"));
   EXPECT_FALSE(prepare_output_directory(directory_ / "dump.json"));
   EXPECT_FALSE(prepare_output_directory(directory_ / "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"));
+}
+
+TEST_F(InDirectory, ADirectoryThatMayNotBeEnteredIsNotMissing) {
+  const std::filesystem::path closed = directory_ / "closed";
+  std::filesystem::create_directory(closed);
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  constexpr uid_t kNobody = 65534;
+  const uid_t own = ::geteuid();
+  if (own == 0) ASSERT_EQ(::seteuid(kNobody), 0);  // root may enter everything
+  const auto checked = check_input_file(closed / "dump.json", {});
+  if (own == 0) ASSERT_EQ(::seteuid(own), 0);
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("may not be entered"), std::string::npos)
+      << checked.error().message;
+}
+
+TEST(Paths, AQuotedTildeIsExplained) {
+  EXPECT_NE(check_input_file("~/dump.json", {}).error().message.find("$HOME"), std::string::npos);
+  EXPECT_NE(prepare_output_directory("~/out").error().message.find("$HOME"), std::string::npos);
 }
 
 TEST(Log, OneRecordIsOneLine) {

@@ -34,6 +34,12 @@ Result<fs::path> check_length(const fs::path& path) {
   return path;
 }
 
+// A quoted ~ reaches the program as it is.
+std::string tilde_advice(const fs::path& path) {
+  if (!path.native().starts_with('~')) return {};
+  return " The shell did not replace the ~: leave out the quotes, or write $HOME instead.";
+}
+
 Result<fs::path> check_characters(const fs::path& path) {
   for (const char c : path.native()) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '/' ||
@@ -42,9 +48,10 @@ Result<fs::path> check_characters(const fs::path& path) {
       const std::string shown = std::isprint(static_cast<unsigned char>(c)) != 0
                                     ? fmt::format("'{}'", c)
                                     : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(c));
-      return fail(ErrorKind::kUsage, fmt::format("The file path {} contains special characters: {} "
-                                                 "(allowed: letters, digits, _ / . -)",
-                                                 path.string(), shown));
+      return fail(ErrorKind::kUsage,
+                  fmt::format("The file path {} contains special characters: {} "
+                              "(allowed: letters, digits, _ / . -){}",
+                              path.string(), shown, c == '~' ? "." + tilde_advice("~") : ""));
     }
   }
   return path;
@@ -54,7 +61,13 @@ Result<fs::path> check_characters(const fs::path& path) {
 Result<fs::path> check_existing(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
-    return fail(ErrorKind::kUsage, fmt::format("The file path {} does not exist.", path.string()));
+    if (error == std::errc::permission_denied) {
+      return fail(ErrorKind::kIo, fmt::format("The file path {} is not readable: a directory in it "
+                                              "may not be entered ({}).",
+                                              path.string(), error.message()));
+    }
+    return fail(ErrorKind::kUsage, fmt::format("The file path {} does not exist.{}", path.string(),
+                                               tilde_advice(path)));
   }
   const fs::path real = fs::canonical(path, error);
   if (error) {

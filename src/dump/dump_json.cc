@@ -111,6 +111,13 @@ class Scanner {
 }  // namespace
 
 Result<DumpIndex> index_dump(FileBytes file, std::string_view name) {
+  if (file.text().starts_with("\xEF\xBB\xBF")) {
+    return fail(
+        ErrorKind::kFormat,
+        fmt::format("Failed to parse JSON from {}: it begins with a byte order mark, which an "
+                    "editor has added; save it as UTF-8 without BOM",
+                    name));
+  }
   return Scanner(std::move(file), name).scan();
 }
 

@@ -37,10 +37,12 @@ at::DeviceType kind_of_bare_ids(BareIds bare) {
 }
 
 Failure no_such_device(std::string_view name) {
-  return fail(ErrorKind::kUsage,
-              fmt::format("no device {}: PyTorch {} here has {} (cpu takes the ids 0 to {}), and "
-                          "recorded outputs (recorded); choose one of them with -d",
-                          name, TORCH_VERSION, fmt::join(available_devices(), ", "), kCpuIds - 1));
+  return fail(
+      ErrorKind::kUsage,
+      fmt::format("no device {}: PyTorch {} here has {} (cpu takes the ids 0 to {}), and "
+                  "recorded outputs (recorded); choose one of them with -d, try the simulated "
+                  "device (sim), or load another back end with --device-lib",
+                  name, TORCH_VERSION, fmt::join(available_devices(), ", "), kCpuIds - 1));
 }
 
 }  // namespace
