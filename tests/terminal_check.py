@@ -12,6 +12,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -141,6 +142,39 @@ def check_json(command):
     expect("--json: its command works from anywhere", rerun.returncode == 1 and "checked 1 (" in rerun.stdout, rerun.stderr)
 
 
+def check_directories(command, scratch):
+    """Of a rank; of several ranks: a directory of results each, one report, the worst status."""
+    tree = pathlib.Path(scratch) / "dump"
+    for place in ("step1/rank0", "step1/rank1"):
+        shutil.copytree(CASE, tree / place)
+    program, _, _, *options = command
+    one = in_pipe([program, "acc_check", str(tree / "step1" / "rank1"), *options[:-1], f"{scratch}/one"])
+    expect("a directory of one dump: as that dump", one.returncode == 1 and one.stdout.startswith("recorded 7, "), one.stderr)
+    expect("its results are in the directory itself", list(pathlib.Path(scratch, "one").glob("*_result_*.csv")), one.stderr)
+
+    out = pathlib.Path(scratch) / "all"
+    both = [program, "acc_check", str(tree), *options[:-1], str(out)]
+    done = in_pipe([*both, "--report", "--json"])
+    summary = json.loads(done.stdout)
+    expect("several dumps: status", done.returncode == 1 and summary["exit_status"] == 1, done.stderr)
+    expect("several dumps: JSON", [check["place"] for check in summary["checks"]] == ["step1/rank0", "step1/rank1"], done.stdout)
+    for place in ("step1/rank0", "step1/rank1"):
+        expect(f"several dumps: {place}", list((out / place).glob("accuracy_checking_details_*.csv")), done.stderr)
+    pages = list(out.glob("*.html"))
+    expect("several dumps: one report", len(pages) == 1 and not list(out.glob("step1/*/*.html")), str(pages))
+    sent, _, status = on_terminal(both, 100)
+    shown = "\n".join(lines_of(sent))
+    expect("several dumps: a sentence each", status == 1 and all(f"{place}, recorded: 2 APIs wrong" in shown for place in
+                                                             ("step1/rank0", "step1/rank1")), shown)
+    expect("several dumps: over all", "0 of 2 dumps OK" in shown, shown)
+
+    (tree / "step1" / "rank0" / "dump.json").write_text("{")
+    broken = in_pipe(both)
+    expect("a damaged dump does not stop the others", broken.returncode == 2 and "step1/rank1: recorded 7" in broken.stdout, broken.stderr)
+    refused = in_pipe([*both, "-csv_path", "accuracy_checking_result_20260101000000.csv"])
+    expect("several dumps are not continued at once", refused.returncode == 2 and "name that dump.json" in refused.stderr, refused.stderr)
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as scratch:
@@ -148,6 +182,7 @@ def main():
         command = [program, "acc_check", os.path.relpath(CASE / "dump.json"), "-d", "recorded", "--fail-on", "strict", "-o", scratch]
         for check in (check_a_terminal, check_what_the_environment_says, check_all_is_well, check_one_call, check_pipes, check_json):
             check(command)
+        check_directories(command, scratch)
     print("\n".join(failures) or "the terminal shows what it should")
     return 1 if failures else 0
 

@@ -15,6 +15,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "dump_input.h"
 #include "engines/device_name.h"
 #include "interrupt.h"
 #include "older_tables.h"
@@ -92,11 +93,36 @@ Result<std::string> text_of(const std::string& path) {
   return std::string(file->text());
 }
 
+// A CSV for the dump, a dump for the CSV, the other CSV of the pair.
+Result<void> check_not_swapped(const CheckArguments& arguments) {
+  if (arguments.api_info.ends_with(".csv")) {
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("{} is a table: -api_info takes the dump.json, -csv_path the result CSV "
+                    "of the run to continue",
+                    arguments.api_info));
+  }
+  if (arguments.resume_csv.ends_with(".json")) {
+    return fail(ErrorKind::kUsage,
+                fmt::format("{} is not a table: -csv_path takes the result CSV of the run to "
+                            "continue, -api_info the dump.json",
+                            arguments.resume_csv));
+  }
+  constexpr std::string_view kDetails = "accuracy_checking_details";
+  std::string name = fs::path(arguments.resume_csv).filename().string();
+  if (!name.starts_with(kDetails)) return {};
+  name.replace(0, kDetails.size(), "accuracy_checking_result");
+  return fail(ErrorKind::kUsage,
+              fmt::format("{} is the details CSV: -csv_path takes the result CSV beside it, {}",
+                          arguments.resume_csv, name));
+}
+
 Result<void> find_input(const CheckArguments& arguments, check::CheckOptions& options) {
   if (!arguments.is_older()) {
     if (arguments.api_info.empty()) {
       return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
     }
+    if (const Result<void> good = check_not_swapped(arguments); !good) return good;
     const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
     if (!dump) return propagate(dump);
     options.dump = *dump;
@@ -233,7 +259,8 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
 
 void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
   command.group("Input");
-  command.value("DUMP,-api_info,--api_info_file", arguments.api_info, "dump.json to check");
+  command.value("DUMP,-api_info,--api_info_file", arguments.api_info,
+                "dump.json to check, or a directory: of a rank, a step or several steps");
   command.flag("-f,--filter_api", arguments.filter_api,
                "check calls with equal parameters and structure only once");
   command
@@ -258,16 +285,60 @@ void declare_run_ut_options(cli::Parser& command, CheckArguments& arguments) {
       .between(0, 20);
 }
 
+namespace {
+
+Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interrupt,
+                       const std::string& title, CheckOutput& output) {
+  Result<check::CheckOptions> options = make_options(arguments);
+  if (!options) return propagate(options);
+  options->dispatch.interrupt = interrupt.descriptor();
+  // Several dumps have calls of the same names.
+  if (!title.empty()) options->config.error_data_path /= title;
+  output.watch(*options, title);
+  const Result<check::CheckOutcome> outcome = check::run_check(*options);
+  if (!outcome) return propagate(outcome);
+  output.end(*outcome, arguments.is_older() ? older_tables(outcome->paths.result) : "");
+  return outcome->interrupted;
+}
+
+// Each dump has a directory of its own below that of the output. A damaged one does not keep the
+// others from being checked.
+ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDump>& dumps,
+                     const Interrupt& interrupt) {
+  if (!arguments.resume_csv.empty()) {
+    return refuse({ErrorKind::kUsage,
+                   fmt::format("-csv_path continues the check of one dump, but {} holds {}; name "
+                               "that dump.json",
+                               arguments.api_info, dumps.size())});
+  }
+  CheckOutput output(arguments.shown, arguments.verdict, arguments.progress_label);
+  output.expect_several(arguments.out);
+  for (const InputDump& dump : dumps) {
+    CheckArguments one = arguments;
+    one.api_info = dump.path;
+    one.out = (fs::path(arguments.out) / dump.place).string();
+    const Result<bool> interrupted = check_one(one, interrupt, dump.place.string(), output);
+    if (!interrupted) output.cannot(interrupted.error());
+    if (interrupted ? *interrupted : interrupted.error().kind != ErrorKind::kFormat) break;
+  }
+  return output.close();
+}
+
+}  // namespace
+
 ExitStatus run_check_command(const CheckArguments& arguments) {
   const Interrupt interrupt;
-  Result<check::CheckOptions> options = make_options(arguments);
-  if (!options) return refuse(options.error());
-  options->dispatch.interrupt = interrupt.descriptor();
-  CheckOutput output(arguments.shown, arguments.verdict, arguments.progress_label);
-  output.watch(*options);
-  const Result<check::CheckOutcome> outcome = check::run_check(*options);
-  if (!outcome) return refuse(outcome.error());
-  output.end(*outcome, arguments.is_older() ? older_tables(outcome->paths.result) : "");
+  CheckArguments one = arguments;
+  if (!arguments.api_info.empty()) {
+    const Result<std::vector<InputDump>> dumps = input_dumps(arguments.api_info);
+    if (!dumps) return refuse(dumps.error());
+    if (dumps->size() > 1) return check_all(arguments, *dumps, interrupt);
+    one.api_info = dumps->front().path;
+  }
+  CheckOutput output(one.shown, one.verdict, one.progress_label);
+  if (const Result<bool> ended = check_one(one, interrupt, {}, output); !ended) {
+    return refuse(ended.error());
+  }
   return output.close();
 }
 

@@ -51,13 +51,11 @@ void add_call(JsonWriter& json, const ReportRun& run, const ReportCall& call) {
   json.end_object();
 }
 
-}  // namespace
-
-std::string check_json(const check::CheckOutcome& outcome, ExitStatus status,
-                       const ReportRun& run) {
+void add_summary(JsonWriter& json, const CheckSummary& summary) {
+  const auto& [place, outcome, status, run] = summary;
   const check::Coverage& coverage = outcome.coverage;
-  JsonWriter json;
   json.begin_object();
+  if (!place.empty()) json.key("place").value(place);
   json.key("exit_status").value(static_cast<int>(status));
   json.key("recorded").value(coverage.recorded).key("checked").value(coverage.checked());
   json.key("passed").value(coverage.passed).key("warned").value(coverage.warned);
@@ -80,6 +78,23 @@ std::string check_json(const check::CheckOutcome& outcome, ExitStatus status,
   for (const ReportCall& call : run.calls) add_call(json, run, call);
   json.end_array();
   json.end_object();
+}
+
+}  // namespace
+
+std::string check_json(const CheckSummary& summary) {
+  JsonWriter json;
+  add_summary(json, summary);
+  return json.text();
+}
+
+std::string checks_json(std::span<const CheckSummary> summaries, ExitStatus status) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("exit_status").value(static_cast<int>(status));
+  json.key("checks").begin_array();
+  for (const CheckSummary& summary : summaries) add_summary(json, summary);
+  json.end_array().end_object();
   return json.text();
 }
 

@@ -2,6 +2,7 @@
 // The summary of a check as JSON, with every call that does not pass.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "check/run_check.h"
@@ -10,7 +11,16 @@
 
 namespace msprobe::app {
 
-std::string check_json(const check::CheckOutcome& outcome, ExitStatus status,
-                       const report::ReportRun& run);
+struct CheckSummary {
+  const std::string& place;  // "step1/rank0" of one of several
+  const check::CheckOutcome& outcome;
+  ExitStatus status;
+  const report::ReportRun& run;
+};
+
+std::string check_json(const CheckSummary& summary);
+
+// Of several dumps: {"exit_status": 1, "checks": [...]}.
+std::string checks_json(std::span<const CheckSummary> summaries, ExitStatus status);
 
 }  // namespace msprobe::app

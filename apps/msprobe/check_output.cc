@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "check_json.h"
 #include "cli/parser.h"
 #include "core/log.h"
-#include "check_json.h"
 #include "report/answer.h"
 #include "report/commands.h"
 #include "summary.h"
@@ -43,9 +43,14 @@ ExitStatus status_of(const check::CheckOutcome& outcome, check::FailOn fail_on) 
   return kCannot;
 }
 
-void say_end(const check::CheckOutcome& outcome, ExitStatus status) {
+void say_end(const check::CheckOutcome& outcome, ExitStatus status, const std::string& title) {
   if (outcome.interrupted && outcome.paths.result.empty()) {
     log::warning("interrupted before anything was checked");
+    return;
+  }
+  if (outcome.interrupted && !title.empty()) {
+    log::warning("interrupted in {}; to continue, name its dump.json and add: -csv_path {}", title,
+                 outcome.paths.result.string());
     return;
   }
   if (outcome.interrupted) {
@@ -74,7 +79,8 @@ std::string shown_path(const fs::path& path) {
 
 std::vector<std::string> left_out(const check::Coverage& coverage) {
   std::vector<std::string> parts;
-  if (coverage.repeats > 0) parts.push_back(fmt::format("{} repeats left out by -f", coverage.repeats));
+  if (coverage.repeats > 0)
+    parts.push_back(fmt::format("{} repeats left out by -f", coverage.repeats));
   if (coverage.not_selected > 0) {
     parts.push_back(fmt::format("{} not selected by --only", coverage.not_selected));
   }
@@ -112,8 +118,17 @@ CheckOutput::CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::
   if (shown_.quiet || (errors.is_terminal && !shown_.verbose)) log::only_warnings();
 }
 
-void CheckOutput::watch(check::CheckOptions& options) {
+void CheckOutput::expect_several(fs::path out) { several_ = std::move(out); }
+
+void CheckOutput::cannot(const Error& error) {
+  bar_.clear();
+  worst_ = refuse(error);
+}
+
+void CheckOutput::watch(check::CheckOptions& options, const std::string& title) {
   start_ = std::chrono::steady_clock::now();
+  title_ = title;
+  lines_ = 0;
   whole_results_ = !options.only.empty();
   live_.reset();
   if (!options.resume) {
@@ -166,26 +181,64 @@ Result<report::ReportRun> CheckOutput::read_back(const check::CheckOutcome& outc
 
 void CheckOutput::end(const check::CheckOutcome& outcome, const std::string& more) {
   bar_.clear();
-  Done done{.outcome = outcome, .status = status_of(outcome, fail_on(verdict_)), .run = {}};
+  Done done{.title = title_,
+            .outcome = outcome,
+            .status = status_of(outcome, fail_on(verdict_)),
+            .run = {}};
   done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  say_end(outcome, done.status);
+  say_end(outcome, done.status, title_);
   if (shows_coverage_ && shown_.json != "true") {
-    fmt::print("{}\n{}", check::coverage_line(outcome.coverage), more);
+    fmt::print("{}{}\n{}", title_.empty() ? "" : title_ + ": ",
+               check::coverage_line(outcome.coverage), more);
   }
   if (live_) done.run = std::move(live_->run());
   live_.reset();
+  const Result<void> completed = complete(done);
+  if (!completed) cannot(completed.error());
+  done.has_answer = completed && !outcome.interrupted && shows_answer();
+  worst_ = std::max(worst_, done.status);
+  if (several_ && done.has_answer) show_answer(done);
   done_.push_back(std::move(done));
 }
 
-std::string CheckOutput::json_summary(const Done& done) const {
-  return check_json(done.outcome, done.status, done.run);
+// What was not watched is read, and all of what is shown in full.
+Result<void> CheckOutput::complete(Done& done) const {
+  const bool was_watched = !done.run.calls.empty() || !done.run.passed_apis.empty();
+  const bool needed = !shown_.json.empty() || shows_answer();
+  if (done.outcome.interrupted || !needed || (was_watched && !whole_results_)) return {};
+  Result<report::ReportRun> run = read_back(done.outcome);
+  if (!run) return propagate(run);
+  done.run = std::move(*run);
+  return {};
+}
+
+std::string CheckOutput::json_summary(ExitStatus status) const {
+  std::vector<CheckSummary> parts;
+  for (const Done& done : done_) {
+    parts.push_back({done.title, done.outcome, done.status, done.run});
+  }
+  return several_ ? checks_json(parts, status) : check_json(parts.front());
+}
+
+// One page for all; empty: none is asked for.
+fs::path CheckOutput::page() const {
+  if (done_.empty()) return {};
+  const fs::path& details = done_.front().outcome.paths.details;
+  return page_path(shown_.report, several_ ? *several_ / details.filename() : details);
 }
 
 Result<void> CheckOutput::write_files() const {
-  const Done& done = done_.front();
-  return write_report_files(shown_.report, {.csvs = {done.outcome.paths.details},
-                                            .dump = {},
-                                            .verdict = verdict_});
+  if (!shown_.report.any()) return {};
+  ReportJob job{.csvs = {}, .dump = {}, .verdict = verdict_};
+  for (const Done& done : done_) {
+    if (done.outcome.interrupted) continue;
+    job.csvs.push_back(done.outcome.paths.details);
+    if (several_) job.places.push_back(done.title);
+  }
+  if (job.csvs.empty()) return {};
+  const Result<std::vector<report::ReportRun>> runs = read_runs(job);
+  if (!runs) return propagate(runs);
+  return write_runs(shown_.report, *runs, page(), verdict_.fail_on);
 }
 
 void CheckOutput::show_answer(const Done& done) {
@@ -193,51 +246,58 @@ void CheckOutput::show_answer(const Done& done) {
   const report::Answer answer = report::answer_of(done.run);
   terminal::Closing closing = terminal::closing_of(done.run);
   closing.device = outcome.device.empty() ? done.run.title : outcome.device;
+  if (several_) closing.device = fmt::format("{}, {}", done.title, closing.device);
   closing.seconds = done.seconds;
   closing.failed = done.status != kPassed;
   closing.left_out = left_out(outcome.coverage);
   closing.results = shown_path(outcome.paths.result);
-  const fs::path page = page_path(shown_.report, outcome.paths.details);
-  closing.report = page.empty() ? "" : shown_path(page);
+  const fs::path report = several_ ? fs::path() : page_path(shown_.report, outcome.paths.details);
+  closing.report = report.empty() ? "" : shown_path(report);
   if (!answer.cards.empty() && !whole_results_) {
     const std::string& name = done.run.calls[answer.cards.front().worst_call].name;
     const std::string shrink = report::shrink_command(done.run.rerun_command);
     const std::string& command = shrink.empty() ? done.run.rerun_command : shrink;
     if (!command.empty()) closing.next = fmt::format("{} {}", command, name);
-    if (page.empty()) closing.report = fmt::format("msprobe report {}", closing.results);
+    if (shown_.report.html.empty()) {
+      closing.report = fmt::format("msprobe report {}", closing.results);
+    }
   }
-  const std::string worst =
-      whole_results_ ? "" : terminal::worst_groups(done.run, answer, style());
-  // What was printed line by line needs no second list of the same.
-  if (answer.cards.size() > 1 || lines_ > 1) print("\n" + worst);
-  print(terminal::closing_text(answer, closing, style()));
-}
-
-ExitStatus CheckOutput::close() {
-  Done& done = done_.front();
-  const bool ended = !done.outcome.interrupted;
-  const bool was_watched = !done.run.calls.empty() || !done.run.passed_apis.empty();
-  const bool needs_run = !shown_.json.empty() || shows_answer();
-  if (ended && needs_run && (!was_watched || whole_results_)) {
-    Result<report::ReportRun> run = read_back(done.outcome);
-    if (!run) return refuse(run.error());
-    done.run = std::move(*run);
-  }
-  if (!shown_.json.empty()) {
-    const Result<void> written = write_json(shown_.json, json_summary(done));
-    if (!written) return refuse(written.error());
-  }
-  // An interrupted check is continued first.
-  if (!ended) return done.status;
-  if (const Result<void> written = write_files(); !written) return refuse(written.error());
-  if (!shows_answer()) return done.status;
   if (whole_results_) {
     for (const report::ReportCall& call : done.run.calls) {
       print(terminal::call_result(done.run, call, style()));
     }
   }
-  if (done.status != kCannot) show_answer(done);
-  return done.status;
+  const std::string worst = whole_results_ ? "" : terminal::worst_groups(done.run, answer, style());
+  // What was printed line by line needs no second list of the same.
+  if (answer.cards.size() > 1 || lines_ > 1) print("\n" + worst);
+  print(terminal::closing_text(answer, closing, style()));
+}
+
+void CheckOutput::show_overall(ExitStatus status) {
+  std::size_t good = 0;
+  for (const Done& done : done_) good += done.status == kPassed ? 1 : 0;
+  const terminal::Field said{fmt::format("{} of {} dumps OK", good, done_.size()),
+                             status == kPassed ? terminal::Paint::kGreen : terminal::Paint::kRed};
+  print("\n" + terminal::flow({&said, 1}, 1, 2, style()));
+  if (!shown_.report.html.empty()) print(fmt::format("report:  {}\n", shown_path(page())));
+}
+
+ExitStatus CheckOutput::close() {
+  if (done_.empty()) return worst_;
+  if (!shown_.json.empty()) {
+    const Result<void> written = write_json(shown_.json, json_summary(worst_));
+    if (!written) return refuse(written.error());
+  }
+  // An interrupted check is continued first.
+  if (!several_ && done_.front().outcome.interrupted) return worst_;
+  if (const Result<void> written = write_files(); !written) return refuse(written.error());
+  if (!shows_answer()) return worst_;
+  if (several_) {
+    show_overall(worst_);
+  } else if (done_.front().has_answer) {
+    show_answer(done_.front());
+  }
+  return worst_;
 }
 
 }  // namespace msprobe::app

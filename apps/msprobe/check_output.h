@@ -5,7 +5,9 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,18 +40,25 @@ class CheckOutput {
  public:
   CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::string& label = "Processing");
 
-  // Lets the check tell what happens. Both must live until end().
-  void watch(check::CheckOptions& options);
+  // Several dumps are checked one after another; `out` holds the results of all.
+  void expect_several(std::filesystem::path out);
+  // Lets the check tell what happens. Both must live until end(). `title` is that of one of
+  // several: "step1/rank0".
+  void watch(check::CheckOptions& options, const std::string& title = {});
   // A check has ended: where its files are, and the coverage. `more` follows the coverage.
   void end(const check::CheckOutcome& outcome, const std::string& more = {});
-  // Summary, report files and answer; the exit status.
+  // One of several could not be checked.
+  void cannot(const Error& error);
+  // Summary, report files and answer; the exit status: the worst of all.
   ExitStatus close();
 
  private:
   struct Done {
+    std::string title;
     check::CheckOutcome outcome;
     ExitStatus status = kPassed;
-    report::ReportRun run;  // calls that do not pass
+    report::ReportRun run;    // calls that do not pass
+    bool has_answer = false;  // it ended, and `run` is complete
     double seconds = 0;
   };
   void show_call(const check::JudgedCall& judged);
@@ -57,16 +66,22 @@ class CheckOutput {
   bool shows_answer() const { return answer_ != nullptr; }
   terminal::Style style() const;
   Result<report::ReportRun> read_back(const check::CheckOutcome& outcome) const;
-  std::string json_summary(const Done& done) const;
+  Result<void> complete(Done& done) const;
+  std::filesystem::path page() const;
+  std::string json_summary(ExitStatus status) const;
   Result<void> write_files() const;
   void show_answer(const Done& done);
+  void show_overall(ExitStatus status);
 
   ShownOptions shown_;
   VerdictOptions verdict_;
   ProgressBar bar_;
-  std::FILE* answer_ = nullptr;  // where the answer goes; null: nowhere
-  terminal::Screen screen_;      // of that
-  bool shows_coverage_ = true;   // on standard output
+  std::FILE* answer_ = nullptr;                   // where the answer goes; null: nowhere
+  terminal::Screen screen_;                       // of that
+  bool shows_coverage_ = true;                    // on standard output
+  std::optional<std::filesystem::path> several_;  // where the results of all are
+  ExitStatus worst_ = kPassed;
+  std::string title_;
   std::unique_ptr<report::LiveRun> live_;
   bool whole_results_ = false;  // of --only
   std::size_t lines_ = 0;

@@ -207,6 +207,7 @@ Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
     }
     Result<ReportRun> run = read_check(*files, job, *standards);
     if (!run) return propagate(run);
+    if (!job.places.empty()) run->title = job.places[checks.size()] + " " + run->title;
     checks.push_back(std::move(*run));
   }
   std::vector<ReportRun> runs;
@@ -217,7 +218,7 @@ Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
   }
   // Two checks and no comparison of them: of one device an older and a newer one, else the second
   // is what the first is seen beside.
-  if (comparisons.empty() && checks.size() == 2) {
+  if (comparisons.empty() && checks.size() == 2 && job.places.empty()) {
     if (same_device(checks[0], checks[1])) {
       compare_in_time(checks[0], checks[1]);
     } else {

@@ -44,6 +44,8 @@ struct ReportJob {
   std::string dump;                         // dump.json; empty: as the run's own record says
   VerdictOptions verdict;
   bool profile_given = false;  // else as the run's own record says
+  // Of checks of several dumps: "step1/rank0" of each CSV. They are not compared with each other.
+  std::vector<std::string> places = {};
 };
 
 Result<std::vector<report::ReportRun>> read_runs(const ReportJob& job);

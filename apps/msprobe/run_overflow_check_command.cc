@@ -11,6 +11,7 @@
 #include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "dump_input.h"
 #include "engines/device_name.h"
 #include "interrupt.h"
 #include "nonfinite_output.h"
@@ -59,7 +60,9 @@ Result<void> choose_input(const OverflowArguments& arguments, overflow::Overflow
     options.data_directory = files->data;
     return {};
   }
-  const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
+  const Result<std::string> named = one_dump(arguments.api_info);
+  if (!named) return propagate(named);
+  const Result<fs::path> dump = check_input_file(*named, {.suffix = ".json"});
   if (!dump) return propagate(dump);
   options.input = *dump;
   return {};

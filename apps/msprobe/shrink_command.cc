@@ -8,6 +8,7 @@
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
+#include "dump_input.h"
 #include "own_files.h"
 #include "shrink/shrink_call.h"
 
@@ -15,6 +16,9 @@ namespace msprobe::app {
 namespace {
 
 ExitStatus run(shrink::ShrinkOptions options) {
+  const Result<std::string> dump = one_dump(options.api_info);
+  if (!dump) return refuse(dump.error());
+  options.api_info = *dump;
   const Result<std::filesystem::path> engine = find_own_engine(options.engine.program);
   if (!engine) return refuse(engine.error());
   options.engine.program = engine->string();

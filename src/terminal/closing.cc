@@ -70,11 +70,14 @@ std::string sentence(const Answer& answer, const Closing& closing) {
   if (wrong > 0) {
     parts.push_back(wrong_apis(answer));
     parts.push_back(fmt::format("{} of {} calls", wrong, answer.checked));
+  } else if (answer.checked == 0) {
+    parts.emplace_back("nothing checked");
   } else {
     parts.push_back(fmt::format("{}{} checked, none wrong", closing.failed ? "" : "OK. ",
                                 calls_text(answer.checked)));
   }
-  if (closing.slight > 0) parts.push_back(fmt::format("{} slightly beyond their bound", closing.slight));
+  if (closing.slight > 0)
+    parts.push_back(fmt::format("{} slightly beyond their bound", closing.slight));
   if (closing.flagged > 0) {
     parts.push_back(fmt::format("{}{} flagged by the documented thresholds only", closing.flagged,
                                 wrong > 0 ? " more" : ""));
