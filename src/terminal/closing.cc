@@ -100,9 +100,9 @@ std::string worst_groups(const ReportRun& run, const Answer& answer, const Style
         Field{card.api, card.slight == card.calls ? Paint::kYellow : Paint::kRed},
         Field{calls_text(card.calls), Paint::kPlain}, Field{bound_text(card.worst), Paint::kPlain},
         Field{cause, Paint::kPlain}, Field{lines_text(card), Paint::kDim}};
-    constexpr std::size_t kGap = 3;
-    constexpr std::size_t kIndent = 4;
-    text += flow(fields, kGap, kIndent, style);
+    constexpr std::size_t kBetween = 3;
+    constexpr std::size_t kFurtherLines = 4;
+    text += flow(fields, kBetween, kFurtherLines, style);
   }
   if (answer.cards.size() > kMostGroups) {
     text += fmt::format("and {} more APIs and causes\n", answer.cards.size() - kMostGroups);
