@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -11,7 +12,9 @@
 
 #include "collect/io_failure.h"
 #include "core/crc32.h"
+#include "core/little_endian.h"
 #include "core/npy_header.h"
+#include "core/stored_zip.h"
 
 namespace msprobe::collect {
 namespace {
@@ -47,26 +50,6 @@ std::string_view storage_class(DType dtype) {
       return {};
   }
 }
-
-// Little-endian bytes of the formats below.
-class Bytes {
- public:
-  Bytes& u16(std::uint64_t value) { return number(value, 2); }
-  Bytes& u32(std::uint64_t value) { return number(value, 4); }
-  Bytes& u64(std::uint64_t value) { return number(value, 8); }
-  Bytes& text(std::string_view value) {
-    text_ += value;
-    return *this;
-  }
-  const std::string& str() const { return text_; }
-
- private:
-  Bytes& number(std::uint64_t value, int count) {
-    for (int i = 0; i < count; ++i) text_ += static_cast<char>((value >> (8 * i)) & 0xffU);
-    return *this;
-  }
-  std::string text_;
-};
 
 // Pickle, protocol 2, of a tensor whose storage is member data/0.
 class Pickle {
@@ -118,101 +101,13 @@ class Pickle {
     for (const std::int64_t value : values) integer(value);
     out_.text("t");
   }
-  Bytes out_;
+  LittleEndian out_;
 };
 
-struct Member {
-  std::string name;
-  std::uint64_t size = 0;
-  std::uint32_t crc = 0;
-  std::uint64_t offset = 0;  // of its local header
-};
-
-constexpr std::uint64_t kMax32 = 0xffffffff;
 constexpr std::uint64_t kAlignment = 64;  // of every member's bytes, as PyTorch lays them
-
-bool needs_zip64(const Member& member) { return member.size >= kMax32 || member.offset >= kMax32; }
-
-Bytes& common_fields(Bytes& out, const Member& member, std::uint64_t extra_size) {
-  const std::uint64_t size = needs_zip64(member) ? kMax32 : member.size;
-  out.u16(0).u16(0).u16(0).u16(0x0021);  // flags, stored, 1980-01-01 00:00
-  return out.u32(member.crc).u32(size).u32(size).u16(member.name.size()).u16(extra_size);
-}
-
-std::string local_header(const Member& member) {
-  Bytes zip64;
-  if (needs_zip64(member)) zip64.u16(1).u16(16).u64(member.size).u64(member.size);
-  // The padding field "FB" of PyTorch moves the bytes to an aligned place.
-  const std::uint64_t end = member.offset + 30 + member.name.size() + zip64.str().size() + 4;
-  const std::uint64_t padding = (kAlignment - end % kAlignment) % kAlignment;
-  Bytes out;
-  out.text("PK\x03\x04").u16(needs_zip64(member) ? 45 : 20);
-  common_fields(out, member, zip64.str().size() + 4 + padding);
-  out.text(member.name).text(zip64.str()).text("FB").u16(padding);
-  return out.text(std::string(padding, 'Z')).str();
-}
-
-std::string central_entry(const Member& member) {
-  Bytes zip64;
-  if (needs_zip64(member))
-    zip64.u16(1).u16(24).u64(member.size).u64(member.size).u64(member.offset);
-  Bytes out;
-  out.text("PK\x01\x02").u16(0).u16(needs_zip64(member) ? 45 : 20);
-  common_fields(out, member, zip64.str().size());
-  out.u16(0).u16(0).u16(0).u32(0).u32(needs_zip64(member) ? kMax32 : member.offset);
-  return out.text(member.name).text(zip64.str()).str();
-}
-
-std::string end_of_archive(std::size_t count, std::uint64_t offset, std::uint64_t size) {
-  Bytes out;
-  if (offset >= kMax32) {
-    out.text("PK\x06\x06").u64(44).u16(45).u16(45).u32(0).u32(0).u64(count).u64(count);
-    out.u64(size).u64(offset);
-    out.text("PK\x06\x07").u32(0).u64(offset + size).u32(1);
-  }
-  out.text("PK\x05\x06").u16(0).u16(0).u16(count).u16(count).u32(size);
-  return out.u32(std::min(offset, kMax32)).u16(0).str();
-}
 
 std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-struct Archive {
-  std::vector<std::string> texts;  // own what is not the tensor's
-  std::vector<std::span<const std::byte>> pieces;
-};
-
-Archive make_archive(std::string_view pickle, std::span<const std::byte> bytes, std::uint32_t crc) {
-  struct Content {
-    std::string_view name;
-    std::span<const std::byte> bytes;
-    std::uint32_t crc;
-  };
-  const auto text = [](std::string_view name, std::string_view content) {
-    return Content{name, as_bytes(content), crc32(content)};
-  };
-  const Content contents[] = {text("archive/data.pkl", pickle),
-                              text("archive/byteorder", "little"),
-                              {"archive/data/0", bytes, crc},
-                              text("archive/version", "3\n")};
-  Archive archive;
-  archive.texts.reserve(std::size(contents) + 1);  // the pieces point into its strings
-  std::string directory;
-  std::uint64_t offset = 0;
-  for (const Content& content : contents) {
-    const Member member{std::string(content.name), content.bytes.size(), content.crc, offset};
-    archive.texts.push_back(local_header(member));
-    directory += central_entry(member);
-    offset += archive.texts.back().size();
-    offset += content.bytes.size();
-    archive.pieces.push_back(as_bytes(archive.texts.back()));
-    archive.pieces.push_back(content.bytes);
-  }
-  archive.texts.push_back(directory +
-                          end_of_archive(std::size(contents), offset, directory.size()));
-  archive.pieces.push_back(as_bytes(archive.texts.back()));
-  return archive;
 }
 
 Result<void> write_pieces(int fd, const std::string& path,
@@ -248,7 +143,14 @@ Result<void> write_file(const std::string& path,
 Result<void> write_pt(const std::string& path, DType dtype, std::span<const std::int64_t> shape,
                       std::span<const std::byte> bytes, std::uint32_t crc) {
   const std::string pickle = Pickle().tensor(dtype, shape, bytes.size());
-  return write_file(path, make_archive(pickle, bytes, crc).pieces);
+  const auto text = [](std::string name, std::string_view content) {
+    return ZipMember{std::move(name), as_bytes(content), crc32(content)};
+  };
+  const ZipMember members[] = {text("archive/data.pkl", pickle),
+                               text("archive/byteorder", "little"),
+                               {"archive/data/0", bytes, crc},
+                               text("archive/version", "3\n")};
+  return write_file(path, make_stored_zip(members, kAlignment).pieces);
 }
 
 Result<void> write_npy(const std::string& path, DType dtype, std::span<const std::int64_t> shape,
