@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +22,6 @@
 #include "bench_tools.h"
 #include "collect/pt_file.h"
 #include "core/crc32.h"
-#include "core/float_formats.h"
 #include "core/npy_header.h"
 #include "dump_compare/compare_dumps.h"
 #include "read_yardstick.h"
@@ -33,8 +31,6 @@ namespace {
 using namespace msprobe;
 namespace fs = std::filesystem;
 
-constexpr int kThreads = 2;
-constexpr int kRepetitions = 9;
 constexpr std::size_t kSideBytes = std::size_t{500} << 20;
 
 struct Case {
@@ -62,20 +58,9 @@ void write_tensor(const fs::path& path, DType dtype, std::int64_t count, bool is
   constexpr std::int64_t kPiece = std::int64_t{1} << 20;
   std::string piece;
   for (std::int64_t i = 0; i < std::min(kPiece, count); ++i) {
-    std::uint64_t hash = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U;
-    hash ^= hash >> 29;
-    float value = static_cast<float>(hash % 2000001) * 1e-6F - 1.0000005F;
-    if (is_target && (hash >> 63) == 1) value *= 1 + noise_of(dtype);
-    const auto put = [&](auto element) {
-      piece.append(reinterpret_cast<const char*>(&element), sizeof(element));
-    };
-    if (dtype == DType::kFloat16) {
-      put(float_to_float16(value));
-    } else if (dtype == DType::kBFloat16) {
-      put(float_to_bfloat16(value));
-    } else {
-      put(value);
-    }
+    auto [value, bits] = bench::element(static_cast<std::uint64_t>(i));
+    if (is_target && (bits >> 63) == 1) value *= 1 + noise_of(dtype);
+    bench::append_element(piece, dtype, value);
   }
   const std::array<std::int64_t, 1> shape{count};
   if (dtype == DType::kBFloat16) {  // which numpy does not have
@@ -89,12 +74,7 @@ void write_tensor(const fs::path& path, DType dtype, std::int64_t count, bool is
   }
   std::ofstream file(path, std::ios::binary);
   file << npy_header(dtype, shape);
-  auto left = static_cast<std::uint64_t>(count) * size_bytes(dtype);
-  while (left > 0) {
-    const std::uint64_t size = std::min<std::uint64_t>(left, piece.size());
-    file.write(piece.data(), static_cast<std::streamsize>(size));
-    left -= size;
-  }
+  bench::write_repeatedly(file, piece, static_cast<std::uint64_t>(count) * size_bytes(dtype));
 }
 
 std::string tensor_json(std::string_view dtype, std::int64_t count, std::string_view file) {
@@ -136,7 +116,7 @@ void compare(const fs::path& root) {
   dump_compare::DumpCompareOptions options;
   options.target = root / "target/dump.json";
   options.golden = root / "golden/dump.json";
-  options.threads = kThreads;
+  options.threads = bench::kReaders;
   dump_compare::DumpCompareEvents events;
   events.on_rows = [](const dump_compare::EntryRows&) -> Result<void> { return {}; };
   const auto dumps = dump_compare::open_dumps(options);
@@ -148,35 +128,17 @@ void compare(const fs::path& root) {
   std::exit(EXIT_FAILURE);
 }
 
-void run(const Case& which, const fs::path& root, std::span<const std::uint64_t> words) {
+void run(const Case& which, const fs::path& root) {
   write_side(root / "target", which, true);
   write_side(root / "golden", which, false);
-  volatile std::uint64_t keep = 0;
   compare(root);
-  std::array<double, kRepetitions> ours{};
-  std::array<double, kRepetitions> reading{};
-  std::array<double, kRepetitions> cpu{};
-  std::array<double, kRepetitions> reading_cpu{};
-  for (std::size_t i = 0; i < kRepetitions; ++i) {
-    const double start = bench::cpu_seconds();
-    reading[i] = bench::seconds([&] { keep = bench::read_all(words, kThreads); });
-    const double before = bench::cpu_seconds();
-    reading_cpu[i] = before - start;
-    ours[i] = bench::seconds([&] { compare(root); });
-    cpu[i] = bench::cpu_seconds() - before;
-  }
+  const bench::BesideReading found =
+      bench::beside_reading(static_cast<double>(2 * kSideBytes), [&] { compare(root); });
   fs::remove_all(root);
-  const auto bytes = static_cast<double>(2 * kSideBytes);
-  const double speed = bytes / bench::median(ours) * 1e-9;
-  const double yardstick = static_cast<double>(words.size_bytes()) / bench::median(reading) * 1e-9;
-  const double percent = 100 * speed / yardstick;
-  const double cpu_speed = bytes / bench::median(cpu) * 1e-9;
-  const double cpu_yardstick =
-      static_cast<double>(words.size_bytes()) / bench::median(reading_cpu) * 1e-9;
   fmt::print("{:<20} {:>7.2f} {:>8.2f} {:>6.0f} % {:>6} % {:>5} {:>8.2f} {:>8.2f} {:>6.0f} %\n",
-             which.name, speed, yardstick, percent, which.target_percent,
-             percent >= which.target_percent ? "yes" : "NO", cpu_speed, cpu_yardstick,
-             100 * cpu_speed / cpu_yardstick);
+             which.name, found.speed, found.reading, found.percent(), which.target_percent,
+             found.percent() >= which.target_percent ? "yes" : "NO", found.cpu_speed,
+             found.cpu_reading, 100 * found.cpu_speed / found.cpu_reading);
   std::fflush(stdout);
 }
 
@@ -185,16 +147,10 @@ void run_statistics(const fs::path& root) {
   write_calls(root / "target", kCalls);
   write_calls(root / "golden", kCalls);
   compare(root);
-  std::array<double, kRepetitions> ours{};
-  std::array<double, kRepetitions> cpu{};
-  for (std::size_t i = 0; i < kRepetitions; ++i) {
-    const double before = bench::cpu_seconds();
-    ours[i] = bench::seconds([&] { compare(root); });
-    cpu[i] = bench::cpu_seconds() - before;
-  }
+  const bench::Medians medians = bench::time_repeatedly([&] { compare(root); }, [] {});
   fs::remove_all(root);
   fmt::print("statistics, {} calls: {:.2f} s, {:.2f} CPU s, peak {:.0f} MB\n", kCalls,
-             bench::median(ours), bench::median(cpu), bench::resident_bytes("VmHWM:") * 1e-6);
+             medians.elapsed, medians.cpu, bench::resident_bytes("VmHWM:") * 1e-6);
 }
 
 }  // namespace
@@ -204,11 +160,10 @@ int main(int argc, char** argv) {
   const std::string_view only = argc > 2 ? argv[2] : "";
   const fs::path root = parent / fmt::format("dump_compare_bench_{}", ::getpid());
   if (std::string_view("statistics").starts_with(only)) run_statistics(root);
-  std::vector<std::uint64_t> words(std::size_t{64} << 20, 1);
   fmt::print("{:<20} {:>7} {:>8} {:>8} {:>8} {:>5} {:>8} {:>8} {:>8}\n", "real data", "GB/s",
              "reading", "ratio", "wanted", "met", "GB/cpu s", "reading", "ratio");
   for (const Case& which : kCases) {
-    if (which.name.starts_with(only)) run(which, root, words);
+    if (which.name.starts_with(only)) run(which, root);
   }
   return EXIT_SUCCESS;
 }

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "bench_tools.h"
+
 namespace msprobe::bench {
 
 __attribute__((target_clones("avx512f", "avx2", "default"))) static std::uint64_t word_sum(
@@ -30,6 +32,28 @@ inline std::uint64_t read_all(std::span<const std::uint64_t> words, int threads)
     }
   }
   return sum;
+}
+
+inline constexpr int kReaders = 2;
+
+// Work over `bytes` bytes of files beside reading memory: GB/s of both, also for each second of CPU
+// time.
+struct BesideReading {
+  double speed = 0;
+  double reading = 0;
+  double cpu_speed = 0;
+  double cpu_reading = 0;
+
+  double percent() const { return 100 * speed / reading; }
+};
+template <class Work>
+BesideReading beside_reading(double bytes, const Work& work) {
+  const std::vector<std::uint64_t> words(std::size_t{64} << 20, 1);
+  [[maybe_unused]] volatile std::uint64_t keep = 0;
+  const Medians medians = time_repeatedly(work, [&] { keep = read_all(words, kReaders); });
+  const auto read = static_cast<double>(words.size() * sizeof(words.front()));
+  return {bytes / medians.elapsed * 1e-9, read / medians.beside * 1e-9, bytes / medians.cpu * 1e-9,
+          read / medians.beside_cpu * 1e-9};
 }
 
 }  // namespace msprobe::bench

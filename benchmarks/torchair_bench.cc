@@ -4,7 +4,6 @@
 //
 // usage: torchair_bench [DIRECTORY [CASE]]    (needs 2.3 GB there, and as much page cache)
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -12,29 +11,22 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "bench_tools.h"
-#include "core/float_formats.h"
 #include "core/npy_header.h"
 #include "read_yardstick.h"
 #include "torchair/graph_compare.h"
-#include "torchair/info_writer.h"
 
 namespace {
 
 using namespace msprobe;
 namespace fs = std::filesystem;
 
-constexpr int kThreads = 2;
-constexpr int kRepetitions = 9;
 constexpr std::size_t kDumpBytes = std::size_t{2200} << 20;
 constexpr std::int64_t kRow = 4096;
 
@@ -83,25 +75,18 @@ std::string ge_header(const std::string& op, DType dtype, std::int64_t rows) {
 
 // Normal numbers with the noise of another device.
 void append(std::string& out, DType dtype, std::uint64_t i, bool is_device) {
-  std::uint64_t hash = i * 0x9E3779B97F4A7C15U;
-  hash ^= hash >> 29;
-  float value = static_cast<float>(hash % 2000001) * 1e-6F - 1.0000005F;
-  if (is_device && dtype == DType::kFloat32) value *= 1 + 1e-6F * static_cast<float>(hash >> 60);
+  auto [value, bits] = bench::element(i);
+  if (is_device && dtype == DType::kFloat32) value *= 1 + 1e-6F * static_cast<float>(bits >> 60);
   // About one unit in the last place of a half type, in half of the elements that are not small.
-  if (is_device && dtype != DType::kFloat32 && std::abs(value) > 0.1F && (hash >> 63) == 1) {
+  if (is_device && dtype != DType::kFloat32 && std::abs(value) > 0.1F && (bits >> 63) == 1) {
     value *= dtype == DType::kFloat16 ? 1 + 0x1p-11F : 1 + 0x1p-8F;
   }
-  const auto put = [&](auto element) {
-    out.append(reinterpret_cast<const char*>(&element), sizeof(element));
-  };
-  if (dtype == DType::kFloat32) return put(value);
-  put(dtype == DType::kFloat16 ? float_to_float16(value) : float_to_bfloat16(value));
+  bench::append_element(out, dtype, value);
 }
 
 void write_tensor(const fs::path& path, const std::string& header, DType dtype, std::int64_t rows,
                   bool is_device) {
-  // In large pieces, as the runtime and numpy write: the page cache then has large pages. The same
-  // piece again and again, because making numbers takes longer than comparing them.
+  // In large pieces, as the runtime and numpy write: the page cache then has large pages.
   constexpr std::int64_t kPiece = std::int64_t{4} << 20;
   std::string piece;
   for (std::int64_t i = 0; i < std::min(kPiece, rows * kRow); ++i) {
@@ -109,12 +94,7 @@ void write_tensor(const fs::path& path, const std::string& header, DType dtype, 
   }
   std::ofstream file(path, std::ios::binary);
   file << header;
-  auto left = static_cast<std::uint64_t>(rows * kRow) * size_bytes(dtype);
-  while (left > 0) {
-    const std::uint64_t size = std::min<std::uint64_t>(left, piece.size());
-    file.write(piece.data(), static_cast<std::streamsize>(size));
-    left -= size;
-  }
+  bench::write_repeatedly(file, piece, static_cast<std::uint64_t>(rows * kRow) * size_bytes(dtype));
 }
 
 // The dump, and its size in bytes.
@@ -149,7 +129,7 @@ void compare(const fs::path& root) {
   torchair::GraphCompareOptions options;
   options.plan.device_root = root / "msprobe_ge_dump";
   options.plan.bench_root = root / "msprobe_fx_dump";
-  options.threads = kThreads;
+  options.threads = bench::kReaders;
   torchair::GraphCompareEvents events;
   events.on_row = [](const torchair::TensorRow&) -> Result<bool> { return true; };
   const auto totals = torchair::compare(options, events);
@@ -159,32 +139,19 @@ void compare(const fs::path& root) {
   }
 }
 
-void run(const Case& which, const fs::path& parent, std::span<const std::uint64_t> words) {
+void run(const Case& which, const fs::path& parent) {
   const fs::path root = parent / fmt::format("torchair_bench_{}", ::getpid());
   const auto bytes = static_cast<double>(write_dump(root, which));
-  volatile std::uint64_t keep = 0;
   std::ofstream("/proc/self/clear_refs") << 5;
   const double resident = bench::resident_bytes("VmRSS:");
   compare(root);
   const double extra = bench::resident_bytes("VmHWM:") - resident;
-  std::array<double, kRepetitions> ours{};
-  std::array<double, kRepetitions> reading{};
-  std::array<double, kRepetitions> cpu{};
-  for (int i = 0; i < kRepetitions; ++i) {
-    reading[static_cast<std::size_t>(i)] =
-        bench::seconds([&] { keep = bench::read_all(words, kThreads); });
-    const double before = bench::cpu_seconds();
-    ours[static_cast<std::size_t>(i)] = bench::seconds([&] { compare(root); });
-    cpu[static_cast<std::size_t>(i)] = bench::cpu_seconds() - before;
-  }
+  const bench::BesideReading found = bench::beside_reading(bytes, [&] { compare(root); });
   fs::remove_all(root);
-  const double speed = bytes / bench::median(ours) * 1e-9;
-  const double yardstick = static_cast<double>(words.size_bytes()) / bench::median(reading) * 1e-9;
-  const double percent = 100 * speed / yardstick;
   fmt::print("{:<30} {:>6.2f} {:>7.2f} {:>8.2f} {:>6.0f} % {:>6} % {:>5} {:>9.1f} MB {:>7.2f}\n",
-             which.name, bytes * 1e-9, speed, yardstick, percent, which.target_percent,
-             percent >= which.target_percent ? "yes" : "NO", extra * 1e-6,
-             bytes / bench::median(cpu) * 1e-9);
+             which.name, bytes * 1e-9, found.speed, found.reading, found.percent(),
+             which.target_percent, found.percent() >= which.target_percent ? "yes" : "NO",
+             extra * 1e-6, found.cpu_speed);
   std::fflush(stdout);
 }
 
@@ -193,11 +160,10 @@ void run(const Case& which, const fs::path& parent, std::span<const std::uint64_
 int main(int argc, char** argv) {
   const fs::path parent = argc > 1 ? argv[1] : fs::temp_directory_path();
   const std::string_view wanted = argc > 2 ? argv[2] : "";
-  std::vector<std::uint64_t> words(std::size_t{64} << 20, 1);
   fmt::print("{:<30} {:>6} {:>7} {:>8} {:>8} {:>8} {:>5} {:>12} {:>7}\n", "device / bench", "GB",
              "GB/s", "reading", "ratio", "target", "met", "extra memory", "GB/cpu s");
   for (const Case& which : kCases) {
-    if (which.name.starts_with(wanted)) run(which, parent, words);
+    if (which.name.starts_with(wanted)) run(which, parent);
   }
   return EXIT_SUCCESS;
 }
