@@ -13,10 +13,10 @@
 
 #include "collect/float_sums.h"
 #include "collect/growing_json.h"
+#include "collect/in_scratch.h"
 #include "collect/json_text.h"
 #include "collect/pt_file.h"
 #include "collect/recorder.h"
-#include "collect/scratch_for_test.h"
 #include "collect/statistics.h"
 #include "core/float_formats.h"
 
@@ -215,28 +215,28 @@ TEST(JsonText, IsIndentedAndEscapedAsPythonDoes) {
             "{\n \"a\": [\n  1,\n  \"\\u00e9\\n\\\"\\ud83d\\ude00\"\n ],\n \"b\": []\n}");
 }
 
-TEST_F(Scratch, AGrowingFileIsCompleteAfterEveryWrite) {
+TEST_F(InScratch, AGrowingFileIsCompleteAfterEveryWrite) {
   Result<GrowingJson> json = GrowingJson::create(file("a.json"), "{\"data\": {", "}}");
   ASSERT_TRUE(json);
-  EXPECT_EQ(text(file("a.json")), "{\"data\": {}}");
+  EXPECT_EQ(read_text(file("a.json")), "{\"data\": {}}");
   ASSERT_TRUE(json->append("", ",\"unfinished\": 1"));
-  EXPECT_EQ(text(file("a.json")), "{\"data\": {\"unfinished\": 1}}");
+  EXPECT_EQ(read_text(file("a.json")), "{\"data\": {\"unfinished\": 1}}");
   ASSERT_TRUE(json->append(",\"a\": 1", ""));
-  EXPECT_EQ(text(file("a.json")), "{\"data\": {\"a\": 1}}");
+  EXPECT_EQ(read_text(file("a.json")), "{\"data\": {\"a\": 1}}");
   ASSERT_TRUE(json->append(",\"b\": 2", ",\"c\": 3"));
-  EXPECT_EQ(text(file("a.json")), "{\"data\": {\"a\": 1,\"b\": 2,\"c\": 3}}");
+  EXPECT_EQ(read_text(file("a.json")), "{\"data\": {\"a\": 1,\"b\": 2,\"c\": 3}}");
 }
 
-TEST_F(Scratch, AGrowingFileThatIsMovedGetsAnotherHead) {
+TEST_F(InScratch, AGrowingFileThatIsMovedGetsAnotherHead) {
   Result<GrowingJson> json =
       GrowingJson::create(file("a.json"), "{\"in\": \"a\", \"data\": {", "}}");
   ASSERT_TRUE(json);
   ASSERT_TRUE(json->append(",\"a\": 1", ",\"b\": 0"));
   fs::rename(file("a.json"), file("b.json"));
   ASSERT_TRUE(json->move_to(file("b.json"), "{\"in\": \"elsewhere\", \"data\": {"));
-  EXPECT_EQ(text(file("b.json")), "{\"in\": \"elsewhere\", \"data\": {\"a\": 1}}");
+  EXPECT_EQ(read_text(file("b.json")), "{\"in\": \"elsewhere\", \"data\": {\"a\": 1}}");
   ASSERT_TRUE(json->append(",\"b\": 2", ""));
-  EXPECT_EQ(text(file("b.json")), "{\"in\": \"elsewhere\", \"data\": {\"a\": 1,\"b\": 2}}");
+  EXPECT_EQ(read_text(file("b.json")), "{\"in\": \"elsewhere\", \"data\": {\"a\": 1,\"b\": 2}}");
 }
 
 // While one lives, no file grows beyond `bytes`: a disk that is full.
@@ -259,7 +259,7 @@ class FullDisk {
   void (*handler_)(int);
 };
 
-TEST_F(Scratch, AFullDiskLeavesWhatWasWrittenBefore) {
+TEST_F(InScratch, AFullDiskLeavesWhatWasWrittenBefore) {
   Result<GrowingJson> json = GrowingJson::create(file("a.json"), "{", "}");
   ASSERT_TRUE(json);
   ASSERT_TRUE(json->append(",\"a\": 1", ",\"b\": 0"));
@@ -267,26 +267,26 @@ TEST_F(Scratch, AFullDiskLeavesWhatWasWrittenBefore) {
   {
     const FullDisk full(4096);
     EXPECT_FALSE(json->append(large, ""));
-    EXPECT_EQ(text(file("a.json")), "{\"a\": 1}");
+    EXPECT_EQ(read_text(file("a.json")), "{\"a\": 1}");
   }
   ASSERT_TRUE(json->append(",\"c\": 3", ""));
-  EXPECT_EQ(text(file("a.json")), "{\"a\": 1,\"c\": 3}");
+  EXPECT_EQ(read_text(file("a.json")), "{\"a\": 1,\"c\": 3}");
 }
 
-TEST_F(Scratch, AFullDiskLeavesNoPartsOfTensorFiles) {
+TEST_F(InScratch, AFullDiskLeavesNoPartsOfTensorFiles) {
   const std::vector<std::byte> bytes(8192, std::byte{1});
   const FullDisk full(4096);
   EXPECT_FALSE(write_pt(file("a.pt"), DType::kUInt8, std::vector<std::int64_t>{8192}, bytes, 0));
   EXPECT_FALSE(fs::exists(file("a.pt")));
 }
 
-TEST_F(Scratch, MoreMemoryThanThereIsIsNotGiven) {
+TEST_F(InScratch, MoreMemoryThanThereIsIsNotGiven) {
   Recorder recorder(1 << 20);
   EXPECT_FALSE(recorder.take_buffer(std::size_t{1} << 60));
   EXPECT_TRUE(recorder.take_buffer(1 << 20));  // nothing is waited for
 }
 
-TEST_F(Scratch, EntriesKeepTheOrderInWhichTheyBegan) {
+TEST_F(InScratch, EntriesKeepTheOrderInWhichTheyBegan) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", file("s.json")}));
   const std::uint64_t first = recorder.begin(",\"a\": 0");
@@ -295,31 +295,32 @@ TEST_F(Scratch, EntriesKeepTheOrderInWhichTheyBegan) {
   recorder.add_stack("a", "[]");
   recorder.add_stack("b", "[]");
   EXPECT_FALSE(recorder.flush());
-  EXPECT_EQ(text(file("d.json")), "{\"a\": 0,\"b\": 2}");
+  EXPECT_EQ(read_text(file("d.json")), "{\"a\": 0,\"b\": 2}");
   recorder.finish(first, ",\"a\": 1");
   EXPECT_FALSE(recorder.flush());
-  EXPECT_EQ(text(file("d.json")), "{\"a\": 1,\"b\": 2}");
-  EXPECT_THAT(text(file("s.json")), testing::HasSubstr("\"a\",\n   \"b\""));
+  EXPECT_EQ(read_text(file("d.json")), "{\"a\": 1,\"b\": 2}");
+  EXPECT_THAT(read_text(file("s.json")), testing::HasSubstr("\"a\",\n   \"b\""));
 }
 
-TEST_F(Scratch, AStepBeginsWithItsFilesAndLeavesNoOthers) {
+TEST_F(InScratch, AStepBeginsWithItsFilesAndLeavesNoOthers) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", file("s.json"), file("c.json")}));
-  for (const char* name : {"d.json", "s.json", "c.json"}) EXPECT_EQ(text(file(name)), "{}") << name;
+  for (const char* name : {"d.json", "s.json", "c.json"})
+    EXPECT_EQ(read_text(file(name)), "{}") << name;
   for (const char* name : {"a", "b", "c"}) {  // the second one finds a file to exchange names with
     recorder.finish(recorder.begin(""), fmt::format(",\"{}\": 1", name));
     recorder.add_stack(name, "[]");
     EXPECT_FALSE(recorder.flush());
   }
   recorder.end_step();
-  EXPECT_EQ(text(file("d.json")), "{\"a\": 1,\"b\": 1,\"c\": 1}");
-  EXPECT_THAT(text(file("s.json")), testing::HasSubstr("\"c\""));
-  EXPECT_EQ(text(file("c.json")), "{}");  // which was one file with s.json
+  EXPECT_EQ(read_text(file("d.json")), "{\"a\": 1,\"b\": 1,\"c\": 1}");
+  EXPECT_THAT(read_text(file("s.json")), testing::HasSubstr("\"c\""));
+  EXPECT_EQ(read_text(file("c.json")), "{}");  // which was one file with s.json
   const auto files = fs::directory_iterator(fs::path(file("d.json")).parent_path());
   EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
-TEST_F(Scratch, MemoryIsBoundedWhileManyTensorsWait) {
+TEST_F(InScratch, MemoryIsBoundedWhileManyTensorsWait) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));
   for (int i = 0; i < 40; ++i) {
@@ -334,7 +335,7 @@ TEST_F(Scratch, MemoryIsBoundedWhileManyTensorsWait) {
   EXPECT_TRUE(fs::exists(file("39.pt")));
 }
 
-TEST_F(Scratch, BuffersThatAreKeptBackDoNotWaitForEachOther) {
+TEST_F(InScratch, BuffersThatAreKeptBackDoNotWaitForEachOther) {
   Recorder recorder(1 << 20);
   std::vector<std::unique_ptr<Buffer>> kept;
   for (int i = 0; i < 3; ++i) {
@@ -345,7 +346,7 @@ TEST_F(Scratch, BuffersThatAreKeptBackDoNotWaitForEachOther) {
   for (std::unique_ptr<Buffer>& buffer : kept) recorder.give_back(std::move(buffer), 600 << 10);
 }
 
-TEST_F(Scratch, AnUnwritableFileIsReported) {
+TEST_F(InScratch, AnUnwritableFileIsReported) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));
   recorder.save({file("no/such/directory.pt"), DType::kUInt8, {1}, recorder.take_buffer(1), 1});

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
+#include "collect/in_scratch.h"
 #include "collect/pt_file.h"
-#include "collect/scratch_for_test.h"
 #include "core/crc32.h"
 #include "core/descriptor.h"
 #include "dump/tensor_file.h"
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using TensorFiles = Scratch;
+using TensorFiles = InScratch;
 
 TEST_F(TensorFiles, TheReaderTakesWhatIsWritten) {
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64, DType::kBool,
@@ -137,7 +137,7 @@ TEST_F(TensorFiles, LargeFilesLeaveThePageCacheAndSmallOnesStay) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(cached_pages(file("small")), 1U);
-  EXPECT_EQ(text(file("large")), large);
+  EXPECT_EQ(read_text(file("large")), large);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "core/python_text.h"
+#include "core/scratch_directory.h"
 #include "core/shrunken_file.h"
 #include "core/tensor.h"
 
@@ -23,15 +24,12 @@ namespace fs = std::filesystem;
 
 class InDirectory : public ::testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = fs::temp_directory_path() / ("msprobe_core_" + std::to_string(::getpid()));
-    fs::create_directories(directory_ / "data");
-  }
-  void TearDown() override { fs::remove_all(directory_); }
+  InDirectory() { fs::create_directories(directory_ / "data"); }
   void put(const fs::path& name, const std::string& text) {
     std::ofstream(directory_ / name) << text;
   }
-  fs::path directory_;
+  ScratchDirectory scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 TEST(DType, ReadsEverySpelling) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@ namespace msprobe {
 class ScratchDirectory {
  public:
   ScratchDirectory() {
-    std::string name = ::testing::TempDir() + "msprobe_check_XXXXXX";
+    std::string name = ::testing::TempDir() + "msprobe_test_XXXXXX";
     path_ = ::mkdtemp(name.data());
   }
   ScratchDirectory(const ScratchDirectory&) = delete;
@@ -26,7 +27,7 @@ class ScratchDirectory {
   }
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
+  std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;

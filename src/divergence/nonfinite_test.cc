@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/scratch_directory.h"
 #include "divergence/made_run_for_test.h"
 
 namespace msprobe::divergence {
@@ -125,16 +126,9 @@ TEST(NonFinite, IncompleteRecordingsDoNotHang) {
 
 class NonFiniteFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = std::filesystem::temp_directory_path() / "msprobe_nan_XXXXXX";
-    directory_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-  void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((directory_ / name).parent_path());
-    std::ofstream(directory_ / name) << text;
-  }
-  std::filesystem::path directory_;
+  void write(const std::string& name, const std::string& text) const { scratch_.write(name, text); }
+  ScratchDirectory scratch_;
+  const std::filesystem::path directory_ = scratch_.path();
 };
 
 std::string dump_with(const std::string& max) {

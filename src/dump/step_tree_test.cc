@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "core/scratch_directory.h"
 
 namespace msprobe::dump {
 namespace {
@@ -20,11 +21,6 @@ using ::testing::HasSubstr;
 
 class StepTreeTest : public ::testing::Test {
  protected:
-  StepTreeTest() : root_(fs::temp_directory_path() / fmt::format("step_tree_{}", ::getpid())) {
-    fs::create_directories(root_);
-  }
-  ~StepTreeTest() override { fs::remove_all(root_); }
-
   void add_dump(const std::string& directory) const {
     fs::create_directories(root_ / directory);
     std::ofstream(root_ / directory / "dump.json") << "{}";
@@ -42,7 +38,8 @@ class StepTreeTest : public ::testing::Test {
     return lines;
   }
 
-  fs::path root_;
+  ScratchDirectory scratch_;
+  const fs::path root_ = scratch_.path();
 };
 
 TEST_F(StepTreeTest, OrdersStepsAndRanksByNumber) {

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/scratch_directory.h"
 #include "dump/dump_json.h"
 #include "dump/npy.h"
 
@@ -133,7 +134,8 @@ TEST(TensorFile, BytesOutliveTheFile) {
 }
 
 TEST(TensorFile, NamesCannotLeaveTheDirectory) {
-  const fs::path root = fs::temp_directory_path() / ("msprobe_dump_" + std::to_string(::getpid()));
+  const ScratchDirectory scratch;
+  const fs::path& root = scratch.path();
   fs::create_directories(root / "data");
   fs::copy_file(kData / "pt" / "float32.pt", root / "secret.pt");
   fs::copy_file(kData / "pt" / "float32.pt", root / "data" / "in.pt");
@@ -153,7 +155,6 @@ TEST(TensorFile, NamesCannotLeaveTheDirectory) {
   }
   EXPECT_EQ(load_tensor_file(*directory, "missing.pt").error().kind, ErrorKind::kIo);
   EXPECT_EQ(load_tensor_file(*directory, ".").error().kind, ErrorKind::kIo);
-  fs::remove_all(root);
 }
 
 // What the record of a tensor says must be what its file holds.

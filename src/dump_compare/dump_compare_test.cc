@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "core/scratch_directory.h"
 #include "dump_compare/compare_dumps.h"
 #include "dump_compare/inputs.h"
 
@@ -61,15 +61,8 @@ TEST(Cells, MappingOfCells) {
 
 class InScratch : public ::testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = fs::temp_directory_path() / ("msprobe_dump_compare_" + std::to_string(::getpid()));
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  fs::path put(const fs::path& name, const std::string& words) {
-    fs::create_directories((directory_ / name).parent_path());
-    std::ofstream(directory_ / name) << words;
-    return directory_ / name;
+  fs::path put(const fs::path& name, const std::string& words) const {
+    return scratch_.write(name, words);
   }
   fs::path dump(const fs::path& name, const std::string& data) {
     return put(name, R"({"task": "statistics", "framework": "pytorch", "data": {)" + data + "}}");
@@ -108,7 +101,8 @@ class InScratch : public ::testing::Test {
     return outcome;
   }
 
-  fs::path directory_;
+  ScratchDirectory scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 std::string tensor(double norm, const std::string& dtype = "torch.float32") {

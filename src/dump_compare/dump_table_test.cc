@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "core/scratch_directory.h"
 
 namespace msprobe::dump_compare {
 namespace {
@@ -22,11 +23,6 @@ using ::testing::StartsWith;
 
 class DumpTableTest : public ::testing::Test {
  protected:
-  DumpTableTest() : directory_(fs::temp_directory_path() / fmt::format("table_{}", ::getpid())) {
-    fs::create_directories(directory_);
-  }
-  ~DumpTableTest() override { fs::remove_all(directory_); }
-
   // A table with an entry of each number of rows; the last one is only in the golden dump.
   Result<std::vector<fs::path>> written(const std::vector<int>& rows_of_entries, bool xlsx,
                                         std::size_t most_rows) const {
@@ -71,7 +67,8 @@ class DumpTableTest : public ::testing::Test {
     return names;
   }
 
-  fs::path directory_;
+  ScratchDirectory scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 TEST_F(DumpTableTest, EveryRowSaysWhatItsCallDoes) {

@@ -11,8 +11,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "core/scratch_directory.h"
 #include "ge/dump_file.h"
 #include "ge/element_type.h"
 #include "ge/elements.h"
@@ -245,8 +245,8 @@ TEST(DumpFile, ATensorBeyondFourGigabytesIsReadAtItsEnd) {
   std::string head(8, '\0');
   head[0] = static_cast<char>(message.size());
   head += message;
-  const auto path =
-      std::filesystem::temp_directory_path() / ("ge_test_sparse_" + std::to_string(::getpid()));
+  const ScratchDirectory scratch;
+  const std::filesystem::path path = scratch.path() / "sparse";
   const float last = 2.5F;
   {
     std::ofstream file(path, std::ios::binary);
@@ -265,7 +265,6 @@ TEST(DumpFile, ATensorBeyondFourGigabytesIsReadAtItsEnd) {
     read_elements(*elements, kCount - 2, 2, reinterpret_cast<std::byte*>(read.data()));
     EXPECT_THAT(read, ElementsAre(0.0F, last));
   }
-  std::filesystem::remove(path);
 }
 
 TEST(GraphText, StringsMayHoldAnything) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/scratch_for_test.h"
+#include "core/scratch_directory.h"
 
 namespace msprobe::report {
 namespace {
@@ -18,7 +18,7 @@ TEST(Commands, ShrinkTakesWhatItKnows) {
 }
 
 TEST(Commands, PathsWorkFromAnywhere) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   scratch.write("dump.json", "{}");
   scratch.write("sim", "a file, not the device");
   const std::string base = scratch.path().string();

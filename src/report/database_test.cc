@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "report/scratch_for_test.h"
+#include "core/scratch_directory.h"
 
 namespace msprobe::report {
 namespace {
@@ -56,7 +56,7 @@ std::vector<std::string> query(const std::filesystem::path& path, const char* sq
 }
 
 TEST(Database, HoldsRunsCallsOutputsAndMetrics) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto path = scratch.path() / "results.sqlite";
   const ReportRun run = run_of("/out/a.csv");
   ASSERT_TRUE(add_to_database(path, std::span(&run, 1)));
@@ -69,7 +69,7 @@ TEST(Database, HoldsRunsCallsOutputsAndMetrics) {
 }
 
 TEST(Database, TheSameRunReplacesItselfAndOthersAreAdded) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto path = scratch.path() / "results.sqlite";
   const ReportRun first = run_of("/out/a.csv");
   ReportRun second = run_of("/out/b.csv");
@@ -84,13 +84,14 @@ TEST(Database, TheSameRunReplacesItselfAndOthersAreAdded) {
 }
 
 TEST(Database, WhatIsNotOursIsRefusedAndLeftAlone) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const ReportRun run = run_of("/out/a.csv");
   const auto text = scratch.write("notes.sqlite", "these are notes, not a database of any kind");
   const Result<void> no_database = add_to_database(text, std::span(&run, 1));
   ASSERT_FALSE(no_database);
   EXPECT_THAT(no_database.error().message, HasSubstr("notes.sqlite: file is not a database"));
-  EXPECT_EQ(scratch.read("notes.sqlite"), "these are notes, not a database of any kind");
+  EXPECT_EQ(read_text(scratch.path() / "notes.sqlite"),
+            "these are notes, not a database of any kind");
 
   const auto other = scratch.path() / "other.sqlite";
   sqlite3* database = nullptr;

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/scratch_for_test.h"
+#include "core/scratch_directory.h"
 
 namespace msprobe::report {
 namespace {
@@ -26,7 +26,7 @@ ReportRun two_calls() {
 }
 
 TEST(DescribeCalls, ArgumentsAndTheUsersLine) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto dump = scratch.write("dump.json", kDump);
   scratch.write("stack.json", kStacks);
   ReportRun run = two_calls();
@@ -42,7 +42,7 @@ TEST(DescribeCalls, ArgumentsAndTheUsersLine) {
 }
 
 TEST(DescribeCalls, ModulesComeBeforeLines) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto dump = scratch.write("dump.json", kDump);
   scratch.write("stack.json", kStacks);
   scratch.write("construct.json",
@@ -56,7 +56,7 @@ TEST(DescribeCalls, ModulesComeBeforeLines) {
 }
 
 TEST(DescribeCalls, TheModuleOfACallIsKnownWithoutATree) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto dump = scratch.write("dump.json", kDump);
   scratch.write("stack.json", kStacks);
   scratch.write("construct.json", "{}");
@@ -72,7 +72,7 @@ TEST(DescribeCalls, TheModuleOfACallIsKnownWithoutATree) {
 }
 
 TEST(DescribeCalls, ABrokenStackFileCostsTheStacksOnly) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto dump = scratch.write("dump.json", kDump);
   scratch.write("stack.json", "{\"0\": [[");
   ReportRun run = two_calls();

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/scratch_for_test.h"
+#include "core/scratch_directory.h"
 
 namespace msprobe::report {
 namespace {
@@ -20,7 +20,7 @@ std::string map_line(std::string_view row, std::string_view map) {
 }
 
 TEST(ErrorMaps, RowsGetTheirMaps) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   ReportRun run;
   run.calls.emplace_back().name = "Torch.mm.0";
   run.calls.back().row_count = 2;

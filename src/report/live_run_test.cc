@@ -3,19 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include "core/scratch_directory.h"
 #include "report/answer.h"
-#include "report/scratch_for_test.h"
 
 namespace msprobe::report {
 namespace {
 
 judge::ResultRow result(std::string name, Verdict verdict) {
-  return {.api_name = std::move(name), .forward = verdict, .backward = {}, .message = {},
+  return {.api_name = std::move(name),
+          .forward = verdict,
+          .backward = {},
+          .message = {},
           .strict = verdict};
 }
 
 TEST(LiveRun, KeepsWhatDoesNotPassAndWhereItWasCalled) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto dump = scratch.write("dump.json", "{}");
   scratch.write("stack.json", R"json({"0": [["Torch.mm.1.forward"], [
     "File /usr/lib/python3/dist-packages/torch/nn/m.py, line 7, in forward, \n return mm(a)",
@@ -38,7 +41,7 @@ TEST(LiveRun, KeepsWhatDoesNotPassAndWhereItWasCalled) {
 }
 
 TEST(LiveRun, ADumpAloneIsEnough) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   LiveRun live(scratch.path() / "dump.json");
   const ReportCall* call = live.add(result("Functional*relu*0", Verdict::kError), {});
   ASSERT_NE(call, nullptr);

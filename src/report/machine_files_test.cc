@@ -6,11 +6,11 @@
 #include <zlib.h>
 
 #include "core/call_name.h"
+#include "core/scratch_directory.h"
 #include "report/html_report.h"
 #include "report/junit.h"
 #include "report/packed.h"
 #include "report/sarif.h"
-#include "report/scratch_for_test.h"
 
 namespace msprobe::report {
 namespace {
@@ -86,12 +86,12 @@ TEST(Sarif, PointsAtTheUsersLine) {
 }
 
 TEST(HtmlReport, IsOneFileAndNothingInItCanRun) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const ReportRun run = small_run();
   const Result<void> written =
       write_html_report(scratch.path() / "r.html", std::span(&run, 1), "1.0");
   ASSERT_TRUE(written.has_value()) << written.error().message;
-  const std::string html = scratch.read("r.html");
+  const std::string html = read_text(scratch.path() / "r.html");
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));
   EXPECT_EQ(html.find("src="), std::string::npos);
   EXPECT_EQ(html.find("</script><b>"), std::string::npos) << "text of a cell in the markup";

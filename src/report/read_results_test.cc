@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/scratch_for_test.h"
+#include "core/scratch_directory.h"
 #include "report/shown_limits.h"
 
 namespace msprobe::report {
@@ -24,7 +24,7 @@ constexpr std::string_view kResult =
     "Torch.mm.0,warning,pass,told\r\n";
 
 TEST(ReadResults, RowsGatherIntoCalls) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto path = scratch.write("mine.csv", kDetails);
   const Result<ResultFiles> files = find_result_files(path);
   ASSERT_TRUE(files.has_value()) << files.error().message;
@@ -46,7 +46,7 @@ TEST(ReadResults, RowsGatherIntoCalls) {
 }
 
 TEST(ReadResults, NumbersKeepBlanksNanAndInf) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const Result<ReportRun> run = read_run({scratch.write("mine.csv", kDetails), {}, false}, {});
   ASSERT_TRUE(run.has_value());
   const auto at = [&](std::size_t row, std::string_view title) {
@@ -60,7 +60,7 @@ TEST(ReadResults, NumbersKeepBlanksNanAndInf) {
 }
 
 TEST(ReadResults, BytesThatAreNoUtf8AreShown) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto csv = scratch.write("a.csv",
                                  "API name,DEVICE Dtype,Status,Message\r\n"
                                  "Torch.m\xff.0.forward.output.0,torch.float16,pass,a\xc3(\r\n");
@@ -71,7 +71,7 @@ TEST(ReadResults, BytesThatAreNoUtf8AreShown) {
 }
 
 TEST(ReadResults, TheResultCsvHasTheLastWord) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   scratch.write("accuracy_checking_details_1.csv", kDetails);
   const auto result = scratch.write("accuracy_checking_result_1.csv", kResult);
   const Result<ResultFiles> files = find_result_files(result);
@@ -83,7 +83,7 @@ TEST(ReadResults, TheResultCsvHasTheLastWord) {
 }
 
 TEST(ReadResults, AResultWithoutDetailsAndAnyOtherCsvAreRefused) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const Result<ResultFiles> alone = find_result_files(scratch.write("a_result_1.csv", kResult));
   ASSERT_FALSE(alone.has_value());
   EXPECT_THAT(alone.error().message, testing::HasSubstr("details CSV is not beside it"));
@@ -93,7 +93,7 @@ TEST(ReadResults, AResultWithoutDetailsAndAnyOtherCsvAreRefused) {
 }
 
 TEST(ReadResults, AnotherDeviceIsPutBesideByName) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   Result<ReportRun> run = read_run({scratch.write("a.csv", kDetails), {}, false}, {});
   const Result<ReportRun> other =
       read_run({scratch.write("b.csv",
@@ -113,7 +113,7 @@ TEST(ReadResults, AnotherDeviceIsPutBesideByName) {
 }
 
 TEST(ReadResults, TheLimitsOfAComparisonTakeTheDtypeOfTheDevice) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const std::string_view titles =
       "API name,Mean ULP error,Proportion of ULP errors greater than the threshold,ULP error "
       "determination result,Comparison result,Comparison algorithm,Message\r\n";
@@ -160,7 +160,7 @@ TEST(Limits, OfRunUtAreTheCosineAndTheDualStandardOfTheDtype) {
 }
 
 TEST(ReadResults, RowsOfRunUtAreHeldAgainstItsRule) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto path = scratch.write(
       "accuracy_checking_details.csv",
       "Npu Name,Bench Dtype,NPU Dtype,Shape,Cosine Similarity,Relative Error (dual "

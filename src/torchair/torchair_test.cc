@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "core/scratch_directory.h"
 #include "dump/npy.h"
 #include "torchair/convert_info.h"
 #include "torchair/criteria.h"
@@ -231,8 +231,8 @@ TEST(InfoFile, NothingIsLeftOfComplexValues) {
 // Equal NaNs would pass for equal tensors.
 TEST(Converter, ATensorWithoutOrderHasNoRange) {
   namespace fs = std::filesystem;
-  const fs::path root = fs::temp_directory_path() / ("torchair_test_" + std::to_string(::getpid()));
-  fs::create_directories(root);
+  const ScratchDirectory scratch;
+  const fs::path& root = scratch.path();
   const std::int64_t one = 1;
   const std::int64_t none = 0;
   const std::string complex_array =
@@ -249,7 +249,6 @@ TEST(Converter, ATensorWithoutOrderHasNoRange) {
     EXPECT_TRUE(is_empty_range(*values)) << name;
     EXPECT_FALSE(has_original(root / name));
   }
-  fs::remove_all(root);
 }
 
 // A CRC may look like a number: 234161e3.

@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "core/scratch_directory.h"
 #include "torchair/op_flow.h"
 
 namespace msprobe::torchair {
@@ -36,11 +36,10 @@ std::string add_file() {
 
 class Damage : public testing::Test {
  protected:
-  Damage() : root_(fs::temp_directory_path() / ("pairing_test_" + std::to_string(::getpid()))) {
+  Damage() {
     fs::create_directories(root_ / "ge");
     fs::create_directories(root_ / "fx");
   }
-  ~Damage() override { fs::remove_all(root_); }
 
   // The rows of a directory that holds one file, or also a sound one of Add_2.
   std::vector<TensorRow> rows(const std::string& name, const std::string& content,
@@ -61,7 +60,8 @@ class Damage : public testing::Test {
     return all;
   }
 
-  fs::path root_;
+  ScratchDirectory scratch_;
+  const fs::path root_ = scratch_.path();
 };
 
 const auto kUnreadableWithReason = testing::AllOf(Field(&TensorRow::status, Status::kUnreadable),
