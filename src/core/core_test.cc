@@ -173,9 +173,13 @@ TEST_F(InDirectory, ADirectoryThatMayNotBeEnteredIsNotMissing) {
   std::filesystem::permissions(closed, std::filesystem::perms::none);
   constexpr uid_t kNobody = 65534;
   const uid_t own = ::geteuid();
-  if (own == 0) ASSERT_EQ(::seteuid(kNobody), 0);  // root may enter everything
+  if (own == 0) {  // root may enter everything
+    ASSERT_EQ(::seteuid(kNobody), 0);
+  }
   const auto checked = check_input_file(closed / "dump.json", {});
-  if (own == 0) ASSERT_EQ(::seteuid(own), 0);
+  if (own == 0) {
+    ASSERT_EQ(::seteuid(own), 0);
+  }
   std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
   ASSERT_FALSE(checked);
   EXPECT_NE(checked.error().message.find("may not be entered"), std::string::npos)
