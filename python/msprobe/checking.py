@@ -10,6 +10,7 @@ import html
 import json
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -217,8 +218,9 @@ def _run(words: list[str], allowed: tuple[int, ...]) -> str:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
             output, errors = running.communicate()
-        except BaseException:  # Ctrl-C: the program got the signal too and ends in good order
+        except BaseException:  # Ctrl-C, which in a notebook reaches this process alone: the program ends in good order
             with contextlib.suppress(BaseException):
+                running.send_signal(signal.SIGINT)
                 running.wait(timeout=10)
             running.kill()
             raise

@@ -49,6 +49,8 @@ def call_site(code, offset: int) -> Optional[Tuple[int, Tuple[str, ...]]]:
     if len(before) < 2:
         return None
     instruction = before.pop()
+    if instruction.arg is None:
+        return None
     if instruction.opname in _PLAIN_CALLS:
         keywords = ()
         if before[-1].opname == "KW_NAMES":

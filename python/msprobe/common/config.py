@@ -4,7 +4,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from typing import AbstractSet, List, Optional, Tuple
+from typing import AbstractSet, List, Optional, Set, Tuple
 
 from msprobe.common import log
 
@@ -62,7 +62,7 @@ def numbers(key: str, given: object) -> List[int]:
     """[1, "0", "4-6"] as [0, 1, 4, 5, 6]."""
     if not isinstance(given, list):
         raise ConfigError(f"{key}: found {given!r}, wanted a list of numbers and ranges")
-    found = set()
+    found: Set[int] = set()
     for item in given:
         parts = re.fullmatch(r"(\d+)(?:-(\d+))?", item) if isinstance(item, str) else None
         if isinstance(item, int) and not isinstance(item, bool):

@@ -3,12 +3,15 @@
 import atexit
 import json
 import os
-from typing import Optional
+from typing import Optional, Tuple, Type, TypeVar, cast
 
 from msprobe.common import log
 from msprobe.common.config import Config, ConfigError, LevelError, check_path, load
 from msprobe.common.reload import Switch
 from msprobe.common.step_directory import TENSORS, StepDirectory, leave_rank0
+
+
+Made = TypeVar("Made", bound="Debugger")
 
 
 class Debugger:
@@ -19,7 +22,7 @@ class Debugger:
     A framework's PrecisionDebugger says its name and makes the session that records."""
 
     FRAMEWORK = ""
-    LEVELS = ("L1", "mix")
+    LEVELS: Tuple[str, ...] = ("L1", "mix")
     _instance: Optional["Debugger"] = None
 
     def __new__(cls, *args, **kwargs):
@@ -85,10 +88,10 @@ class Debugger:
         self._loop += 1
 
     @classmethod
-    def _existing(cls) -> "Debugger":
+    def _existing(cls: Type[Made]) -> Made:
         if cls._instance is None:
             raise RuntimeError("PrecisionDebugger instance is not created.")
-        return cls._instance
+        return cast(Made, cls._instance)
 
     def _start(self, rank_id: Optional[int]) -> None:
         if self._session.is_in_child:

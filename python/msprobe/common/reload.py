@@ -38,6 +38,7 @@ class Switch:
 
     def _read(self) -> bool:
         """A file that cannot be read, or is just being written, switches recording off; a key that was taken out changes nothing."""
+        assert self._path is not None
         try:
             with open(self._path, encoding="utf-8-sig") as file:
                 value = json.load(file).get("dump_enable", self._on)

@@ -2,6 +2,7 @@
 """The native collector of a process, and what surrounds it: forked children, the end of the process, reports of our own mistakes."""
 import atexit
 import os
+from typing import Set, Tuple
 
 from msprobe import _collect
 from msprobe.common import log
@@ -15,7 +16,7 @@ class NativeSession:
     def __init__(self) -> None:
         self.native = _collect.Collector()
         self._pid = os.getpid()
-        self._reported = set()
+        self._reported: Set[Tuple[str, type]] = set()
         self._recording = False
         self.error_log = None
 

@@ -27,7 +27,7 @@ def read_settings(path: Optional[str] = None) -> Dict[str, Any]:
     if not os.path.exists(path):
         return {}
     settings: Dict[str, Any] = {}
-    name = None
+    name = ""
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             line = line.split("#", 1)[0].rstrip()

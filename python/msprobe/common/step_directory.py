@@ -89,6 +89,7 @@ class StepDirectory:
     def place_of(self, rank: int, waits: bool = False) -> Optional[str]:
         """Where the step belongs now that the rank is known; None where it is already there, or another process still is. The process
         that took rank0 for lack of a rank may be about to leave it: `waits` for that a while."""
+        assert self.path is not None, "no step is open"
         wanted = os.path.join(os.path.dirname(self.path), f"rank{rank}")
         if self.path == wanted:
             self._without_rank.clear()
@@ -102,6 +103,7 @@ class StepDirectory:
         return wanted
 
     def move(self, place: str) -> None:
+        assert self.path is not None, "no step is open"
         self._replace(place)
         shutil.rmtree(place, ignore_errors=True)
         os.rename(self.path, place)

@@ -3,7 +3,7 @@
 import dataclasses
 import enum
 import sys
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 Told = Tuple[str, Any]
 
@@ -13,7 +13,7 @@ def describe_python(value: object) -> Optional[Told]:
     if value is Ellipsis:
         return "json", {"type": "ellipsis", "value": "..."}
     if isinstance(value, tuple):
-        return "walk", value._asdict() if hasattr(value, "_fields") else tuple(value)
+        return "walk", getattr(value, "_asdict")() if hasattr(value, "_fields") else tuple(value)  # noqa: B009 - of a named tuple
     if isinstance(value, enum.Enum):
         return "json", None
     for plain in (int, float, str):
@@ -40,7 +40,7 @@ def _numpy_array(value: object) -> Optional[Told]:
     numpy = _numpy()
     if numpy is None or not isinstance(value, numpy.ndarray):
         return None
-    told = {"type": "numpy.ndarray", "dtype": str(value.dtype), "shape": list(value.shape),
+    told: Dict[str, object] = {"type": "numpy.ndarray", "dtype": str(value.dtype), "shape": list(value.shape),
             "Max": None, "Min": None, "Mean": None, "Norm": None}
     if value.size and value.dtype.kind in "biuf":
         told["Max"], told["Min"] = value.max().item(), value.min().item()

@@ -5,7 +5,7 @@ The operator returns its tensors unchanged. Applied to the arguments and to the 
 gradients that leave and those that arrive, null where there is none."""
 import itertools
 from collections import OrderedDict
-from typing import Callable
+from typing import Callable, Dict
 
 import mindspore
 from mindspore.ops.operations._inner_ops import CellBackwardHook
@@ -26,7 +26,7 @@ class Bracket:
     def __init__(self, record: Callable[[tuple, tuple], None], args: tuple) -> None:
         self._around = any(_is_float(value) for value in args)
         # The operator holds its hooks weakly; it holds this attribute as long as the graph needs it.
-        hooks = OrderedDict()
+        hooks: Dict[int, Callable[..., None]] = OrderedDict()
         self._operator = CellBackwardHook(f"msprobe.{next(_numbers)}", None, hooks)
         self._operator.msprobe_hooks = hooks
         if self._around:

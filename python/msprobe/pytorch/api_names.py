@@ -53,7 +53,9 @@ def resolve(groups: Dict[str, List[str]], hidden: Callable[[str, str], bool] = l
     """(functions, operators, methods): functions and operators as the native collector takes them, methods that have to be replaced
     for an operator's name to be known. `hidden` tells which names a filter leaves out. torch.linalg.norm keeps its whole name: the
     check would take Torch.norm for another function."""
-    functions, operators, methods = [], [], set()
+    functions: List[tuple] = []
+    operators: List[tuple] = []
+    methods: Set[str] = set()
     for group, prefix in PREFIXES.items():
         module = _module(group)
         for name in groups.get(group, []):

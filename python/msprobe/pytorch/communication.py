@@ -5,7 +5,7 @@ Only some of them, and in newer versions of PyTorch only, can be overridden; so 
 import inspect
 import threading
 import types
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 from weakref import WeakKeyDictionary
 
 import torch
@@ -34,7 +34,7 @@ class _Parameters:
         args, kwargs = self._without(self._after, args, kwargs)
         return args + tuple(kwargs.values())
 
-    def _without(self, index: int, args: tuple, kwargs: dict) -> tuple:
+    def _without(self, index: Optional[int], args: tuple, kwargs: dict) -> tuple:
         if index is None:
             return args, kwargs
         name = self._names[index]
@@ -63,7 +63,7 @@ class Communication:
             if isinstance(function, types.FunctionType):
                 self._bodies.append(FunctionBody(function, self._recorded(function, _Parameters(function, name))))
         self._awaited: WeakKeyDictionary = WeakKeyDictionary()
-        self._own_wait = None
+        self._own_wait: Optional[Callable] = None
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -122,7 +122,7 @@ class Communication:
                 self._own_wait = None
 
 
-def _work_type() -> type:
+def _work_type() -> Any:
     return torch.distributed.distributed_c10d.Work
 
 

@@ -79,7 +79,7 @@ def _run(words: list[str], output_path: object, *, stack_mode: bool | None, fuzz
             command += ["--config", _path("config", config)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
             last = ""
-            for line in running.stderr:
+            for line in running.stderr or ():
                 print(line, end="", file=sys.stderr)
                 last = line.strip() or last
     if running.returncode not in (0, 1):
@@ -124,7 +124,7 @@ def compare(
         words += ["--suffix", suffix]
     log = is_print_compare_log if is_print_compare_log is not None else input_param.get("is_print_compare_log", False)
     return _run(words, output_path, stack_mode=stack_mode, fuzzy_match=fuzzy_match, highlight=highlight, xlsx=xlsx,
-                auto_analyze=auto_analyze, first_diff_analyze=first_diff_analyze, is_print_compare_log=log,
+                auto_analyze=auto_analyze, first_diff_analyze=first_diff_analyze, is_print_compare_log=bool(log),
                 data_mapping=data_mapping, cell_mapping=cell_mapping, config=config)
 
 

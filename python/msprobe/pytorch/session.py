@@ -10,6 +10,7 @@ say their name.
 import inspect
 import sys
 import threading
+from typing import Any, Dict, List
 
 import torch
 from torch import overrides
@@ -70,8 +71,8 @@ class Session(NativeSession):
         self._scripted = ScriptedCalls(self.native, self._is_on)
         self._fast_paths = FastPaths(self._without_mode)
         self._engine = self._hooked_engine()
-        self._replaced = {}
-        self._module_hooks = []
+        self._replaced: Dict[str, Any] = {}
+        self._module_hooks: List[Any] = []
         self._local = threading.local()
         self._earlier_profile = getattr(threading, "_profile_hook", None)
         threading.setprofile(self._equip_thread)
