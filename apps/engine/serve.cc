@@ -29,7 +29,7 @@ struct Run {
   RunOptions options;
   std::optional<Directory> data;
   execute::ExecuteOptions execute;
-  std::function<probe::DeviceSums()> device_sums;  // empty: no device to ask
+  probe::AskSums device_sums;  // empty: no device to ask
 };
 
 Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& run) {

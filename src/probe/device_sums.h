@@ -15,16 +15,32 @@ enum class DeviceSums : std::uint8_t {
   kCut,      // what does not fit is cut off: sums drift, by as much with every term
 };
 
-// Multiplies two matrices of 4096 terms on the device, in float32. The factors have 10 bits, so
-// that a device which rounds them to TF32 changes nothing. kUnknown where the device cannot.
-DeviceSums probe_sums(at::Device device);
+// Multiplies two matrices on the device in `type`: a device may have a matrix unit for half types
+// alone. kUnknown where the device cannot. REQUIRES: float32, float16 or bfloat16.
+DeviceSums probe_sums(at::Device device, at::ScalarType type);
 
-// probe_sums, done when it is first asked for.
-std::function<DeviceSums()> lazy_sums(at::Device device);
+// probe_sums, done once for each type when it is first asked for.
+using AskSums = std::function<DeviceSums(at::ScalarType)>;
+AskSums lazy_sums(at::Device device);
 
-// How far `found` has drifted from the exact result of sums that grow evenly from 0 to it: in
-// 2^-23 of the power of two below the running sum, per term, toward +infinity; the median over the
-// elements. REQUIRES: float64, not empty, no zeros.
-double drift_of(const at::Tensor& found, const at::Tensor& exact, std::int64_t terms);
+// The product that probe_sums asks for: 16,384 terms of one sign that do not fit into float32
+// together, and then what takes their sum back. So the result is what was lost on the way, which
+// even a narrow dtype can hold. Every factor has at most 8 bits: neither bfloat16 nor TF32 changes
+// one.
+struct Question {
+  at::Tensor left, right;  // in float64
+  at::Tensor sums;         // before they are taken back; the second half of the rows is negative
+  at::Tensor rest;         // the exact result
+  std::int64_t terms = 0;  // of `sums`
+};
+Question question();
+
+// How far the sums drifted for which the device gave `answer`: in 2^-23 of the power of two below
+// the running sum, per term.
+struct Drift {
+  double usual = 0;    // median over the elements, of the sign for which it is larger
+  double largest = 0;  // of all elements
+};
+Drift drift_of(const Question& question, const at::Tensor& answer);
 
 }  // namespace msprobe::probe

@@ -36,6 +36,7 @@ Scenario of_fault(const sim::FaultRow& row) {
     scenario.least_share = kLeastOfFourUnits;
     scenario.rounded_once = true;
   }
+  scenario.may_hide = row.fault == sim::Fault::kLostBlock || row.fault == sim::Fault::kLostTerms;
   if (row.cause == sim::CauseClass::kLostCall) {
     scenario.calls = kCostlyCalls;
     scenario.timeout_seconds = kShortTimeout;

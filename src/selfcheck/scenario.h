@@ -27,6 +27,9 @@ struct Scenario {
   double least_share = 0.99;             // of the injections that must raise an alarm
   // Only results that the exact device gives within one unit of the benchmark count.
   bool rounded_once = false;
+  // Results of a half type that are within one unit of the benchmark all the same do not count:
+  // its rounding hides the fault.
+  bool may_hide = false;
   bool allow_tf32 = false;
   std::size_t calls = 0;        // 0: all of the dump; else the first few, where each one is costly
   double timeout_seconds = 60;  // of a call

@@ -85,8 +85,9 @@ class Scoring {
     if (lost || said == evidence_.details.end()) return;
     const std::set<std::string> changed = changed_leaves(pass, evidence_, exact_);
     add_unchanged(pass, said->second, changed);
-    if (changed.empty() || (score_.scenario.rounded_once && !is_rounded_once(pass, changed)))
-      return;
+    if (changed.empty()) return;
+    if (score_.scenario.rounded_once && !is_rounded_once(pass, changed)) return;
+    if (score_.scenario.may_hide && is_hidden(said->second, changed)) return;
     ++score_.injections;
     const auto verdict = evidence_.compared.find(pass);
     if (verdict != evidence_.compared.end() && is_alarm(verdict->second)) ++score_.compared;
@@ -115,6 +116,13 @@ class Scoring {
     return said != exact_.details.end() && std::ranges::all_of(said->second, [&](const Said& row) {
              return !changed.contains(row.leaf) || (row.units && *row.units <= 1);
            });
+  }
+
+  static bool is_hidden(const std::vector<Said>& said, const std::set<std::string>& changed) {
+    return std::ranges::all_of(said, [&](const Said& row) {
+      const bool half = row.dtype.ends_with("float16");  // and bfloat16
+      return !changed.contains(row.leaf) || (half && row.units && *row.units <= 1);
+    });
   }
 
   // What is as on the exact device must raise no alarm. Where nothing that was changed is an error,

@@ -72,6 +72,20 @@ TEST(Score, AnAlarmWhereNothingWasChangedBreaksThePromise) {
   EXPECT_FALSE(found.as_promised());
 }
 
+TEST(Score, WhatTheRoundingOfAHalfTypeHidesDoesNotCount) {
+  Scenario lost = kFault;
+  lost.may_hide = true;
+  Evidence evidence = exact();
+  evidence.log.results[kForward]["0"] = "changed";
+  Said& row = evidence.details[kForward][0];
+  row.units = 1;
+  EXPECT_EQ(score(lost, evidence, exact()).injections, 1U);
+  row.dtype = "torch.bfloat16";
+  EXPECT_EQ(score(lost, evidence, exact()).injections, 0U);
+  row.units = 2;
+  EXPECT_EQ(score(lost, evidence, exact()).injections, 1U);
+}
+
 TEST(Score, LostCallsAreCaughtWhenTheyAreReported) {
   Scenario crash = kFault;
   crash.cause = sim::CauseClass::kLostCall;

@@ -40,11 +40,19 @@ at::Tensor without_last_block(const at::Tensor& left) {
   return cut;
 }
 
+at::Tensor without_some_terms(const at::Tensor& left) {
+  const std::int64_t terms = left.size(-1);
+  at::Tensor cut = left.clone();
+  if (terms > 1) cut.slice(-1, terms / 2 % kBlock, terms, kBlock).zero_();
+  return cut;
+}
+
 void change_factors(SimProfile profile, const ProductRow& row, const c10::OperatorHandle& op,
-                    torch::jit::Stack& stack, bool lose_block) {
+                    torch::jit::Stack& stack, const ProductFaults& faults) {
   c10::IValue& left = argument(op, stack, row.left);
   c10::IValue& right = argument(op, stack, row.left + 1);
-  if (lose_block) left = without_last_block(left.toTensor());
+  if (faults.lost_block) left = without_last_block(left.toTensor());
+  if (faults.lost_terms) left = without_some_terms(left.toTensor());
   if (const int bits = factor_bits(profile); bits > 0) {
     left = kept_bits(left.toTensor(), bits);
     right = kept_bits(right.toTensor(), bits);
@@ -173,20 +181,23 @@ at::Tensor any_order(std::int64_t count) {
 }
 
 void change_arguments(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
-                      bool lose_block) {
+                      const ProductFaults& faults) {
   if (const ProductRow* row = find_product(op)) {
-    change_factors(profile, *row, op, stack, lose_block);
+    change_factors(profile, *row, op, stack, faults);
   } else if (profile == SimProfile::kAtomics) {
     shuffle_terms(op, stack);
   }
   if (profile == SimProfile::kFlushToZero) flush_arguments(op, stack);
 }
 
-bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
+                     const ProductFaults& faults) {
   const ProductRow* row = find_product(op);
-  const auto kept = sum_type(profile);
-  if (row == nullptr || !row->blocked || !kept) return false;
+  auto kept = sum_type(profile);
+  if (row == nullptr || !row->blocked || (!kept && !faults.coarse_sums)) return false;
   const at::Tensor given = argument(op, stack, row->left).toTensor();
+  if (faults.coarse_sums && given.size(-1) >= kManyTerms) kept = at::kBFloat16;
+  if (!kept) return false;
   if (!given.is_floating_point() || given.scalar_type() == at::kDouble || given.size(-1) == 0) {
     return false;
   }

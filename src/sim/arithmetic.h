@@ -30,13 +30,22 @@ int factor_bits(SimProfile profile);
 // An order of summation that is another one in every run.
 at::Tensor any_order(std::int64_t count);
 
-// The arguments of an operator, changed as the profile (or, `lose_block`, a fault) has it. Nothing
-// that the operator writes to is touched. REQUIRES: they are on the CPU or the CPU's view of them.
+// What is wrong with the sums of a product.
+struct ProductFaults {
+  bool lost_block = false;   // the last terms are left out
+  bool lost_terms = false;   // one term in kBlock is left out
+  bool coarse_sums = false;  // sums of kManyTerms and more are kept in bfloat16
+};
+inline constexpr std::int64_t kManyTerms = 4096;
+
+// The arguments of an operator, changed as the profile or a fault has it. Nothing that the operator
+// writes to is touched. REQUIRES: they are on the CPU or the CPU's view of them.
 void change_arguments(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
-                      bool lose_block);
+                      const ProductFaults& faults);
 
 // Computes products whose sums are kept otherwise; false where this is not one.
-bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack);
+bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
+                     const ProductFaults& faults);
 
 // What becomes of a result.
 at::Tensor changed_result(SimProfile profile, const at::Tensor& result);

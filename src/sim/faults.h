@@ -42,6 +42,8 @@ enum class Fault : std::uint8_t {
   kWrongGradient,
   kWrongMask,
   kLostBlock,
+  kLostTerms,
+  kCoarseSums,
   kCrash,
   kHang,
   kOutOfMemory,

@@ -56,6 +56,10 @@ Result<void> set_key(FaultRule& rule, const std::string& key, const YAML::Node& 
   return {};
 }
 
+bool changes_products(Fault fault) {
+  return fault == Fault::kLostBlock || fault == Fault::kLostTerms || fault == Fault::kCoarseSums;
+}
+
 Result<FaultRule> parse_rule(const YAML::Node& node) {
   FaultRule rule;
   if (!node.IsMap() || !node["fault"]) return fail(ErrorKind::kFormat, "a rule names its fault");
@@ -63,7 +67,7 @@ Result<FaultRule> parse_rule(const YAML::Node& node) {
     const Result<void> set = set_key(rule, item.first.as<std::string>(), item.second);
     if (!set) return propagate(set);
   }
-  if (rule.fault == Fault::kLostBlock && rule.operators.empty()) {
+  if (changes_products(rule.fault) && rule.operators.empty()) {
     rule.operators = {"mm", "bmm", "addmm", "baddbmm"};
   }
   if (rule.fault == Fault::kWrongGradient) rule.forward = false;

@@ -32,6 +32,16 @@ TEST(Rules, SayWhatIsHit) {
   EXPECT_FALSE(fits(rule, "float32", {3, 2}));
 }
 
+TEST(Rules, FaultsOfProductsHitProducts) {
+  for (const std::string fault : {"lost_block", "lost_terms", "coarse_sums"}) {
+    const auto rules = parse_rules("faults:\n  - fault: " + fault + "\n", "sim.yaml");
+    ASSERT_TRUE(rules) << rules.error().message;
+    EXPECT_TRUE(strikes(rules->rules[0], 0, {"Torch.matmul.0", "mm", false, 0})) << fault;
+    EXPECT_FALSE(strikes(rules->rules[0], 0, {"Torch.matmul.0", "add", false, 0})) << fault;
+    EXPECT_FALSE(strikes(rules->rules[0], 0, {"Torch.matmul.0", "", false, 0})) << fault;
+  }
+}
+
 TEST(Rules, RatesAreKeptAndStrikeTheSamePlacesAgain) {
   FaultRule rule;
   rule.rate = 0.25;

@@ -35,16 +35,18 @@ class Operation {
     const bool backward = torch::autograd::get_current_node() != nullptr;
     const std::string bare = bare_name();
     const std::vector<const FaultRule*> rules = session.struck_operator(bare, backward);
-    bool lose_block = false;
+    ProductFaults faults;
     for (const FaultRule* rule : rules) {
       if (ends_call(rule->fault)) {
         note_fault(session, rule->fault, backward);
         end_call(rule->fault);
       }
-      lose_block = lose_block || rule->fault == Fault::kLostBlock;
+      faults.lost_block = faults.lost_block || rule->fault == Fault::kLostBlock;
+      faults.lost_terms = faults.lost_terms || rule->fault == Fault::kLostTerms;
+      faults.coarse_sums = faults.coarse_sums || rule->fault == Fault::kCoarseSums;
     }
-    change_arguments(session.profile(), op_, stack_, lose_block);
-    compute(session.arithmetic());
+    change_arguments(session.profile(), op_, stack_, faults);
+    compute(session.arithmetic(), faults);
     results_ = results();
     for (at::Tensor& result : results_) {
       if (result.defined()) result = changed_result(session.profile(), result);
@@ -131,7 +133,7 @@ class Operation {
     }
   }
 
-  void compute(const ProfileRow& arithmetic) {
+  void compute(const ProfileRow& arithmetic, const ProductFaults& faults) {
     const SimProfile profile = arithmetic.profile;
     const bool unit = profile == SimProfile::kMatrixUnit;
     if (name_ == "aten::convolution_overrideable") {
@@ -143,7 +145,7 @@ class Operation {
       return convolve_backward(profile, stack_);
     }
     if (unit && compute_unit_product(arithmetic, op_, stack_)) return;
-    if (!compute_product(profile, op_, stack_)) op_.callBoxed(&stack_);
+    if (!compute_product(profile, op_, stack_, faults)) op_.callBoxed(&stack_);
   }
 
   std::size_t first_result() const { return stack_.size() - op_.schema().returns().size(); }

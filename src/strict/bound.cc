@@ -24,6 +24,12 @@ Limits first_limits(const FloatType& type) {
   return {.units = kHalfUnits};
 }
 
+Limits product_limits(const FloatType& type) {
+  Limits limits = first_limits(type);
+  if (is_half(type)) limits.units = kProductUnits;
+  return limits;
+}
+
 Limits rounding_limits(const FloatType& type) {
   return {.relative = kResultEps * type.eps, .absolute = kResultEps * type.smallest};
 }

@@ -21,12 +21,17 @@ inline constexpr double kNative = 4;
 // Units of a half type by which a result may be off that was computed in float32 and rounded once;
 // one more for a second rounding.
 inline constexpr double kHalfUnits = 2;
+// The same of one product: it is rounded once, in whatever direction, or twice to nearest.
+inline constexpr double kProductUnits = 1;
 
 // float16 and bfloat16, whose kernels compute in float32 as a rule.
 bool is_half(const FloatType& type);
 
 // What needs no further run: the result is correctly rounded but for a few units.
 Limits first_limits(const FloatType& type);
+
+// The same of a result that is one product: nothing on the way to it is of the half type.
+Limits product_limits(const FloatType& type);
 
 // The same where intermediate results have been rounded to the dtype itself.
 Limits rounding_limits(const FloatType& type);

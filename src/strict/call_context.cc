@@ -49,8 +49,11 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
 
 ops::Traits CallContext::traits() const { return ops::traits_of(name.bare_name); }
 
-probe::DeviceSums CallContext::device_sums() const {
-  return allowed.device_sums ? allowed.device_sums() : probe::DeviceSums::kUnknown;
+bool CallContext::is_convolution() const { return traits().form == ops::Form::kConvolution2d; }
+
+probe::DeviceSums CallContext::device_sums(const Pair& pair) const {
+  return allowed.device_sums ? allowed.device_sums(pair.device.scalar_type())
+                             : probe::DeviceSums::kUnknown;
 }
 
 bool CallContext::allows_tf32(const Pair& pair) const {

@@ -34,7 +34,10 @@ struct CallContext {
   CallContext& operator=(const CallContext&) = delete;
 
   ops::Traits traits() const;
-  probe::DeviceSums device_sums() const;
+  // Of images. A kernel may compute it otherwise than as one product: Winograd's.
+  bool is_convolution() const;
+  // How the device adds the terms of products of this type.
+  probe::DeviceSums device_sums(const Pair& pair) const;
   // Whether the factors of this product may have been rounded to TF32.
   bool allows_tf32(const Pair& pair) const;
 

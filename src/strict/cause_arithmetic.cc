@@ -136,14 +136,20 @@ std::optional<Product> product_of(const Failure& failure, execute::Rerun& rerun)
   if (!product) return std::nullopt;
   const double products =
       static_cast<double>(product->left.size(-1)) * static_cast<double>(failure.device.numel());
-  return products > kMaxProducts ? std::nullopt : product;
+  return products > kMaxProducts ? std::nullopt : std::optional(in_double(*product));
 }
 
 std::string left_out(const Failure& failure, const Product& product) {
-  const LostTerms lost = lost_terms(product, flat(failure.device) - flat(failure.bench));
+  const at::Tensor error = flat(failure.device) - flat(failure.bench);
+  const std::int64_t terms = product.left.size(-1);
+  if (const LostTerms lost = lost_terms(product, error); lost.count > 0) {
+    return fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
+                       lost.count, terms, lost.left);
+  }
+  const LostTerms lost = scattered_lost_terms(product, error);
   if (lost.count == 0) return "";
-  return fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
-                     lost.count, product.left.size(-1), lost.left);
+  return fmt::format("lost terms: sums without {} of {} terms leave {:.1g} of the error",
+                     lost.count, terms, lost.left);
 }
 
 std::string low_sums(const Failure& failure, const Product& product) {

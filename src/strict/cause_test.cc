@@ -209,6 +209,16 @@ TEST(Cause, LostTermsAreNamed) {
   EXPECT_GE(right_share(calls(DType::kFloat32, true), "lost terms", spoil), 0.9);
 }
 
+TEST(Cause, ScatteredLostTermsAreNamed) {
+  const auto spoil = [](const RunCall& run, const std::vector<at::Tensor>& in) {
+    const at::Tensor right = is_linear(run.record) ? in[1].t() : in[1];
+    at::Tensor left = in[0].clone();
+    left.slice(1, 5, left.size(1), 16).zero_();
+    return at::matmul(left, right);
+  };
+  EXPECT_GE(right_share(calls(DType::kFloat32, true), "lost terms", spoil), 0.9);
+}
+
 TEST(Cause, WrongMasksAreNamed) {
   std::vector<dump::CallRecord> records;
   for (int i = 0; i < 6; ++i) {

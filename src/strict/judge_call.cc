@@ -181,17 +181,25 @@ class CallJudge {
     if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
     if (pair.bench.is_complex() != pair.device.is_complex()) return wrong("real against complex");
     const bool exact = pair.direction == Direction::kForward && context_.traits().exact;
-    Tried tried{exact ? Limits{} : first_limits(type), {}};
-    tried.found = scan(pair.device, pair.bench, tried.limits);
-    if (tried.found.good()) return within(tried.found, "");
-    if (context_.add_kernel(pair, type, tried.limits)) {
+    const bool product = !exact && is_product_form(context_);
+    Tried tried;
+    const auto compare = [&](Limits limits) {
+      tried = {std::move(limits), {}};
       tried.found = scan(pair.device, pair.bench, tried.limits);
-      if (tried.found.good()) return within(tried.found, kAsMindSpore);
+      return tried.found.good();
+    };
+    if (compare(exact ? Limits{} : product ? product_limits(type) : first_limits(type))) {
+      return within(tried.found, "");
     }
-    if (!exact && tried.found.not_finite == 0) {
+    if (Limits wider = tried.limits; context_.add_kernel(pair, type, wider)) {
+      if (compare(wider)) return within(tried.found, kAsMindSpore);
+    }
+    if (product && tried.found.not_finite == 0) {
       if (auto bound = product_bound(context_, pair, type)) {
         if (auto finding = judge_product(context_, pair, type, *bound, tried)) return *finding;
-        if (!is_convolution()) return failed(pair, type, tried);
+        if (!context_.is_convolution()) return failed(pair, type, tried);
+      } else if (is_half(type)) {  // something of it was rounded before, as of a sum of products
+        if (compare(first_limits(type))) return within(tried.found, "");
       }
     }
     if (auto finding = judge_otherwise(pair)) return *finding;
@@ -200,9 +208,6 @@ class CallJudge {
     }
     return failed(pair, type, tried);
   }
-
-  // Kernels may compute it otherwise than as one product: Winograd's.
-  bool is_convolution() const { return context_.traits().form == ops::Form::kConvolution2d; }
 
   // Whether all that is wrong are elements that are NaN or infinite just as the CPU's in the same
   // dtype are: a weakness of the formula in this dtype, which says nothing of the device.

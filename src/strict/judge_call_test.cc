@@ -89,6 +89,24 @@ TEST(JudgeCall, OneChannelIsSeenAndNamed) {
   EXPECT_EQ(run.forward().cause, "bad channel: index 3 of dimension 1");
 }
 
+// A product is rounded to its half type once, in whatever direction: two units are a fault.
+TEST(JudgeCall, AProductOfAHalfTypeIsOffByOneUnitAtMost) {
+  for (const DType dtype : libtorch::cpu_floats_with_wide_sums()) {
+    if (dtype == DType::kFloat32) continue;
+    RunCall run(call("Torch.matmul.0", {{tensor({16, 300}, dtype, false, 0.5, 1)},
+                                        {tensor({300, 16}, dtype, false, 0.5, 1)}}));
+    const at::Tensor rounded = run.bench().to(run.device().scalar_type());
+    const at::Tensor toward_zero =
+        (rounded.view(at::kShort) - rounded.gt(run.bench()).to(at::kShort)).contiguous();
+    run.set_device(toward_zero.view(rounded.scalar_type()));
+    EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
+    at::Tensor two_units = toward_zero.clone();
+    two_units[3][4] -= 2;
+    run.set_device(two_units.view(rounded.scalar_type()));
+    EXPECT_NE(run.forward().status, Verdict::kPass) << run.forward().reason;
+  }
+}
+
 // Moving data makes no new numbers: one unit is wrong.
 TEST(JudgeCall, ExactOperatorsAllowNothing) {
   RunCall run(call("Torch.cat.0", {{dump::List{{tensor({8, 8})}, {tensor({8, 8})}}}}));

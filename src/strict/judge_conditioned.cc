@@ -18,8 +18,10 @@ constexpr std::int64_t kFewElements = 4;
 constexpr std::int64_t kShareOfMany = 100;
 
 // Whether a kernel that rounds its intermediate results to this dtype could have left this: then
-// many elements are off by a unit or more, and not one alone.
-bool has_rounded_steps(const Pair& pair, Limits limits) {
+// many elements are off by a unit or more, and not one alone. A convolution has no such results,
+// and its gradient may have.
+bool has_rounded_steps(const CallContext& context, const Pair& pair, Limits limits) {
+  if (context.is_convolution() && pair.direction == Direction::kForward) return false;
   limits.units = 1;
   const Scan found = scan(pair.device, pair.bench, limits);
   return found.beyond >= std::max(kFewElements, found.count / kShareOfMany);
@@ -49,7 +51,7 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
       context.add_kernel(pair, type, limits);
       if (compare(std::move(limits))) return within_spread(context, tried.found);
       if (auto finding = judge_cut(context, pair, type, tried)) return finding;
-      if (!has_rounded_steps(pair, tried.limits)) continue;
+      if (!has_rounded_steps(context, pair, tried.limits)) continue;
     }
     Limits limits = spread_limits(type, length, spread);
     if (context.allows_tf32(pair)) limits.spread += 2 * kIntermediates * kTf32Moves;

@@ -8,34 +8,70 @@ namespace msprobe::strict {
 namespace {
 
 constexpr std::string_view kAsUnit = ", as a matrix unit adds that cuts its sums";
+// Most results are so exact that the sizes of some terms of a long sum are enough.
+constexpr std::int64_t kLongSum = 512;
+constexpr std::int64_t kPartOfTerms = 8;
+
+enum class Look : std::uint8_t { kSomeTerms, kAllTerms, kPartialSums };
+
+// False where that would be nothing new.
+bool look_at(Look look, ProductBound& bound) {
+  const std::int64_t terms = bound.terms();
+  switch (look) {
+    case Look::kSomeTerms:
+      if (terms < kLongSum) return false;
+      bound.take_terms(terms / kPartOfTerms);
+      break;
+    case Look::kAllTerms:
+      bound.take_terms(terms);
+      break;
+    case Look::kPartialSums:
+      bound.walk_sums();
+      break;
+  }
+  return true;
+}
 
 }  // namespace
 
+bool is_product_form(const CallContext& context) {
+  const ops::Form form = context.traits().form;
+  return form != ops::Form::kOther && form != ops::Form::kSum;
+}
+
 std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair,
                                           const FloatType& type) {
-  if (pair.device.is_complex() || type.eps < kFloatEps) return std::nullopt;
+  if (!is_product_form(context) || pair.device.is_complex() || type.eps < kFloatEps) {
+    return std::nullopt;
+  }
   if (pair.direction == Direction::kBackward && context.rerun.of_node()) return std::nullopt;
-  const auto call = context.rerun.arguments();
-  const auto arriving = context.rerun.arriving();
-  if (!call || !arriving) return std::nullopt;
   const std::string_view name = context.name.bare_name;
+  const auto arriving = context.rerun.arriving();
+  // As they were built for the call itself, where it left them alone.
+  const arguments::PyCall* call = &context.outcome.arguments.call;
+  if (name.ends_with('_')) {
+    const auto built = context.rerun.arguments();
+    call = built ? *built : nullptr;
+  }
+  if (call == nullptr || !arriving) return std::nullopt;
   auto product = pair.direction == Direction::kForward
-                     ? forward_product(name, **call)
-                     : gradient_product(name, **call, **arriving, pair.leaf.path);
-  if (!product || context.traits().form == ops::Form::kSum) return std::nullopt;
+                     ? forward_product(name, *call)
+                     : gradient_product(name, *call, **arriving, pair.leaf.path);
+  if (!product) return std::nullopt;
   return ProductBound::of(*std::move(product), pair.bench, type, context.allows_tf32(pair));
 }
 
 std::optional<StrictFinding> judge_product(CallContext& context, const Pair& pair,
                                            const FloatType& type, ProductBound& bound,
                                            Tried& tried) {
-  const bool may_cut = context.device_sums() != probe::DeviceSums::kRounded;
-  for (const bool walked : {false, true}) {
-    if (walked) bound.walk_sums();
+  for (const Look look : {Look::kSomeTerms, Look::kAllTerms, Look::kPartialSums}) {
+    if (!look_at(look, bound)) continue;
     tried.limits = bound.rounded(pair.device);
     tried.found = scan(pair.device, pair.bench, tried.limits);
     if (tried.found.good()) return within(tried.found, ", from the sizes of its terms");
-    if (!may_cut) continue;
+    if (look == Look::kSomeTerms || context.device_sums(pair) == probe::DeviceSums::kRounded) {
+      continue;
+    }
     const Scan cut = scan(pair.device, pair.bench, bound.cut(pair.device));
     if (!cut.good()) continue;
     if (bound.has_faulty_terms(pair.device)) return std::nullopt;
@@ -52,7 +88,7 @@ std::optional<StrictFinding> judge_cut(CallContext& context, const Pair& pair,
                                        const FloatType& type, const Tried& tried) {
   if (!ops::is_product(context.traits()) || type.eps < kFloatEps) return std::nullopt;
   if (pair.device.is_complex() || !tried.limits.spreads.defined() || tried.found.not_finite > 0 ||
-      context.device_sums() == probe::DeviceSums::kRounded) {
+      context.device_sums(pair) == probe::DeviceSums::kRounded) {
     return std::nullopt;
   }
   const double terms = context.unit_length_of(pair);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product that leaves out the last of its terms.
+// A product that leaves out some of its terms.
 #pragma once
 
 #include "strict/product.h"
@@ -11,7 +11,11 @@ struct LostTerms {
   double left = 1;         // share of the error that it leaves
 };
 
-// `error`: device - bench, of as many elements as the product.
+// Without the last of them. `error`: device - bench, of as many elements as the product.
 LostTerms lost_terms(const Product& product, const at::Tensor& error);
+
+// Without any of them, found by how much of each term is in the error: that takes more elements
+// than lost terms. Costs up to two products.
+LostTerms scattered_lost_terms(const Product& product, const at::Tensor& error);
 
 }  // namespace msprobe::strict

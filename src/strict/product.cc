@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/product.h"
 
-#include <vector>
+#include <ATen/ExpandUtils.h>
 
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
@@ -20,7 +20,9 @@ const at::Tensor* tensor_at(const PyCall& call, std::size_t place, std::string_v
   return place < call.args.size() ? call.args[place].as<at::Tensor>() : nullptr;
 }
 
-at::Tensor in_double(const at::Tensor& tensor) { return libtorch::plain(tensor).to(at::kDouble); }
+at::Tensor widened_to(const at::Tensor& tensor, at::ScalarType type) {
+  return tensor.defined() ? tensor.to(type) : tensor;
+}
 
 // input + mat1 @ mat2, where nothing is scaled.
 bool is_sum_and_product(Form form, const PyCall& call) {
@@ -43,6 +45,11 @@ std::vector<std::int64_t> pair_at(const PyCall& call, std::size_t place, std::st
   return pair.size() == 1 ? std::vector<std::int64_t>{pair[0], pair[0]} : pair;
 }
 
+// Not every version of PyTorch takes a picture of a half type apart.
+at::ScalarType float_or_double(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
 // A convolution of images without groups is the weights times what they see: (channel, terms) and
 // (sample, terms, place).
 std::optional<Product> convolution_product(const PyCall& call) {
@@ -56,11 +63,11 @@ std::optional<Product> convolution_product(const PyCall& call) {
   const auto padding = pair_at(call, 4, "padding", 0);
   const auto dilation = pair_at(call, 5, "dilation", 1);
   if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2) return std::nullopt;
-  const at::Tensor seen =
-      at::im2col(in_double(*input), weight->sizes().slice(2), dilation, padding, stride);
+  const at::Tensor seen = at::im2col(widened_to(libtorch::plain(*input), float_or_double(*input)),
+                                     weight->sizes().slice(2), dilation, padding, stride);
   const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{in_double(*weight).flatten(1), seen,
-                 bias == nullptr ? at::Tensor() : in_double(*bias).unsqueeze(1)};
+  return Product{libtorch::plain(*weight).flatten(1), seen,
+                 bias == nullptr ? at::Tensor() : libtorch::plain(*bias).unsqueeze(1)};
 }
 
 // The gradient of the weights: a sum over samples and places.
@@ -69,12 +76,30 @@ std::optional<Product> weight_gradient(const PyCall& call, const PyList& arrivin
   const auto* gradient = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
   const auto forward = convolution_product(call);
   if (path != "1" || gradient == nullptr || gradient->dim() != 4 || !forward) return std::nullopt;
-  return Product{in_double(*gradient).transpose(0, 1).flatten(1),
+  return Product{libtorch::plain(*gradient).transpose(0, 1).flatten(1),
                  forward->right.transpose(1, 2).flatten(0, 1),
                  {}};
 }
 
 }  // namespace
+
+Product in_double(const Product& product) {
+  return {widened_to(product.left, at::kDouble), widened_to(product.right, at::kDouble),
+          widened_to(product.added, at::kDouble)};
+}
+
+std::vector<std::int64_t> shape_of(const Product& product) {
+  const auto batch = [](const at::Tensor& factor) {
+    return factor.sizes().slice(0, static_cast<std::size_t>(factor.dim()) - 2);
+  };
+  std::vector<std::int64_t> shape;
+  for (const std::int64_t extent : at::infer_size(batch(product.left), batch(product.right))) {
+    shape.push_back(extent);
+  }
+  shape.push_back(product.left.size(-2));
+  shape.push_back(product.right.size(-1));
+  return shape;
+}
 
 std::optional<Product> forward_product(std::string_view name, const PyCall& call) {
   const Form form = ops::traits_of(name).form;
@@ -82,21 +107,21 @@ std::optional<Product> forward_product(std::string_view name, const PyCall& call
   const at::Tensor* second = tensor_at(call, 1, form == Form::kLinear ? "weight" : "other");
   if (first == nullptr) return std::nullopt;
   if (form == Form::kSum && call.args.size() + call.kwargs.size() == 1) {
-    const at::Tensor row = in_double(*first).reshape({1, -1});
-    return Product{row, at::ones({row.size(1), 1}, at::kDouble), {}};
+    const at::Tensor row = libtorch::plain(*first).reshape({1, -1});
+    return Product{row, at::ones({row.size(1), 1}, row.options()), {}};
   }
   if (form == Form::kConvolution2d) return convolution_product(call);
   if (is_sum_and_product(form, call)) {
     const at::Tensor* third = tensor_at(call, 2, "mat2");
     if (second == nullptr || third == nullptr) return std::nullopt;
-    return Product{in_double(*second), in_double(*third), in_double(*first)};
+    return Product{libtorch::plain(*second), libtorch::plain(*third), libtorch::plain(*first)};
   }
   if (second == nullptr || first->dim() < 2 || second->dim() < 2) return std::nullopt;
-  if (form == Form::kMatmul) return Product{in_double(*first), in_double(*second), {}};
+  if (form == Form::kMatmul) return Product{libtorch::plain(*first), libtorch::plain(*second), {}};
   if (form != Form::kLinear) return std::nullopt;
   const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{in_double(*first), in_double(*second).t(),
-                 bias == nullptr ? at::Tensor() : in_double(*bias)};
+  return Product{libtorch::plain(*first), libtorch::plain(*second).t(),
+                 bias == nullptr ? at::Tensor() : libtorch::plain(*bias)};
 }
 
 std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
@@ -109,7 +134,7 @@ std::optional<Product> gradient_product(std::string_view name, const PyCall& cal
   const auto* weight = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
   const auto forward = forward_product(name, call);
   if (weight == nullptr || !forward || form == Form::kSum) return std::nullopt;
-  const at::Tensor gradient = in_double(*weight);
+  const at::Tensor gradient = libtorch::plain(*weight);
   if (path == left_path) return Product{gradient, forward->right.mT(), {}};
   if (path != right_path) return std::nullopt;
   const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };

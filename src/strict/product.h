@@ -4,15 +4,21 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "arguments/py_value.h"
 
 namespace msprobe::strict {
 
-// A result that is left @ right + added, in float64.
+// A result that is left @ right + added, as recorded: on the CPU, of floating dtypes.
 struct Product {
   at::Tensor left, right, added;
 };
+
+// The same in float64, to compute with.
+Product in_double(const Product& product);
+// The shape of left @ right.
+std::vector<std::int64_t> shape_of(const Product& product);
 
 // Nothing where the API is no such product, or not for these arguments.
 std::optional<Product> forward_product(std::string_view bare_name, const arguments::PyCall& call);

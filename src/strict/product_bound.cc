@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "strict/bound.h"
 #include "strict/lost_terms.h"
@@ -12,6 +13,8 @@
 namespace msprobe::strict {
 namespace {
 
+// So many numbers of both factors are converted at once, or as many as the result has.
+constexpr std::int64_t kPartElements = 1 << 15;
 // Into so many parts the terms are split to see where their sum wanders.
 constexpr std::int64_t kParts = 32;
 // Deviations of sums that are rounded to nearest, in sqrt(n) * u.
@@ -45,18 +48,38 @@ double size_of(const at::Tensor& values) {
 std::optional<ProductBound> ProductBound::of(Product product, const at::Tensor& bench,
                                              const FloatType& type, bool tf32) {
   ProductBound bound(std::move(product), type, tf32);
-  const Product& p = bound.product_;
-  const at::Tensor squares = at::matmul(p.left.square(), p.right.square());
-  if (squares.numel() != bench.numel()) return std::nullopt;
-  bound.terms_ = static_cast<double>(p.left.size(-1));
-  bound.norms_ = squares.sqrt_().view(bench.sizes());
+  const std::vector<std::int64_t> shape = shape_of(bound.product_);
+  if (c10::multiply_integers(shape) != bench.numel()) return std::nullopt;
   bound.bench_ = bench.to(at::kDouble);
   bound.sums_ = bound.bench_;
-  if (p.added.defined()) {
+  if (const at::Tensor& added = bound.product_.added; added.defined()) {
     // What is added is spread over the product as PyTorch does it.
-    bound.sums_ = bound.bench_.view(squares.sizes()).sub(p.added).view(bench.sizes());
+    bound.sums_ = bound.bench_.view(shape).sub(added.to(at::kDouble)).view(bench.sizes());
   }
+  bound.squares_ = at::zeros_like(bound.bench_);
   return bound;
+}
+
+void ProductBound::for_parts(std::int64_t start, std::int64_t end,
+                             const std::function<void(const Product&)>& take) const {
+  const std::int64_t both =
+      (product_.left.numel() + product_.right.numel()) / std::max<std::int64_t>(1, terms());
+  const std::int64_t room = std::max(kPartElements, bench_.numel());
+  const std::int64_t length = std::max<std::int64_t>(1, room / std::max<std::int64_t>(1, both));
+  for (; start < end; start += length) {
+    const std::int64_t count = std::min(length, end - start);
+    take({product_.left.narrow(-1, start, count).to(at::kDouble),
+          product_.right.narrow(-2, start, count).to(at::kDouble),
+          {}});
+  }
+}
+
+void ProductBound::take_terms(std::int64_t until) {
+  for_parts(taken_, until, [&](const Product& part) {
+    squares_ += at::matmul(part.left.square(), part.right.square()).view(squares_.sizes());
+  });
+  taken_ = until;
+  norms_ = squares_.sqrt();
 }
 
 at::Tensor ProductBound::error_of(const at::Tensor& device) const {
@@ -65,7 +88,7 @@ at::Tensor ProductBound::error_of(const at::Tensor& device) const {
 
 // What roundings to nearest do to sums.
 at::Tensor ProductBound::noise() const {
-  const double sum_unit = std::sqrt(terms_) * type_.accumulator_eps / 2;
+  const double sum_unit = std::sqrt(static_cast<double>(terms())) * type_.accumulator_eps / 2;
   at::Tensor noise = norms_ * (kOfTerms * sum_unit);
   noise += sums_.abs() * (kOfSum * sum_unit);
   if (product_.added.defined()) noise += (bench_ - sums_).abs_() * type_.eps;
@@ -74,19 +97,19 @@ at::Tensor ProductBound::noise() const {
 }
 
 Limits ProductBound::rounded(const at::Tensor& device) const {
-  Limits limits = first_limits(type_);
-  limits.absolute += terms_ * kFloatSmallest;
+  Limits limits = product_limits(type_);
+  limits.absolute += static_cast<double>(terms()) * kFloatSmallest;
   limits.spread = 1;
   limits.spreads = noise();
   if (!wander_.defined()) return limits;
-  const double sum_unit = std::sqrt(terms_) * type_.accumulator_eps / 2;
+  const double sum_unit = std::sqrt(static_cast<double>(terms())) * type_.accumulator_eps / 2;
   limits.spreads += as_large_as_most(wander_ * (kOfWander * sum_unit), error_of(device));
   return limits;
 }
 
 Limits ProductBound::cut(const at::Tensor& device) const {
   Limits limits = rounded(device);
-  const double term_unit = terms_ * kFloatEps;
+  const double term_unit = static_cast<double>(terms()) * kFloatEps;
   const at::Tensor reach = wander_.defined() ? at::maximum(norms_, wander_) : norms_;
   const at::Tensor drift = mean_power(sums_) * term_unit;
   const at::Tensor error = error_of(device);
@@ -108,18 +131,17 @@ Limits ProductBound::cut(const at::Tensor& device) const {
 }
 
 void ProductBound::walk_sums() {
-  const std::int64_t terms = product_.left.size(-1);
-  at::Tensor running;
+  at::Tensor running = at::zeros_like(sums_);
   wander_ = at::zeros_like(sums_);
   std::int64_t start = 0;
-  for (std::int64_t part = 1; part <= kParts; ++part) {
-    const std::int64_t end = terms * part / kParts;
+  for (std::int64_t step = 1; step <= kParts; ++step) {
+    const std::int64_t end = terms() * step / kParts;
     if (end == start) continue;
-    const at::Tensor more = at::matmul(product_.left.narrow(-1, start, end - start),
-                                       product_.right.narrow(-2, start, end - start));
-    running = running.defined() ? running + more : more;
-    const double way = static_cast<double>(end) / static_cast<double>(terms);
-    wander_ = at::maximum(wander_, (running.view(sums_.sizes()) - sums_ * way).abs());
+    for_parts(start, end, [&](const Product& part) {
+      running += at::matmul(part.left, part.right).view(sums_.sizes());
+    });
+    const double way = static_cast<double>(end) / static_cast<double>(terms());
+    wander_ = at::maximum(wander_, (running - sums_ * way).abs());
     start = end;
   }
 }
@@ -131,10 +153,11 @@ bool ProductBound::has_rounded_factors(const at::Tensor& error) const {
     const double expected = std::sqrt(2.0 / 3) * std::ldexp(1.0, -bits - 1);
     const bool narrow = type_.eps >= std::ldexp(1.0, -bits) || (tf32_ && bits >= kTf32Bits);
     if (narrow || whole < expected / 2 || whole > expected * 2) continue;
-    const at::Tensor moved =
-        at::matmul(kept_bits(product_.left, bits), kept_bits(product_.right, bits))
-            .view(sums_.sizes()) -
-        sums_;
+    at::Tensor moved = -sums_;
+    for_parts(0, terms(), [&](const Product& part) {
+      const at::Tensor left = kept_bits(part.left, bits);
+      moved += at::matmul(left, kept_bits(part.right, bits)).view(sums_.sizes());
+    });
     if (size_of((error - moved) / norms_) < kLeft * whole) return true;
   }
   return false;

@@ -4,6 +4,7 @@
 // derives it.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "strict/float_type.h"
@@ -15,11 +16,18 @@ namespace msprobe::strict {
 class ProductBound {
  public:
   // Nothing where the product does not have the shape of `bench`. `tf32`: the factors may have
-  // been rounded to TF32. Costs one product.
+  // been rounded to TF32.
   static std::optional<ProductBound> of(Product product, const at::Tensor& bench,
                                         const FloatType& type, bool tf32);
 
-  // For sums that are rounded to nearest, in whatever order.
+  std::int64_t terms() const { return product_.left.size(-1); }
+  // Takes the sizes of the terms into account, up to this one; costs their share of one product.
+  // With less than all of them the bounds are smaller than they need be, and hold as well.
+  // REQUIRES: not less than before.
+  void take_terms(std::int64_t until);
+
+  // For sums that are rounded to nearest, in whatever order. REQUIRES: terms were taken, here and
+  // below.
   Limits rounded(const at::Tensor& device) const;
 
   // For sums of a matrix unit that cuts what does not fit, so that they drift: all by the same
@@ -38,6 +46,11 @@ class ProductBound {
   ProductBound(Product product, const FloatType& type, bool tf32)
       : product_(std::move(product)), type_(type), tf32_(tf32) {}
 
+  // Gives the factors of the terms from `start` to `end`, in float64 and some terms at a time: what
+  // is converted at once stays in the cache.
+  void for_parts(std::int64_t start, std::int64_t end,
+                 const std::function<void(const Product&)>& take) const;
+
   at::Tensor error_of(const at::Tensor& device) const;
   at::Tensor noise() const;
   bool has_rounded_factors(const at::Tensor& error) const;
@@ -45,11 +58,12 @@ class ProductBound {
   Product product_;
   FloatType type_;
   bool tf32_;
-  double terms_ = 1;
-  at::Tensor bench_;   // in float64, as are the others
-  at::Tensor sums_;    // bench without what is added
-  at::Tensor norms_;   // root of the sum of the squares of the terms
-  at::Tensor wander_;  // how far the partial sums leave the straight line from 0 to the sum
+  std::int64_t taken_ = 0;
+  at::Tensor bench_;    // in float64, as are the others
+  at::Tensor sums_;     // bench without what is added
+  at::Tensor squares_;  // sum of the squares of the terms taken
+  at::Tensor norms_;    // its root
+  at::Tensor wander_;   // how far the partial sums leave the straight line from 0 to the sum
 };
 
 }  // namespace msprobe::strict

@@ -20,6 +20,8 @@ using units::Order;
 using units::Unit;
 
 constexpr std::int64_t kSide = 12;
+// Short sums are cheap: with them it is a million results.
+std::int64_t side_of(std::int64_t terms) { return terms > 1000 ? kSide : terms > 100 ? 24 : 64; }
 
 // Of both signs, of one, taken back in the second half, of very different sizes, in rising order.
 enum class Data : std::uint8_t { kMixed, kPositive, kTakenBack, kWide, kRising };
@@ -31,8 +33,9 @@ struct Factors {
 };
 
 Factors factors(Data data, std::int64_t terms, at::ScalarType type) {
-  at::Tensor left = at::rand({kSide, terms});
-  at::Tensor right = at::rand({terms, kSide});
+  const std::int64_t side = side_of(terms);
+  at::Tensor left = at::rand({side, terms});
+  at::Tensor right = at::rand({terms, side});
   if (data == Data::kMixed) left = left * 2 - 1;
   if (data == Data::kWide) left = (left * 2 - 1) * at::exp2(at::randint(-9, 10, left.sizes()));
   if (data == Data::kRising) left = std::get<0>((left * 2 - 1).sort(1));
@@ -40,7 +43,7 @@ Factors factors(Data data, std::int64_t terms, at::ScalarType type) {
     const std::int64_t half = terms / 2;
     left.narrow(1, half, half).copy_(left.narrow(1, 0, half));
     right.narrow(0, half, half)
-        .copy_(-right.narrow(0, 0, half) * (1 + at::randn({half, kSide}) * 0.01));
+        .copy_(-right.narrow(0, 0, half) * (1 + at::randn({half, side}) * 0.01));
   }
   return {left.to(type), right.to(type)};
 }
@@ -73,6 +76,7 @@ Judged judged(const Factors& given, const at::Tensor& device) {
   const at::Tensor bench = at::matmul(left, right);
   const FloatType type = *float_type(device.scalar_type());
   auto bound = ProductBound::of({left, right, {}}, bench, type, false);
+  bound->take_terms(bound->terms());
   for (const bool walked : {false, true}) {
     if (walked) bound->walk_sums();
     const Scan rounded = scan(device, bench, bound->rounded(device));
@@ -117,13 +121,14 @@ TEST(ProductBound, HoldsForEveryUnitAndIsNotEmpty) {
         EXPECT_TRUE(found.good) << units::text(unit) << ", data " << static_cast<int>(data) << ", "
                                 << terms << " terms of " << type << (shuffled ? ", shuffled" : "");
         if (found.used > 0) rooms.push_back(1 / found.used);
-        results += kSide * kSide;
+        results += side_of(terms) * side_of(terms);
       }
     }
     std::ranges::sort(rooms);
     EXPECT_LE(rooms[rooms.size() / 2], type == at::kFloat ? 20 : 48) << type;
     RecordProperty(c10::toString(type), std::to_string(rooms[rooms.size() / 2]));
   }
+  EXPECT_GT(results, 1000000);
   RecordProperty("results", std::to_string(results));
 }
 
@@ -156,6 +161,24 @@ TEST(ProductBound, DoesNotCoverFactorsOfFewBits) {
       EXPECT_FALSE(judged(given, by_unit(unit, given, false)).good) << terms;
     }
   }
+}
+
+TEST(ProductBound, OfSomeTermsIsSmaller) {
+  at::manual_seed(10);
+  const Factors given = factors(Data::kMixed, 4000, at::kFloat);
+  const at::Tensor bench = at::matmul(given.left.to(at::kDouble), given.right.to(at::kDouble));
+  const at::Tensor device = bench.to(at::kFloat);
+  auto bound =
+      ProductBound::of({given.left, given.right, {}}, bench, *float_type(at::kFloat), false);
+  bound->take_terms(500);
+  const at::Tensor some = bound->rounded(device).spreads;
+  bound->take_terms(4000);
+  const at::Tensor all = bound->rounded(device).spreads;
+  EXPECT_TRUE(some.lt(all).all().item<bool>());
+  auto at_once =
+      ProductBound::of({given.left, given.right, {}}, bench, *float_type(at::kFloat), false);
+  at_once->take_terms(4000);
+  EXPECT_TRUE(at::allclose(at_once->rounded(device).spreads, all));
 }
 
 TEST(ProductBound, CoversSubnormalSums) {

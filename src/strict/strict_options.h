@@ -2,8 +2,6 @@
 // What the strict status is told besides the call.
 #pragma once
 
-#include <functional>
-
 #include "probe/device_sums.h"
 
 namespace msprobe::strict {
@@ -11,7 +9,7 @@ namespace msprobe::strict {
 struct StrictOptions {
   bool allow_tf32 = false;  // products may round float32 inputs to TF32
   // How the device adds the terms of products; empty: not known, as of recorded results.
-  std::function<probe::DeviceSums()> device_sums = {};
+  probe::AskSums device_sums = {};
 };
 
 }  // namespace msprobe::strict
