@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""msprobe shrink on a tile fault in a 512 x 512 product: the smallest size is found, and what was written shows the fault.
+"""msprobe shrink: the smallest size is found, the cause stays what it was, and the script that was written fails as the call does.
 
     python3 tests/shrink_check.py MSPROBE
 """
@@ -14,8 +14,8 @@ import tempfile
 MSPROBE = sys.argv[1]
 
 
-def tensor(*shape: int, requires_grad: bool = False) -> dict:
-    return {"type": "torch.Tensor", "dtype": "torch.float32", "shape": list(shape), "Max": 2.5, "Min": -2.5, "Mean": 0.0,
+def tensor(*shape: int, requires_grad: bool = False, dtype: str = "torch.float32") -> dict:
+    return {"type": "torch.Tensor", "dtype": dtype, "shape": list(shape), "Max": 2.5, "Min": -2.5, "Mean": 0.0,
             "Norm": 1.0, "requires_grad": requires_grad}
 
 
@@ -25,13 +25,54 @@ def run(*words: str, status: int) -> str:
     return done.stdout
 
 
+def write_dump(place: pathlib.Path, data: dict) -> None:
+    (place / "dump.json").write_text(json.dumps({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None,
+                                                 "data": data}))
+
+
+def run_script(out: pathlib.Path) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, str(out / "reproduce.py")], capture_output=True, text=True)
+
+
+# Rule, what the smallest form is said to suffer from, what the script says. Rates go by the name of the call: one of four is hit.
+SCRIPTS = [
+    ("{fault: times_two, apis: [matmul], rate: 0.5}", "wrong scale: 2 times", "elements are wrong"),
+    ("{fault: times_two, operators: [mm], rate: 0.5}", "wrong scale: 2 times", "elements are wrong"),
+    ("{fault: lost_block, operators: [mm], direction: forward}", "lost terms", "elements are wrong"),
+    ("{fault: dropped_tail, operators: [mm], apis: [Torch.matmul], direction: backward}", "gradient only", "backward 0:"),
+    ("{fault: four_units, apis: [gelu]}", "1 of", "1 of 1 elements are wrong"),
+    ("{fault: wrong_dtype, apis: [gelu]}", "wrong dtype", "should be torch.float16"),
+]
+
+
+def check_scripts(place: pathlib.Path) -> None:
+    half = tensor(32, 32, dtype="torch.float16")
+    data = {"Functional.gelu.0.forward": {"input_args": [half], "input_kwargs": {}, "output": [half]}}
+    for i in range(4):
+        data[f"Torch.matmul.{i}.forward"] = {"input_args": [tensor(64, 64, requires_grad=True), tensor(64, 64)], "input_kwargs": {},
+                                             "output": [tensor(64, 64)]}
+        data[f"Torch.matmul.{i}.backward"] = {"input": [tensor(64, 64)], "output": []}
+    write_dump(place, data)
+    for rule, cause, said in SCRIPTS:
+        (place / "sim.yaml").write_text(f"seed: 7\nfaults:\n  - {rule}\n")
+        calls = ["Functional.gelu.0"] if "gelu" in rule else [f"Torch.matmul.{i}" for i in range(4)]
+        for call in calls:
+            out = place / f"script_{call}"
+            done = subprocess.run([MSPROBE, "shrink", "-api_info", str(place / "dump.json"), "--only", call, "-d", "sim",
+                                   "--sim-config", str(place / "sim.yaml"), "-o", str(out)], capture_output=True, text=True)
+            if done.returncode == 0:
+                break
+        assert done.returncode == 0 and cause in done.stdout, f"{rule}: {done.stdout}{done.stderr}"
+        script = run_script(out)
+        assert script.returncode == 1 and said in script.stdout, f"{rule}: {script.stdout}{script.stderr}"
+
+
 with tempfile.TemporaryDirectory() as folder:
     place = pathlib.Path(folder)
     data = {"Torch.matmul.0.forward": {"input_args": [tensor(512, 512, requires_grad=True), tensor(512, 512)],
                                        "input_kwargs": {}, "output": [tensor(512, 512)]},
             "Torch.matmul.0.backward": {"input": [tensor(512, 512)], "output": []}}
-    (place / "dump.json").write_text(json.dumps({"task": "statistics", "level": "L1", "framework": "pytorch",
-                                                 "dump_data_dir": None, "data": data}))
+    write_dump(place, data)
     (place / "sim.yaml").write_text("faults:\n  - {fault: wrong_tile, operators: [mm], direction: forward}\n")
     sim = ["-d", "sim", "--sim-config", str(place / "sim.yaml")]
     call = ["-api_info", str(place / "dump.json"), "--only", "Torch.matmul.0"]
@@ -48,6 +89,7 @@ with tempfile.TemporaryDirectory() as folder:
     except ImportError:
         print("no PyTorch to run the script with")
         sys.exit(0)
-    script = subprocess.run([sys.executable, str(out / "reproduce.py")], capture_output=True, text=True)
+    script = run_script(out)
     assert script.returncode == 1 and "1 of 289 elements are wrong" in script.stdout, script.stdout + script.stderr
     print(said, script.stdout, sep="")
+    check_scripts(place)

@@ -16,16 +16,11 @@ using Clock = std::chrono::steady_clock;
 using protocol::MeasuredCall;
 using protocol::MeasuredLeaf;
 
-bool is_alarm(const MeasuredLeaf& leaf) {
-  return leaf.strict &&
-         (leaf.strict->status == Verdict::kError || leaf.strict->status == Verdict::kWarning);
-}
-
 ProbeAnswer answer_of(MeasuredCall call) {
   using Kind = ProbeAnswer::Kind;
   const auto skipped = [](const Skip& skip) {
     const bool device = skip.reason == SkipReason::kDeviceFailed;
-    return ProbeAnswer{device ? Kind::kFails : Kind::kCannotRun, skip.text, {}};
+    return ProbeAnswer{device ? Kind::kFails : Kind::kCannotRun, skip.text, {}, {}};
   };
   if (call.skip) return skipped(*call.skip);
   for (const auto* leaves : {&call.forward, &call.backward}) {
@@ -34,14 +29,30 @@ ProbeAnswer answer_of(MeasuredCall call) {
       const std::string_view direction = leaves == &call.forward ? "forward" : "backward";
       std::string text = fmt::format("{} output {}: {}", direction, leaf.path, leaf.strict->reason);
       if (!leaf.strict->cause.empty()) text += fmt::format(" ({})", leaf.strict->cause);
-      return {Kind::kFails, std::move(text), std::move(call)};
+      std::string cause = leaf.strict->cause;
+      return {Kind::kFails, std::move(text), std::move(cause), std::move(call)};
     }
   }
   if (call.backward_skip) return skipped(*call.backward_skip);
-  return {Kind::kPass, "", std::move(call)};
+  return {Kind::kPass, "", "", std::move(call)};
+}
+
+// "lost terms: sums without the last 16 of 512" -> "lost terms".
+std::string_view kind_of(std::string_view cause) {
+  const std::string_view kind = cause.substr(0, cause.find_first_of(":;"));
+  return kind.find("bad ") == std::string_view::npos ? kind : "bad";
 }
 
 }  // namespace
+
+bool is_alarm(const MeasuredLeaf& leaf) {
+  return leaf.strict &&
+         (leaf.strict->status == Verdict::kError || leaf.strict->status == Verdict::kWarning);
+}
+
+bool keeps_cause(std::string_view had, std::string_view has) {
+  return had.empty() || kind_of(had) == kind_of(has);
+}
 
 Result<void> Probe::start() {
   Result<engines::EngineProcess> process = engines::EngineProcess::start(command_);
@@ -89,7 +100,7 @@ Result<ProbeAnswer> Probe::ask(const dump::CallRecord& call, const std::string& 
   std::optional<MeasuredCall> measured = wait();
   if (measured) return answer_of(*std::move(measured));
   engine_.reset();
-  return ProbeAnswer{ProbeAnswer::Kind::kLost, "the engine ended or did not answer", {}};
+  return ProbeAnswer{ProbeAnswer::Kind::kLost, "the engine ended or did not answer", {}, {}};
 }
 
 }  // namespace msprobe::shrink

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "dump/call_record.h"
 #include "engines/engine_process.h"
@@ -20,11 +21,18 @@ struct ProbeAnswer {
     kCannotRun  // the benchmark cannot run it either
   };
   Kind kind = Kind::kCannotRun;
-  std::string text;  // the reason, for a person
+  std::string text;   // the reason, for a person
+  std::string cause;  // of the first result that is beyond its bound; empty: not known
   protocol::MeasuredCall call;
 
   bool fails() const { return kind == Kind::kFails || kind == Kind::kLost; }
 };
+
+bool is_alarm(const protocol::MeasuredLeaf& leaf);
+
+// Whether a smaller form fails for the cause that the call had. Bad rows, tiles and elements are
+// one cause: less of them is left in a smaller result. A call without a known cause had any.
+bool keeps_cause(std::string_view had, std::string_view has);
 
 class Probe {
  public:

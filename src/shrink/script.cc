@@ -7,6 +7,7 @@
 #include "core/cast.h"
 #include "core/file.h"
 #include "dump/tensor_file.h"
+#include "shrink/probe.h"
 #include "shrink/python_literal.h"
 
 namespace msprobe::shrink {
@@ -120,43 +121,125 @@ class Script {
   std::optional<Error> error_;
 };
 
-constexpr std::string_view kScriptEnding = R"(
+constexpr std::string_view kPlainCalls = R"(
+def begin(backward):
+    pass
+
+
+def end(found, backward):
+    return found
+)";
+
+// The device's faults go by the name of the call, as msprobe tells it.
+constexpr std::string_view kSimCalls = R"(
+def begin(backward):
+    torch.ops.msprobe_sim.begin_call(name, backward)
+
+
+def end(found, backward):
+    return torch.ops.msprobe_sim.end_call(found, backward)
+)";
+
+constexpr std::string_view kRun = R"(
+
+def leaves(value, path=''):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [leaf for i, item in enumerate(value) for leaf in leaves(item, f'{path}.{i}' if path else str(i))]
+    return [(path or '0', value if isinstance(value, torch.Tensor) else None)]
+
+
+def results(move, begin=lambda backward: None, end=lambda found, backward: found):
+    begin(False)
+    t = [move(x) for x in tensors]
+    torch.default_generator.manual_seed(seed)
+    outputs = leaves(call(t))
+    given = [x for _, x in outputs]
+    found = {('forward', path): x for (path, _), x in zip(outputs, end(given, False))}
+    if not gradients:
+        return found
+    begin(True)
+    ends = given if len(given) == len(gradients) else [x for x in given if x is not None]
+    pairs = [(o, move(g).detach().to(o.dtype)) for o, g in zip(ends, gradients)
+             if o is not None and g is not None and o.requires_grad]
+    wanted = [i for i, x in enumerate(t) if x.requires_grad]
+    leaving = [None] * len(t)
+    for i, x in zip(wanted, torch.autograd.grad([o for o, _ in pairs], [t[i] for i in wanted], [g for _, g in pairs],
+                                                allow_unused=True)):
+        leaving[i] = x
+    found.update({('backward', str(i)): x for i, x in enumerate(end(leaving, True))})
+    return found
+
 
 def raised(x):
     return x.detach().to(torch.float64 if x.is_floating_point() else x.dtype).requires_grad_(x.requires_grad)
 
 
-def results(move):
-    t = [move(x) for x in tensors]
-    outputs = call(t)
-    outputs = [x for x in (outputs if isinstance(outputs, (list, tuple)) else [outputs]) if isinstance(x, torch.Tensor)]
-    if not gradients:
-        return outputs
-    pairs = [(o, move(g).detach().to(o.dtype)) for o, g in zip(outputs, gradients) if g is not None and o.requires_grad]
-    wanted = [x for x in t if x.requires_grad]
-    return outputs + list(torch.autograd.grad([o for o, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True))
+on_device = results(lambda x: x.detach().to(device).requires_grad_(x.requires_grad), begin, end)
+benches = results(raised)
+try:
+    dtypes = {key: x.dtype for key, x in results(lambda x: x.detach().clone().requires_grad_(x.requires_grad)).items() if x is not None}
+except RuntimeError:  # the CPU has no such kernel
+    dtypes = {}
+)";
 
+// The recorded results cannot be computed again: they are compared as they were saved.
+constexpr std::string_view kRecordedRun = R"(
+on_device, benches, dtypes = {}, {}, {}
+for direction in ('forward', 'backward'):
+    for file in sorted((here / 'tensors').glob(f'{name}.{direction}.output.*.pt')):
+        side, place = file.name.split('.')[-3:-1]
+        (benches if side == 'bench' else on_device)[direction, place] = torch.load(file)
+)";
 
+constexpr std::string_view kScriptEnding = R"(
 failed = False
-on_device = results(lambda x: x.detach().to(device).requires_grad_(x.requires_grad))
-for i, (bench, found) in enumerate(zip(results(raised), on_device)):
-    if bench is None or found is None:
+for key, bench in benches.items():
+    found, place = on_device.get(key), ' '.join(key)
+    if bench is None or key not in on_device:
         continue
-    dtype, bench, found = found.dtype, bench.detach().cpu(), found.detach().cpu()
-    if bench.shape != found.shape:
+    if found is None:
         failed = True
-        print(f'result {i}: shape {tuple(found.shape)}, should be {tuple(bench.shape)}')
+        print(f'{place}: the device gives nothing')
         continue
-    wide = torch.float64 if found.is_floating_point() else found.dtype
-    off = (found.to(wide) - bench.to(wide)).abs()
-    room = 16 * torch.finfo(dtype).eps * bench.abs().max() if dtype.is_floating_point else 0
-    bad = (~(off <= room)).nonzero()
+    bench, found = bench.detach().cpu(), found.detach().cpu()
+    if bench.shape != found.shape or found.dtype != dtypes.get(key, found.dtype):
+        failed = True
+        print(f'{place}: {found.dtype} {tuple(found.shape)}, should be {dtypes.get(key, found.dtype)} {tuple(bench.shape)}')
+        continue
+    wide = torch.complex128 if found.is_complex() else torch.float64 if found.is_floating_point() else torch.int64
+    room = 0
+    if found.is_floating_point() and found.numel():
+        room = 16 * torch.finfo(found.dtype).eps * bench.abs().nan_to_num(0, 0, 0).max().item()
+    room = min(room, worst.get(key, room) / 2)
+    found, bench = found.to(wide), bench.to(wide)
+    same = (found == bench) | ((found != found) & (bench != bench))
+    bad = (~((found - bench).abs() <= room) & ~same).nonzero()
     failed = failed or len(bad) > 0
-    print(f'result {i}: {len(bad)} of {found.numel()} elements are wrong')
-    for place in bad[:5].tolist():
-        print(f'  at {place}: {device} {found[tuple(place)].item()}, float64 on the CPU {bench[tuple(place)].item()}')
+    print(f'{place}: {len(bad)} of {found.numel()} elements are wrong')
+    for at in bad[:5].tolist():
+        print(f'  at {at}: {device} {found[tuple(at)].item()}, float64 on the CPU {bench[tuple(at)].item()}')
+if not failed:
+    print(f'Nothing is wrong here. msprobe found: {finding}')
 sys.exit(1 if failed else 0)
 )";
+
+// The largest errors of the results that msprobe called wrong.
+std::string worst_errors(const protocol::MeasuredCall& measured) {
+  std::string text;
+  const auto add = [&](std::string_view direction, const std::vector<protocol::MeasuredLeaf>& all) {
+    for (const protocol::MeasuredLeaf& leaf : all) {
+      const double error = leaf.metrics.max_abs_error;
+      if (!is_alarm(leaf) || leaf.kind != protocol::LeafKind::kTensor || !(error > 0)) continue;
+      text +=
+          fmt::format("('{}', {}): {}, ", direction, python_text(leaf.path), python_number(error));
+    }
+  };
+  add("forward", measured.forward);
+  add("backward", measured.backward);
+  return text;
+}
 
 }  // namespace
 
@@ -189,7 +272,9 @@ std::string python_name(const std::string& full_name) {
 }
 
 Result<std::string> python_script(const CallRecord& call, const std::filesystem::path& data,
-                                  const ScriptDevice& device, const std::string& finding) {
+                                  const ScriptDevice& device,
+                                  const protocol::MeasuredCall& measured,
+                                  const std::string& finding) {
   const Result<Directory> directory = Directory::open(data);
   if (!directory) return propagate(directory);
   const std::string folder = data.filename().string();
@@ -212,18 +297,25 @@ Result<std::string> python_script(const CallRecord& call, const std::filesystem:
   }
   const std::string gradients = script.take_lines();
   if (script.error()) return Failure(*script.error());
+  const bool recorded = device.name == "recorded";
+  const bool tells = device.name.starts_with("sim");
+  const std::string run = recorded ? std::string(kRecordedRun)
+                                   : fmt::format("{}{}", tells ? kSimCalls : kPlainCalls, kRun);
   return fmt::format(
       "#!/usr/bin/env python3\n"
       "\"\"\"{} on {}, against float64 on the CPU; exits with 1 where they disagree.\n\n"
       "Made by msprobe shrink, which found: {}\n\"\"\"\n"
       "import os\nimport pathlib\nimport sys\nimport types\n\nimport torch\n\n"
       "here = pathlib.Path(__file__).resolve().parent\n{}"
-      "nan, inf = float('nan'), float('inf')\ndevice = '{}'\n"
+      "nan, inf = float('nan'), float('inf')\nname, device, seed = {}, '{}', {}\n"
+      "finding = {}\nworst = {{{}}}  # the largest error of each result that is wrong\n"
       "tensors = [\n{}]\n"
       "gradients = [\n{}]\n\n\n"
-      "def call(t):\n    return {}({})\n{}",
+      "def call(t):\n    return {}({})\n\n{}{}",
       python_name(call.full_name), device.name, python_comment(finding), device_lines(device, ""),
-      device.name, tensors, gradients, python_name(call.full_name), arguments, kScriptEnding);
+      python_text(call.full_name), device.name, device.seed, python_text(finding),
+      worst_errors(measured), tensors, gradients, python_name(call.full_name), arguments, run,
+      kScriptEnding);
 }
 
 }  // namespace msprobe::shrink

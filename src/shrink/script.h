@@ -2,11 +2,13 @@
 // A call as a short Python script that needs nothing but PyTorch.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "core/result.h"
 #include "dump/call_record.h"
+#include "protocol/measured_call.h"
 
 namespace msprobe::shrink {
 
@@ -15,12 +17,16 @@ struct ScriptDevice {
   std::string library;      // of an out-of-tree back end; empty: none
   std::string sim_profile;  // of the simulated device
   bool sim_config = false;  // there is a sim.yaml beside the script
+  std::uint64_t seed = 0;   // of random operators
 };
 
 // `data`: the folder in which the engine saved the call's tensors. Small ones are written into the
-// script, the others are loaded from there; `data` must be beside the script.
+// script, the others are loaded from there; `data` must be beside the script. `measured`: what was
+// wrong, `finding`: that in words.
 Result<std::string> python_script(const dump::CallRecord& call, const std::filesystem::path& data,
-                                  const ScriptDevice& device, const std::string& finding);
+                                  const ScriptDevice& device,
+                                  const protocol::MeasuredCall& measured,
+                                  const std::string& finding);
 
 // The lines that make PyTorch know the device; they need `os`, `types`, `torch` and `here`.
 std::string device_lines(const ScriptDevice& device, const std::string& indent);

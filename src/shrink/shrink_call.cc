@@ -86,7 +86,8 @@ std::string shapes_of(const dump::CallRecord& call) {
 }
 
 ScriptDevice script_device(const ShrinkOptions& options) {
-  ScriptDevice device{options.device, options.engine.device_library, "", false};
+  ScriptDevice device{options.device, options.engine.device_library, "", false,
+                      options.engine.seed};
   if (engines::device_kind(options.device) != "sim") return device;
   if (device.name == "sim") device.name = "sim:0";
   std::error_code error;
@@ -160,7 +161,7 @@ Result<void> write_reproduction(const ShrinkOptions& options, const Recorded& re
   const Result<std::string> script =
       recorded.dialect->saves_npy
           ? mindspore_script(call, saved, device, answer->call, answer->text)
-          : python_script(call, saved, device, answer->text);
+          : python_script(call, saved, device, answer->call, answer->text);
   if (!script) return propagate(script);
   if (auto done = write_text(out / "reproduce.py", *script); !done) return done;
   options.print(fmt::format("python3 {}\n", (out / "reproduce.py").string()));
@@ -187,7 +188,7 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
   const auto fails = [&](const dump::CallRecord& call) -> Result<bool> {
     const Result<ProbeAnswer> answer = probe.ask(call);
     if (!answer) return propagate(answer);
-    return answer->kind == first->kind;
+    return answer->kind == first->kind && keeps_cause(first->cause, answer->cause);
   };
   Result<Reduced> reduced =
       recorded->is_fixed() ? Reduced{recorded->call, 1} : reduce(recorded->call, fails);

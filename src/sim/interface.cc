@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the library offers by name to whoever has loaded it.
 #include <fmt/format.h>
+#include <torch/library.h>
 
 #include "core/stable_hash.h"
 #include "sim/device_memory.h"
@@ -64,8 +65,30 @@ void end(std::vector<at::Tensor>& results, bool backward) {
   }
 }
 
+// The same for scripts in plain PyTorch: torch.ops.msprobe_sim.
+void begin_from_script(const std::string& call, bool backward) {
+  Session::get().begin_call(call);
+  begin(backward);
+}
+
+std::vector<at::Tensor> end_from_script(const c10::List<std::optional<at::Tensor>>& results,
+                                        bool backward) {
+  std::vector<at::Tensor> seen;
+  for (const std::optional<at::Tensor>& result : results.vec()) {
+    seen.push_back(result.value_or(at::Tensor()));
+  }
+  end(seen, backward);
+  return seen;
+}
+
 }  // namespace
 }  // namespace msprobe::sim
+
+TORCH_LIBRARY(msprobe_sim, library) {
+  library.def("begin_call(str call, bool backward) -> ()", &msprobe::sim::begin_from_script);
+  library.def("end_call(Tensor?[] results, bool backward) -> Tensor[]",
+              &msprobe::sim::end_from_script);
+}
 
 // Where a process does not say how the device is, the environment does (session.h). Gives the
 // error, or null.
