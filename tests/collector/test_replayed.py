@@ -125,6 +125,13 @@ class Replayed(unittest.TestCase):
                       if name.startswith(f"Functional.{call}.backward.") and status in ("warning", "error")]
             self.assertTrue(alarms, call)
 
+    def test_gradients_without_elements_have_no_file(self):
+        x = torch.randn(8, 8, requires_grad=True)
+        found = self.check(lambda: torch.cat([torch.tensor([]), x], -2).sum().backward())
+        self.assert_passes(found)
+        for device in found:
+            self.assertIn("pass", [status for name, status in found[device][0].items() if name.startswith("Torch.cat.0.backward")])
+
     def test_packed_sequences_with_drawn_data(self):
         torch.manual_seed(2)
         lstm = torch.nn.LSTM(3, 4, batch_first=True)
