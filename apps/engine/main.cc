@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   ::setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
   libtorch::avoid_unusable_tiles();
   cli::Parser parser("msprobe-engine",
-                     "runs recorded calls for msprobe, which starts it by itself");
+                     "runs recorded calls for msprobe; started by it, not by users");
   Options options;
   replay::ReplayOptions& replayed = options.replay_options;
   parser.value("--device", options.device,

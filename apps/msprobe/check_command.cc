@@ -93,28 +93,31 @@ Result<std::string> text_of(const std::string& path) {
   return std::string(file->text());
 }
 
-// A CSV for the dump, a dump for the CSV, the other CSV of the pair.
-Result<void> check_not_swapped(const CheckArguments& arguments) {
-  if (arguments.api_info.ends_with(".csv")) {
+// A dump for the CSV, and the other CSV of the pair.
+Result<void> check_resumed_csv(const std::string& csv) {
+  if (csv.ends_with(".json")) {
     return fail(
         ErrorKind::kUsage,
-        fmt::format("{} is a table: -api_info takes the dump.json, -csv_path the result CSV "
-                    "of the run to continue",
-                    arguments.api_info));
-  }
-  if (arguments.resume_csv.ends_with(".json")) {
-    return fail(ErrorKind::kUsage,
-                fmt::format("{} is not a table: -csv_path takes the result CSV of the run to "
-                            "continue, -api_info the dump.json",
-                            arguments.resume_csv));
+        fmt::format("{} should be a file of type .csv! -csv_path takes the result CSV of the "
+                    "run to continue, -api_info the dump.json.",
+                    csv));
   }
   constexpr std::string_view kDetails = "accuracy_checking_details";
-  std::string name = fs::path(arguments.resume_csv).filename().string();
+  std::string name = fs::path(csv).filename().string();
   if (!name.starts_with(kDetails)) return {};
   name.replace(0, kDetails.size(), "accuracy_checking_result");
   return fail(ErrorKind::kUsage,
               fmt::format("{} is the details CSV: -csv_path takes the result CSV beside it, {}",
-                          arguments.resume_csv, name));
+                          csv, name));
+}
+
+Result<fs::path> find_dump(const std::string& given) {
+  Result<fs::path> dump = check_input_file(given, {.suffix = ".json"});
+  if (!dump && given.ends_with(".csv")) {
+    dump.error().message +=
+        " -api_info takes the dump.json, -csv_path the result CSV of the run to continue.";
+  }
+  return dump;
 }
 
 Result<void> find_input(const CheckArguments& arguments, check::CheckOptions& options) {
@@ -122,11 +125,10 @@ Result<void> find_input(const CheckArguments& arguments, check::CheckOptions& op
     if (arguments.api_info.empty()) {
       return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
     }
-    if (const Result<void> good = check_not_swapped(arguments); !good) return good;
-    const Result<fs::path> dump = check_input_file(arguments.api_info, {.suffix = ".json"});
+    const Result<fs::path> dump = find_dump(arguments.api_info);
     if (!dump) return propagate(dump);
     options.dump = *dump;
-    return {};
+    return check_resumed_csv(arguments.resume_csv);
   }
   const Result<CheckedOlderFiles> files = check_older_files(arguments.older);
   if (!files) return propagate(files);

@@ -39,7 +39,7 @@ Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
   const std::optional<DType> dtype = parse_dtype(wanted_dtype);
   if (!dtype) {
     return fail(ErrorKind::kUsage,
-                fmt::format("'{}' is no dtype; dtypes are spelled as in dump.json, "
+                fmt::format("unknown dtype '{}'; dtypes are spelled as in dump.json, "
                             "torch.bfloat16 or bfloat16",
                             wanted_dtype));
   }

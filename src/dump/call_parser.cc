@@ -60,7 +60,7 @@ class CallParser::Implementation {
   }
 
   bool once(unsigned& seen, unsigned bit) {
-    if ((seen & bit) != 0) return json_.fail("stands there twice");
+    if ((seen & bit) != 0) return json_.fail("duplicate key");
     seen |= bit;
     return true;
   }

@@ -278,9 +278,9 @@ TEST(ParseCall, RefusesValuesThatContradictTheirType) {
   EXPECT_THAT(fault(R"({"type": "torch.Size", "value": [3, "x"]})"), HasSubstr("list of integers"));
   EXPECT_THAT(fault(R"({"type": "torch.device", "value": [1]})"), HasSubstr("a name or a number"));
   EXPECT_THAT(fault(R"({"type": "int", "value": 9223372036854775808})"), HasSubstr("64 bits"));
-  EXPECT_THAT(fault(R"({"type": "int", "value": 1, "value": 2})"), HasSubstr("twice"));
-  EXPECT_THAT(fault(R"({"type": "int", "type": "int", "value": 2})"), HasSubstr("twice"));
-  EXPECT_THAT(fault(R"({"a": 1, "b": 2, "a": 3})"), HasSubstr("a stands there twice"));
+  EXPECT_THAT(fault(R"({"type": "int", "value": 1, "value": 2})"), HasSubstr("duplicate key"));
+  EXPECT_THAT(fault(R"({"type": "int", "type": "int", "value": 2})"), HasSubstr("duplicate key"));
+  EXPECT_THAT(fault(R"({"a": 1, "b": 2, "a": 3})"), HasSubstr("duplicate key a"));
 }
 
 TEST(ParseCall, RefusesBrokenTensors) {
@@ -297,7 +297,8 @@ TEST(ParseCall, RefusesBrokenTensors) {
               HasSubstr("more elements than 64 bits"));
   EXPECT_THAT(tensor(R"("dtype": "torch.float64", "shape": [1152921504606846976, 1])"),
               HasSubstr("more bytes than 64 bits"));
-  EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [1], "shape": [2])"), HasSubstr("twice"));
+  EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [1], "shape": [2])"),
+              HasSubstr("duplicate key"));
   EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [1], "requires_grad": 1)"),
               HasSubstr("true or false"));
   EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [1], "data_name": 1)"),

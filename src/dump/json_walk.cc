@@ -27,8 +27,8 @@ Failure JsonWalk::fault_at(std::size_t at, std::string_view wanted, std::string_
 
 Failure JsonWalk::fault_behind(std::size_t at, char close, std::size_t item_at,
                                std::string_view what) const {
-  return fault(
-      at, fmt::format("',' or '{}' behind what stands at byte {} of {}", close, item_at, what));
+  return fault(at,
+               fmt::format("',' or '{}' after the item at byte {} of {}", close, item_at, what));
 }
 
 // A bracket of the wrong kind shows only where the brackets run out: say where it stands.

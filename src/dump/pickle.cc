@@ -227,7 +227,7 @@ bool Machine::persistent_id() {
   }
   const PickleGlobal& type = globals_[parts[1].index()];
   if (type.role != PickleRole::kStorageType) {
-    return refuse(ErrorKind::kHostile, "pickle wants a storage of something that is no storage");
+    return refuse(ErrorKind::kHostile, "the pickle asks for a storage of something that has none");
   }
   Storage storage{type.dtype, parts[2].text, 0};
   const std::uint64_t element = type.dtype ? size_bytes(*type.dtype) : 1;
@@ -283,7 +283,7 @@ bool Machine::rebuild_from_type(Items arguments) {
   const PickleGlobal& callee = globals_[arguments[0].index()];
   const PickleGlobal& type = globals_[arguments[1].index()];
   if (callee.role == PickleRole::kRebuildFromType || type.role != PickleRole::kTensorType) {
-    return refuse_to("rebuild an object that is no tensor");
+    return refuse_to("rebuild an object that is not a tensor");
   }
   return call(callee, stack_.items_of(arguments[2]));
 }

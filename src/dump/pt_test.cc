@@ -136,7 +136,7 @@ TEST(Pt, OnlyTheFunctionsOfTensorsAreReduced) {
                      tuple({global("torch._tensor", "_rebuild_from_type_v2"),
                             global("torch", "Tensor"), ")", "N"}) +
                      "R",
-                 "no tensor");
+                 "not a tensor");
 }
 
 TEST(Pt, PersistentObjectsAreStoragesOnly) {
@@ -152,7 +152,7 @@ TEST(Pt, PersistentObjectsAreStoragesOnly) {
   expect_hostile(tuple({text("storage"), global("collections", "OrderedDict"), text("0"),
                         text("cpu"), number(6)}) +
                      "Q",
-                 "storage of something that is no storage");
+                 "storage of something that has none");
 }
 
 TEST(Pt, ViewsStayInsideTheStorage) {

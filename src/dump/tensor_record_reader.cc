@@ -136,7 +136,7 @@ bool TensorRecordReader::read(TensorRecord& out) {
   const auto on_field = [&](std::string_view key) {
     const std::size_t index = key.data() == kMembers[next].key.data() ? next : find_member(key);
     if (index == kUnknown) return json_.skip();
-    if ((seen >> index & 1U) != 0) return json_.fail("stands there twice");
+    if ((seen >> index & 1U) != 0) return json_.fail("duplicate key");
     seen |= 1U << index;
     next = (index + 1) % kMembers.size();
     return kMembers[index].read(json_, draft);

@@ -52,7 +52,7 @@ bool ValueReader::read_members(Dict& out) {
   });
   if (!done) return false;
   const std::optional<std::string> repeated = repeated_key(out);
-  return !repeated || json_.fail(fmt::format("{} stands there twice", printable(*repeated)));
+  return !repeated || json_.fail(fmt::format("duplicate key {}", printable(*repeated)));
 }
 
 bool ValueReader::read_value(Value& out) {
@@ -111,10 +111,10 @@ bool ValueReader::read_payload(Value& out, bool& found) {
   const auto expected = [&] { return type_seen ? "value"sv : "type"sv; };
   const auto on_field = [&](std::string_view key) {
     if (key == "type") {
-      return std::exchange(type_seen, true) ? json_.fail("stands there twice") : json_.skip();
+      return std::exchange(type_seen, true) ? json_.fail("duplicate key") : json_.skip();
     }
     if (key != "value" && key != "format") return json_.skip();
-    return std::exchange(found, true) ? json_.fail("stands there twice") : read_value(out);
+    return std::exchange(found, true) ? json_.fail("duplicate key") : read_value(out);
   };
   return json_.each_field(on_field, expected);
 }

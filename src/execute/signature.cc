@@ -41,7 +41,7 @@ PyValue parse_number(std::string_view text) {
   if (std::from_chars(text.data(), end, integer).ptr == end) return {integer};
   double real = 0;
   if (std::from_chars(text.data(), end, real).ptr == end) return {real};
-  throw std::logic_error(fmt::format("signature: '{}' is no literal", text));
+  throw std::logic_error(fmt::format("signature: '{}' is not a literal", text));
 }
 
 PyValue parse_literal(std::string_view text) {

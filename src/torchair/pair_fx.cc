@@ -35,7 +35,7 @@ void pair_output(TensorRow& row, const MemberOutput& from, const GraphIndex& gra
     return set_unmatched(row, fmt::format("FX data missing, GE tensor name: {}, FX tensor name: {}",
                                           row.op, graph.fx_name(from.member, from.output)));
   }
-  if (!array->is_numeric) return set_unmatched(row, "the FX output is no tensor");
+  if (!array->is_numeric) return set_unmatched(row, "the FX output is not a tensor");
   set_pair(row, *array, MatchRule::kFxName);
 }
 

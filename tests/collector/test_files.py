@@ -127,7 +127,7 @@ class Configuration(unittest.TestCase):
             PrecisionDebugger(dump_path="/tmp/a+b")
 
     def test_a_path_where_nothing_can_be_made(self):
-        with self.assertRaisesRegex(ConfigError, "is no directory"):
+        with self.assertRaisesRegex(ConfigError, "is not a directory"):
             PrecisionDebugger(dump_path=os.path.abspath(__file__) + "/dump")
         with mock.patch("os.access", return_value=False), self.assertRaisesRegex(ConfigError, "no permission"):
             PrecisionDebugger(dump_path="dump")

@@ -46,7 +46,7 @@ class CheckerConfig:
         """Before the iteration that is recorded. `dump_path` and `error_data_path` must be directories that exist."""
         for name, value in settings.items():
             if name not in _SETTINGS:
-                raise ValueError(f"update_config: {name} is no setting; there are {', '.join(_SETTINGS)}")
+                raise ValueError(f"update_config: unknown setting {name}; known: {', '.join(_SETTINGS)}")
             self._set(name, value)
             if name in _OF_THE_REPLAY:
                 self._for_replay[name] = os.path.realpath(value) if name == "error_data_path" else value
@@ -71,7 +71,7 @@ class CheckerConfig:
         if name in ("dump_path", "error_data_path"):
             check_path(value)
             if not os.path.isdir(value):
-                raise ValueError(f"update_config: {name}: {value} is no directory")
+                raise ValueError(f"update_config: {name}: {value} is not a directory")
         setattr(self, name, value)
 
 

@@ -222,7 +222,7 @@ def check_path(path: str) -> str:
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
     if not os.path.isdir(existing):
-        raise ConfigError(f"The file path {absolute} cannot be made: {existing} is no directory")
+        raise ConfigError(f"The file path {absolute} cannot be made: {existing} is not a directory")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise ConfigError(f"The file path {absolute} cannot be made: no permission to write in {existing}")
     return absolute

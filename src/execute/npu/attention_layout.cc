@@ -37,7 +37,7 @@ Heads shared_heads(const at::Tensor& query, const at::Tensor& key, std::int64_t 
   TORCH_CHECK(head_size > 0 && query.size(-1) == head_size * head_num, "hidden size ",
               query.size(-1), " of query cannot be split into head_num ", head_num, " heads");
   TORCH_CHECK(key.size(-1) % head_size == 0, "hidden size ", key.size(-1),
-              " of key is no multiple of the head size ", head_size);
+              " of key is not a multiple of the head size ", head_size);
   return {.query = head_num, .key = key.size(-1) / head_size};
 }
 
@@ -93,7 +93,7 @@ Heads heads_of(const at::Tensor& query, const at::Tensor& key, AttentionLayout l
                           ? shared_heads(query, key, head_num)
                           : Heads{.query = query.size(row.head_dim), .key = key.size(row.head_dim)};
   TORCH_CHECK(heads.key > 0 && heads.query >= heads.key && heads.query % heads.key == 0,
-              "query has ", heads.query, " heads, which is no multiple of the ", heads.key,
+              "query has ", heads.query, " heads, which is not a multiple of the ", heads.key,
               " heads of key");
   return heads;
 }
