@@ -214,10 +214,11 @@ class CallJudge {
 
   StrictFinding failed(const Pair& pair, const FloatType& type, const Tried& tried) {
     const auto& [limits, found] = tried;
+    const Scan placed = scan_with_places(pair.device, pair.bench, limits);
     if (formula_fails(pair, found)) {
       return {Verdict::kSkip,
               "the formula is not finite in this dtype, on the CPU neither: " +
-                  excess_text(found, pair.device, pair.bench),
+                  excess_text(placed, pair.device, pair.bench),
               ""};
     }
     const auto& [how, benches] = context_.benchmark;
@@ -239,7 +240,7 @@ class CallJudge {
     }
     const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
     return {slight ? Verdict::kWarning : Verdict::kError,
-            excess_text(found, pair.device, pair.bench), likely_cause(failure, context_.rerun),
+            excess_text(placed, pair.device, pair.bench), likely_cause(failure, context_.rerun),
             error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits))};
   }
 
