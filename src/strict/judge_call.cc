@@ -129,7 +129,7 @@ class CallJudge {
     if (auto finding = judge_otherwise(pair)) return *finding;
     for (const int runs : kRuns) {
       if (context_.traits().exact && pair.device.scalar_type() != at::kLong) break;
-      context_.conditioning.measure(runs);
+      context_.conditioning.measure(runs, pair.direction, pair.leaf.path);
       const at::Tensor spread = context_.conditioning.spread(pair.direction, pair.leaf.path);
       if (!spread.defined()) break;
       const at::Tensor off = (pair.bench.to(at::kDouble) - pair.device.to(at::kDouble)).abs();
@@ -152,8 +152,12 @@ class CallJudge {
   std::optional<StrictFinding> judge_otherwise(const Pair& pair) {
     const auto call = context_.rerun.arguments();
     if (!call) return std::nullopt;
-    context_.conditioning.measure(kRuns[0]);
+    context_.conditioning.measure(kRuns[0], pair.direction, pair.leaf.path);
     if (context_.conditioning.random()) {
+      const auto type = float_type(pair.device.scalar_type());
+      if (type && float_type(pair.bench.scalar_type()) && !is_exact(pair)) {
+        if (auto finding = judge_same_draw(context_, pair, *type)) return finding;
+      }
       const auto* forward = context_.outcome.forward.empty()
                                 ? nullptr
                                 : context_.outcome.forward.front().device.as<at::Tensor>();
@@ -180,7 +184,7 @@ class CallJudge {
     Pair pair = given;
     if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
     if (pair.bench.is_complex() != pair.device.is_complex()) return wrong("real against complex");
-    const bool exact = pair.direction == Direction::kForward && context_.traits().exact;
+    const bool exact = is_exact(pair);
     Tried tried{exact ? Limits{} : first_limits(type), {}};
     tried.found = scan(pair.device, pair.bench, tried.limits);
     if (tried.found.good()) return within(tried.found, "");
@@ -199,6 +203,10 @@ class CallJudge {
       if (auto finding = judge_conditioned(context_, pair, type, tried)) return *finding;
     }
     return failed(pair, type, tried);
+  }
+
+  bool is_exact(const Pair& pair) const {
+    return pair.direction == Direction::kForward && context_.traits().exact;
   }
 
   // Kernels may compute it otherwise than as one product: Winograd's.
