@@ -3,6 +3,7 @@
 """What a whole check costs beside its operators, pinned to one core; medians of --repeats interleaved runs.
 
 usage: check.py MSPROBE [--repeats 9] [--dump DUMP_JSON --yardstick BARE_LOOP_PY]
+       check.py MSPROBE --large [--repeats 3]
 
   a small call        adding two tensors of 24 elements, generated inputs: microseconds of the whole check per call (msprobe, engine,
                       operators), from the difference of a long and a short dump, so without start-up; beside it what the two
@@ -10,9 +11,11 @@ usage: check.py MSPROBE [--repeats 9] [--dump DUMP_JSON --yardstick BARE_LOOP_PY
   a file              how much more a call takes whose two inputs are stored, per file
   the first verdict   seconds from the start to the first row in the result CSV
   memory              resident peak of msprobe and its engine, over a short and a long dump
+  --large             instead of all this: GPT-2 and ResNet-50 of real width, recorded here (large_models.py), CPU seconds of a check of
+                      real data and of statistics, start-up included, beside plain_loop.py, which only loads and runs the calls
   --dump, --yardstick a real-data dump, and a script that only loads and runs its calls in Python (it prints "... in SECONDS s")
 """
-import argparse, glob, json, os, re, statistics, subprocess, sys, tempfile, time, timeit
+import argparse, glob, json, os, re, resource, statistics, subprocess, sys, tempfile, time, timeit
 
 SHORT, LONG = 1000, 21000
 
@@ -120,14 +123,42 @@ def yardstick_seconds(script, dump):
     return float(re.search(r"in ([0-9.]+) s", done.stdout).group(1))
 
 
+def cpu_seconds_of(program, dump, scratch):
+    def used():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+    before = used()
+    seconds_of(program, dump, scratch)
+    return used() - before
+
+
+def large_calls(program, repeats, scratch):
+    here = os.path.dirname(os.path.abspath(__file__))
+    for model in ("gpt2", "resnet50"):
+        dumps = {}
+        for task in ("tensor", "statistics"):
+            path = os.path.join(scratch, model + task)
+            subprocess.run([sys.executable, os.path.join(here, "large_models.py"), model, task, path], check=True, stdout=subprocess.DEVNULL)
+            dumps[task] = os.path.join(path, "step0", "rank0", "dump.json")
+        times = median_of(repeats, real=lambda: cpu_seconds_of(program, dumps["tensor"], scratch),
+                          generated=lambda: cpu_seconds_of(program, dumps["statistics"], scratch),
+                          plain=lambda: yardstick_seconds(os.path.join(here, "plain_loop.py"), dumps["tensor"]))
+        print(f"{model:10} real data {times['real']:6.2f} s, the loop in Python alone {times['plain']:.2f} s: "
+              f"{times['real'] / times['plain']:.2f}; statistics {times['generated']:.2f} s: {times['generated'] / times['real']:.2f} of real data")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--dump")
     parser.add_argument("--yardstick")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
+        if args.large:
+            large_calls(args.program, args.repeats, scratch)
+            return
         small_calls(args.program, args.repeats, scratch)
         if args.dump and args.yardstick:
             seconds_of(args.program, args.dump, scratch)  # warms the page cache

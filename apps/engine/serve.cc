@@ -30,6 +30,7 @@ struct Run {
   std::optional<Directory> data;
   execute::ExecuteOptions execute;
   probe::AskSums device_sums;  // empty: no device to ask
+  bool on_cpu = false;         // the device side is the CPU, and no library changes what it gives
 };
 
 Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& run) {
@@ -59,7 +60,11 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   run.execute.recorded = serve.recorded;
   run.execute.foreign = serve.foreign.get();
   run.execute.device_calls = libtorch::device_calls();
-  if (!serve.recorded && serve.foreign == nullptr) run.device_sums = probe::lazy_sums(serve.device);
+  if (!serve.recorded && serve.foreign == nullptr) {
+    run.device_sums = probe::lazy_sums(serve.device);
+    run.on_cpu =
+        serve.device.is_cpu() && !options.bench_alone && !run.execute.device_calls.wanted();
+  }
   return {};
 }
 
@@ -70,9 +75,8 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
     MeasuredCall found = replay::measure_outcome(request.full_name, outcome, run.options,
                                                  run.execute.dialect->like_mindspore);
     if (run.options.strict) {
-      replay::add_findings(strict::judge_call(record, run.execute, outcome,
-                                              {run.options.allow_tf32, run.device_sums}),
-                           found);
+      const strict::StrictOptions allowed{run.options.allow_tf32, run.device_sums, run.on_cpu};
+      replay::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);
     }
     return found;
   });

@@ -50,6 +50,12 @@ PyList changed(const PyList& arriving, const TensorChange& change) {
   return list;
 }
 
+void watch_only(const std::string& path, Side& side) {
+  for (std::size_t i = 0; i < side.inputs.size(); ++i) {
+    if (fmt::format("{}", i) != path) side.inputs[i].edge = {};
+  }
+}
+
 }  // namespace
 
 Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options,
@@ -125,7 +131,7 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   SideOptions run{variation.seed.value_or(options_.arguments.seed), {}, at::kCPU};
   if (!variation.raise) run.autocast = how.autocast;
 
-  const OrSkip<Side> side = caught(SkipReason::kBenchFailed, [&] {
+  OrSkip<Side> side = caught(SkipReason::kBenchFailed, [&] {
     return bench_side(*edited, how, backward, in_layout(variation.change));
   });
   if (!side) return std::unexpected(side.error());
@@ -134,7 +140,8 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   if (!output) return std::unexpected(output.error());
   const PyValue all = with_mutated(*output, mutated_arguments(side->call, record_.forward.mutated));
   Leaves leaves{leaves_of(all, name_.bare_name), {}, has_drawn()};
-  if (!backward) return leaves;
+  if (!backward || variation.forward_only) return leaves;
+  if (variation.only_gradient) watch_only(*variation.only_gradient, *side);
   const TensorChange& change_arriving =
       variation.change_arriving ? variation.change_arriving : variation.change;
   const std::vector<at::Tensor> found =

@@ -24,6 +24,9 @@ struct Variation {
   bool raise = true;                          // off: in the recorded precision, as a device would
   c10::optional<at::ScalarType> target = {};  // of the raised tensors; the benchmark's where empty
   bool adjust = true;                         // as ExecuteOptions::arguments.adjust
+  bool forward_only = false;
+  // The path of the one that is wanted. REQUIRES: the gradients are those of the arguments.
+  std::optional<std::string> only_gradient = {};
 };
 
 // A leaf has the path it has in CallOutcome.

@@ -45,7 +45,7 @@ class Truth {
       base[{Direction::kBackward, pair.path}] = *pair.bench.as<at::Tensor>();
     }
     Conditioning conditioning(rerun, run.record.full_name, base, {});
-    conditioning.measure(kRuns);
+    conditioning.measure(kRuns, Direction::kForward, "0");
     NativeError native(rerun, run.record.full_name, {});
     const auto limits = [&](Direction direction, const execute::LeafPair& pair) {
       const at::Tensor& device = *pair.device.as<at::Tensor>();

@@ -44,8 +44,13 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
       rerun(the_record, options, the_outcome.backward_node),
       benchmark(benchmark_of(name, the_outcome, options, rerun)),
       conditioning(rerun, the_record.full_name, benchmark.tensors, benchmark.how,
-                   argument_move(*this)),
-      native_error(rerun, the_record.full_name, benchmark.how) {}
+                   argument_move(*this), traits().form != ops::Form::kOther && !rerun.of_node()),
+      native_error(rerun, the_record.full_name, benchmark.how) {
+  const bool as_built = !outcome.arguments.float8_input && outcome.note.empty();
+  if (allowed.device_is_cpu && as_built && !benchmark.how.target) {
+    conditioning.set_native(tensors_of(outcome, Side::kDevice));
+  }
+}
 
 ops::Traits CallContext::traits() const { return ops::traits_of(name.bare_name); }
 

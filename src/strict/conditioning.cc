@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/conditioning.h"
 
+#include <algorithm>
+
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "core/stable_hash.h"
@@ -71,7 +73,7 @@ double Conditioning::amplitude() {
   return *amplitude_;
 }
 
-bool Conditioning::run_once(int number, bool inward) {
+bool Conditioning::run_once(int number, bool inward, const Wanted& wanted) {
   const std::uint64_t seed =
       StableHash().add(full_name_).add(static_cast<std::uint64_t>(number)).value().low;
   at::Generator generator = at::detail::createCPUGenerator(seed);
@@ -86,10 +88,13 @@ bool Conditioning::run_once(int number, bool inward) {
   };
   variation.change = move_by(argument_);
   variation.change_arriving = move_by(0);
+  if (wanted && wanted->first == Direction::kForward) variation.forward_only = true;
+  if (wanted && wanted->first == Direction::kBackward) variation.only_gradient = wanted->second;
   const auto leaves = rerun_.run(variation);
   if (!leaves) return false;
   random_ = random_ || leaves->random;
   for (const auto& [key, tensor] : tensors_of(*leaves)) {
+    if (wanted && key != *wanted) continue;
     const auto base = base_.find(key);
     if (base == base_.end() || base->second.sizes() != tensor.sizes()) continue;
     at::Tensor move = (real_parts(tensor) - real_parts(base->second)).abs_().div_(amplitude);
@@ -100,9 +105,11 @@ bool Conditioning::run_once(int number, bool inward) {
   return true;
 }
 
-void Conditioning::measure(int runs) {
-  for (; done_ < runs; ++done_) {
-    if (!run_once(done_, false)) run_once(done_, true);
+void Conditioning::measure(int runs, Direction direction, const std::string& path) {
+  const Wanted wanted = one_leaf_ ? Wanted({direction, path}) : std::nullopt;
+  done_ = std::max(done_, runs);
+  for (int& done = done_for_[wanted]; done < done_; ++done) {
+    if (!run_once(done, false, wanted)) run_once(done, true, wanted);
   }
 }
 

@@ -22,16 +22,20 @@ class Conditioning {
 
   // `base`: what the benchmark gives when it runs as `how` says. REQUIRES: `rerun` and `full_name`
   // outlive this. `argument`: by how much more every argument is moved, whatever its size.
+  // `one_leaf`: a run computes only the leaf that is asked for; for calls whose gradients cost as
+  // much as products do, of which few need a run.
   Conditioning(execute::Rerun& rerun, const std::string& full_name, Tensors base,
-               execute::Variation how, double argument = 0)
+               execute::Variation how, double argument = 0, bool one_leaf = false)
       : rerun_(rerun),
         full_name_(full_name),
         how_(std::move(how)),
         argument_(argument),
+        one_leaf_(one_leaf),
         base_(std::move(base)) {}
 
-  // Runs until `runs` have worked or failed. Deterministic: seeds come from the call's name.
-  void measure(int runs);
+  // Runs until `runs` have worked or failed, and as many as any leaf had. Deterministic: seeds come
+  // from the call's name.
+  void measure(int runs, Direction direction, const std::string& path);
   int runs() const { return done_; }
 
   // The largest move of every element so far, in float64 (complex: of both parts); undefined where
@@ -41,16 +45,23 @@ class Conditioning {
 
   // The same call in the recorded precision, on the CPU.
   const at::Tensor* native(Direction direction, const std::string& path);
+  // What that gives, where it is known.
+  void set_native(Tensors native) { native_ = std::move(native); }
 
  private:
-  bool run_once(int number, bool inward);
+  // What one run computes.
+  using Wanted = std::optional<LeafTensors::key_type>;
+
+  bool run_once(int number, bool inward, const Wanted& wanted);
   double amplitude();
 
   execute::Rerun& rerun_;
   const std::string& full_name_;
   execute::Variation how_;
   double argument_;
+  bool one_leaf_;
   int done_ = 0;
+  std::map<Wanted, int> done_for_;
   std::optional<double> amplitude_;
   bool random_ = false;
   Tensors base_;

@@ -129,7 +129,7 @@ class CallJudge {
     if (auto finding = judge_otherwise(pair)) return *finding;
     for (const int runs : kRuns) {
       if (context_.traits().exact && pair.device.scalar_type() != at::kLong) break;
-      context_.conditioning.measure(runs);
+      context_.conditioning.measure(runs, pair.direction, pair.leaf.path);
       const at::Tensor spread = context_.conditioning.spread(pair.direction, pair.leaf.path);
       if (!spread.defined()) break;
       const at::Tensor off = (pair.bench.to(at::kDouble) - pair.device.to(at::kDouble)).abs();
@@ -152,8 +152,12 @@ class CallJudge {
   std::optional<StrictFinding> judge_otherwise(const Pair& pair) {
     const auto call = context_.rerun.arguments();
     if (!call) return std::nullopt;
-    context_.conditioning.measure(kRuns[0]);
+    context_.conditioning.measure(kRuns[0], pair.direction, pair.leaf.path);
     if (context_.conditioning.random()) {
+      const auto type = float_type(pair.device.scalar_type());
+      if (type && float_type(pair.bench.scalar_type()) && !is_exact(pair)) {
+        if (auto finding = judge_same_draw(context_, pair, *type)) return finding;
+      }
       const auto* forward = context_.outcome.forward.empty()
                                 ? nullptr
                                 : context_.outcome.forward.front().device.as<at::Tensor>();
@@ -180,7 +184,7 @@ class CallJudge {
     Pair pair = given;
     if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
     if (pair.bench.is_complex() != pair.device.is_complex()) return wrong("real against complex");
-    const bool exact = pair.direction == Direction::kForward && context_.traits().exact;
+    const bool exact = is_exact(pair);
     const bool product = !exact && is_product_form(context_);
     Tried tried;
     const auto compare = [&](Limits limits) {
@@ -209,6 +213,10 @@ class CallJudge {
     return failed(pair, type, tried);
   }
 
+  bool is_exact(const Pair& pair) const {
+    return pair.direction == Direction::kForward && context_.traits().exact;
+  }
+
   // Whether all that is wrong are elements that are NaN or infinite just as the CPU's in the same
   // dtype are: a weakness of the formula in this dtype, which says nothing of the device.
   bool formula_fails(const Pair& pair, const Scan& found) {
@@ -219,10 +227,11 @@ class CallJudge {
 
   StrictFinding failed(const Pair& pair, const FloatType& type, const Tried& tried) {
     const auto& [limits, found] = tried;
+    const Scan placed = scan_with_places(pair.device, pair.bench, limits);
     if (formula_fails(pair, found)) {
       return {Verdict::kSkip,
               "the formula is not finite in this dtype, on the CPU neither: " +
-                  excess_text(found, pair.device, pair.bench),
+                  excess_text(placed, pair.device, pair.bench),
               ""};
     }
     const auto& [how, benches] = context_.benchmark;
@@ -244,7 +253,7 @@ class CallJudge {
     }
     const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
     return {slight ? Verdict::kWarning : Verdict::kError,
-            excess_text(found, pair.device, pair.bench), likely_cause(failure, context_.rerun),
+            excess_text(placed, pair.device, pair.bench), likely_cause(failure, context_.rerun),
             error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits))};
   }
 

@@ -8,6 +8,8 @@
 
 #include "libtorch/cpu_types_for_test.h"
 #include "strict/calls_for_test.h"
+#include "strict/conditioning.h"
+#include "strict/own_benchmark.h"
 
 namespace msprobe::strict {
 namespace {
@@ -169,6 +171,45 @@ TEST(JudgeCall, RandomResultsAreComparedByProperty) {
   odd[5][5] = std::numeric_limits<float>::infinity();
   run.set_device(odd);
   EXPECT_EQ(run.forward().status, Verdict::kError) << "infinite";
+}
+
+// The device's numbers are those of the same seed: each element is compared.
+TEST(JudgeCall, ARandomResultOfTheSameDrawIsComparedElementByElement) {
+  const auto heads = [] { return tensor({2, 4, 32, 16}, DType::kFloat32, true); };
+  RunCall run(with_backward(call("Functional.scaled_dot_product_attention.0",
+                                 {{heads()}, {heads()}, {heads()}}, {{"dropout_p", {0.1}}}),
+                            {{heads()}}));
+  const Findings findings = run.judge();
+  EXPECT_EQ(findings.forward[0].status, Verdict::kPass) << findings.forward[0].reason;
+  EXPECT_THAT(findings.forward[0].reason, HasSubstr("elements differ, by at most"));
+  ASSERT_EQ(findings.backward.size(), 3U);
+  for (const StrictFinding& finding : findings.backward) {
+    EXPECT_EQ(finding.status, Verdict::kPass) << finding.reason;
+    EXPECT_THAT(finding.reason, HasSubstr("elements differ, by at most"));
+  }
+}
+
+// What runs of single leaves tell is what runs of all leaves would.
+TEST(JudgeCall, ARunThatComputesOneLeafMovesItAsARunOfAllDoes) {
+  const dump::CallRecord record =
+      with_backward(call("Torch.addmm.0", {{tensor({24}, DType::kFloat32, true)},
+                                           {tensor({16, 40}, DType::kFloat32, true)},
+                                           {tensor({40, 24}, DType::kFloat32, true)}}),
+                    {{tensor({16, 24})}});
+  const RunCall run(record);
+  execute::Rerun rerun(record, run.options);
+  Conditioning all(rerun, record.full_name, tensors_of(run.outcome, Side::kBench), {});
+  Conditioning single(rerun, record.full_name, tensors_of(run.outcome, Side::kBench), {}, 0, true);
+  const auto expect_equal = [&](int runs, Direction direction, const std::string& path) {
+    all.measure(runs, direction, path);
+    single.measure(runs, direction, path);
+    EXPECT_TRUE(all.spread(direction, path).equal(single.spread(direction, path))) << path;
+    EXPECT_EQ(all.runs(), single.runs());
+  };
+  expect_equal(3, Direction::kBackward, "0");
+  EXPECT_FALSE(single.spread(Direction::kBackward, "2").defined());
+  expect_equal(1, Direction::kBackward, "2");  // as many as the first one had
+  expect_equal(1, Direction::kForward, "0");
 }
 
 // Most elements are then kept in every draw of the benchmark.

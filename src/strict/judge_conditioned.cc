@@ -34,6 +34,16 @@ StrictFinding within_spread(const CallContext& context, const Scan& found) {
 
 }  // namespace
 
+std::optional<StrictFinding> judge_same_draw(CallContext& context, const Pair& pair,
+                                             const FloatType& type) {
+  Tried tried{spread_limits(type, context.length_of(pair),
+                            context.conditioning.spread(pair.direction, pair.leaf.path)),
+              {}};
+  tried.found = scan(pair.device, pair.bench, tried.limits);
+  if (tried.found.beyond > tried.found.count / kShareOfMany) return std::nullopt;
+  return judge_conditioned(context, pair, type, tried);
+}
+
 std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair& pair,
                                                const FloatType& type, Tried& tried) {
   const auto compare = [&](Limits limits) {
@@ -44,7 +54,7 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
   const double length = context.length_of(pair);
   const bool once = is_half(type) && tried.found.not_finite == 0 && context.rounds_once(pair);
   for (const int runs : kRuns) {
-    context.conditioning.measure(runs);
+    context.conditioning.measure(runs, pair.direction, pair.leaf.path);
     const at::Tensor spread = context.conditioning.spread(pair.direction, pair.leaf.path);
     if (once) {
       Limits limits = wide_limits(type, length, spread);

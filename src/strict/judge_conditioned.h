@@ -16,4 +16,10 @@ inline constexpr int kRuns[] = {1, 3, 12};
 std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair& pair,
                                                const FloatType& type, Tried& tried);
 
+// Both sides of a random call have the same seed: a device that draws as the CPU does has the same
+// numbers, and its result is judged as any other. Nothing where too many elements differ for that.
+// REQUIRES: one run was measured.
+std::optional<StrictFinding> judge_same_draw(CallContext& context, const Pair& pair,
+                                             const FloatType& type);
+
 }  // namespace msprobe::strict

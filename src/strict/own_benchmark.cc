@@ -23,12 +23,14 @@ std::optional<execute::Variation> own_benchmark(const CallName& name,
   return execute::Variation{.target = at::kDouble, .adjust = !options.recorded};
 }
 
-LeafTensors bench_tensors(const execute::CallOutcome& outcome) {
+}  // namespace
+
+LeafTensors tensors_of(const execute::CallOutcome& outcome, Side side) {
   LeafTensors tensors;
   const auto add = [&](const std::vector<LeafPair>& pairs, Direction direction) {
     for (const LeafPair& pair : pairs) {
-      if (const auto* tensor = pair.bench.as<at::Tensor>())
-        tensors[{direction, pair.path}] = *tensor;
+      const auto& value = side == Side::kBench ? pair.bench : pair.device;
+      if (const auto* tensor = value.as<at::Tensor>()) tensors[{direction, pair.path}] = *tensor;
     }
   };
   add(outcome.forward, Direction::kForward);
@@ -36,14 +38,12 @@ LeafTensors bench_tensors(const execute::CallOutcome& outcome) {
   return tensors;
 }
 
-}  // namespace
-
 Benchmark benchmark_of(const CallName& name, const execute::CallOutcome& outcome,
                        const execute::ExecuteOptions& options, execute::Rerun& rerun) {
   if (const auto own = own_benchmark(name, outcome, options)) {
     if (const auto leaves = rerun.run(*own)) return {*own, tensors_of(*leaves)};
   }
-  return {{}, bench_tensors(outcome)};
+  return {{}, tensors_of(outcome, Side::kBench)};
 }
 
 at::Tensor gradient_at_logits(const at::Tensor& last_node, const at::Tensor& logits) {

@@ -20,6 +20,9 @@ struct Benchmark {
 Benchmark benchmark_of(const CallName& name, const execute::CallOutcome& outcome,
                        const execute::ExecuteOptions& options, execute::Rerun& rerun);
 
+enum class Side : std::uint8_t { kBench, kDevice };
+LeafTensors tensors_of(const execute::CallOutcome& outcome, Side side);
+
 // The gradient of cross_entropy at its logits, from that of its last node, the negative log
 // likelihood, which is what collectors record. REQUIRES: equal shapes.
 at::Tensor gradient_at_logits(const at::Tensor& last_node, const at::Tensor& logits);

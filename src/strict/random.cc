@@ -2,6 +2,7 @@
 #include "strict/random.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -27,6 +28,8 @@ constexpr double kAlike = 16;
 constexpr double kNoChance = 1e-10;
 constexpr double kMostZeros = 0.75;
 constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
+// So many columns of the draws, with all that is computed of them, stay in the cache.
+constexpr std::int64_t kColumns = 4096;
 
 StrictFinding wrong(std::string reason) {
   return {Verdict::kError, "random: " + std::move(reason), ""};
@@ -54,44 +57,50 @@ std::optional<StrictFinding> outlier(const Statistic& statistic, std::int64_t nu
                            number_text(std::sqrt(variance))));
 }
 
+// Sums over some columns of the draws, and of the device below them: one row per statistic.
+at::Tensor column_sums(const at::Tensor& device, const at::Tensor& draws, double center,
+                       double width, double eps) {
+  const at::Tensor values = at::cat({draws, device.unsqueeze(0)});
+  const at::Tensor whole = squashed((values - center) / width);
+  // Element by element, each draw against the others, the device against as many.
+  const at::Tensor left_out = at::cat({draws, draws.narrow(0, 0, 1)});
+  const at::Tensor mean = (draws.sum(0) - left_out) / (kDraws - 1);
+  const at::Tensor squares = draws.square().sum(0);
+  const at::Tensor variance =
+      ((squares - left_out.square()) / (kDraws - 1) - mean.square()).clamp_min(0);
+  // Others that are all alike differ from the device by its rounding: that is no width.
+  const at::Tensor alike = (kAlike * std::max(eps, kLeastEps) * mean).square();
+  const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-300);
+  const at::Tensor single = squashed(at::where(variance > alike, z, at::zeros_like(z)));
+  // The arctan of a size is the size of the arctan.
+  return at::stack({values.eq(0).sum(1).to(at::kDouble), whole.sum(1), whole.abs().sum(1),
+                    single.sum(1), single.abs().sum(1)});
+}
+
 std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at::Tensor& draws,
                                               double eps) {
   const std::int64_t numel = device.numel();
-  const at::Tensor all = draws.flatten().nan_to_num(0, 0, 0);
+  const at::Tensor all = draws.flatten();
   const at::Tensor sample =
-      all.slice(0, 0, c10::nullopt, std::max<std::int64_t>(1, all.numel() >> 16));
+      all.slice(0, 0, c10::nullopt, std::max<std::int64_t>(1, all.numel() >> 16))
+          .nan_to_num(0, 0, 0);
   const double center = sample.median().item<double>();
   const double width = std::max((sample - center).abs().mean().item<double>(), 1e-300);
-  const auto standard = [&](const at::Tensor& values) { return (values - center) / width; };
-
-  // Element by element, each draw against the others, the device against as many.
-  const at::Tensor sum = draws.sum(0);
-  const at::Tensor squares = draws.square().sum(0);
-  const auto against_others = [&](const at::Tensor& values, const at::Tensor& left_out) {
-    const at::Tensor mean = (sum - left_out) / (kDraws - 1);
-    const at::Tensor variance =
-        ((squares - left_out.square()) / (kDraws - 1) - mean.square()).clamp_min(0);
-    // Others that are all alike differ from the device by its rounding: that is no width.
-    const at::Tensor alike = (kAlike * std::max(eps, kLeastEps) * mean).square();
-    const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-300);
-    return at::where(variance > alike, z, at::zeros_like(z));
-  };
-  const at::Tensor drawn = against_others(draws, draws);
-  const at::Tensor seen = against_others(device, draws[0]);
+  constexpr std::string_view kNames[] = {"the share of zeros", "the location", "the width",
+                                         "the location element by element",
+                                         "the width element by element"};
   constexpr double kQuarterTurn = 1.5708;
-  const Statistic statistics[] = {
-      {"the share of zeros", draws.eq(0).to(at::kDouble).mean(1),
-       device.eq(0).to(at::kDouble).mean().item<double>(), 1},
-      {"the location", squashed(standard(draws)).mean(1),
-       squashed(standard(device)).mean().item<double>(), 2 * kQuarterTurn},
-      {"the width", squashed(standard(draws).abs()).mean(1),
-       squashed(standard(device).abs()).mean().item<double>(), kQuarterTurn},
-      {"the location element by element", squashed(drawn).mean(1),
-       squashed(seen).mean().item<double>(), 2 * kQuarterTurn},
-      {"the width element by element", squashed(drawn.abs()).mean(1),
-       squashed(seen.abs()).mean().item<double>(), kQuarterTurn},
-  };
-  for (const Statistic& statistic : statistics) {
+  constexpr double kRanges[] = {1, 2 * kQuarterTurn, kQuarterTurn, 2 * kQuarterTurn, kQuarterTurn};
+  at::Tensor means = at::zeros({std::ssize(kNames), kDraws + 1}, at::kDouble);
+  for (std::int64_t start = 0; start < numel; start += kColumns) {
+    const std::int64_t length = std::min(kColumns, numel - start);
+    means += column_sums(device.narrow(0, start, length), draws.narrow(1, start, length), center,
+                         width, eps);
+  }
+  means /= static_cast<double>(numel);
+  for (std::int64_t i = 0; i < std::ssize(kNames); ++i) {
+    const Statistic statistic{kNames[i], means[i].narrow(0, 0, kDraws),
+                              means[i][kDraws].item<double>(), kRanges[i]};
     if (auto found = outlier(statistic, numel, eps)) return found;
   }
   return std::nullopt;
@@ -111,6 +120,28 @@ std::int64_t longest_run(const at::Tensor& rows) {
   return longest;
 }
 
+// The same for rows that hold the same numbers in whatever order, and hardly ever for others.
+std::uint64_t unordered_hash(const at::Tensor& row) {
+  std::uint64_t sum = 0;
+  const double* values = row.data_ptr<double>();
+  for (std::int64_t i = 0; i < row.numel(); ++i) {
+    auto bits = std::bit_cast<std::uint64_t>(values[i] + 0.0);  // -0 equals 0
+    bits = (bits ^ (bits >> 32)) * 0x9e3779b97f4a7c15;
+    sum += (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9;
+  }
+  return sum;
+}
+
+// Sorting is slow, and most draws are no permutations of each other.
+bool may_permute(const at::Tensor& draws) {
+  if (draws.size(1) <= 1) return false;
+  const std::uint64_t first = unordered_hash(draws[0]);
+  for (std::int64_t i = 1; i < draws.size(0); ++i) {
+    if (unordered_hash(draws[i]) != first) return false;
+  }
+  return true;
+}
+
 std::optional<StrictFinding> judge_support(const at::Tensor& device, const at::Tensor& draws,
                                            at::IntArrayRef shape) {
   const at::Tensor odd = device.isfinite().logical_not();
@@ -122,8 +153,9 @@ std::optional<StrictFinding> judge_support(const at::Tensor& device, const at::T
   if (draws.eq(draws.round()).all().item<bool>() && !device.eq(device.round()).all().item<bool>()) {
     return wrong("values that are no integers, as all draws of the benchmark are");
   }
+  if (!may_permute(draws)) return std::nullopt;
   const at::Tensor sorted = std::get<0>(draws.sort(1));
-  if (sorted.size(1) > 1 && sorted.eq(sorted[0]).all().item<bool>() &&
+  if (sorted.eq(sorted[0]).all().item<bool>() &&
       !std::get<0>(device.sort(0)).eq(sorted[0]).all().item<bool>()) {
     return wrong("not a permutation of what every draw permutes");
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "libtorch/autograd.h"
+#include "strict/float_scan.h"
 #include "strict/float_type.h"
 
 namespace msprobe::strict {
@@ -89,7 +90,7 @@ class Pass {
       note(start + i, off, limit);
     }
   }
-  const Scan& result() const { return scan_; }
+  Scan& result() { return scan_; }
 
  private:
   static double finite(double value) { return std::isfinite(value) ? value : 0; }
@@ -137,8 +138,52 @@ class Pass {
   Scan scan_;
 };
 
+// Float32 against float64, all of it contiguous, with limits that scan_floats knows.
+class FloatPair {
+ public:
+  FloatPair(const at::Tensor& device, const at::Tensor& bench, const Limits& limits)
+      : limits_{limits.relative, limits.absolute, limits.spread, limits.native, limits.native_cap} {
+    const auto fits = [](const at::Tensor& tensor, at::ScalarType type) {
+      return !tensor.defined() || (tensor.scalar_type() == type && tensor.is_contiguous());
+    };
+    const bool plain = limits.units == 0 && !limits.drifts.defined();
+    if (!plain || !fits(device, at::kFloat) || !fits(bench, at::kDouble) ||
+        !fits(limits.spreads, at::kDouble) || !fits(limits.natives, at::kDouble)) {
+      return;
+    }
+    device_ = device.data_ptr<float>();
+    bench_ = Slice::data(bench);
+    spreads_ = Slice::data(limits.spreads);
+    natives_ = Slice::data(limits.natives);
+  }
+
+  // False: Pass has to look at this slice.
+  bool scan(std::int64_t start, std::int64_t length, Scan& sum) const {
+    if (device_ == nullptr) return false;
+    const auto from = [&](const double* values) {
+      return values == nullptr ? nullptr : values + start;
+    };
+    const FloatScan found = scan_floats({device_ + start, bench_ + start, from(spreads_),
+                                         from(natives_), static_cast<std::size_t>(length)},
+                                        limits_);
+    if (!found.finite) return false;
+    sum.differ += found.differ;
+    sum.beyond += found.beyond;
+    sum.worst = std::max(sum.worst, found.worst);
+    sum.worst_inside = std::max(sum.worst_inside, found.worst_inside);
+    return true;
+  }
+
+ private:
+  FloatLimits limits_;
+  const float* device_ = nullptr;
+  const double* bench_ = nullptr;
+  const double* spreads_ = nullptr;
+  const double* natives_ = nullptr;
+};
+
 Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits,
-          const Marks& marks) {
+          const Marks& marks, const FloatPair* floats = nullptr) {
   const libtorch::BelowAutograd below;
   const FloatType type = *float_type(device.scalar_type());
   const bool complex = device.is_complex();
@@ -150,6 +195,7 @@ Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
   Pass pass(limits, type, marks);
   for (std::int64_t start = 0; start < d.numel(); start += kSlice) {
     const std::int64_t length = std::min(kSlice, d.numel() - start);
+    if (floats != nullptr && floats->scan(start, length, pass.result())) continue;
     const at::Tensor piece = piece_of(d, start, length);
     const at::Tensor bench_piece = piece_of(b, start, length);
     const at::Tensor rounded = bench_piece.to(d.scalar_type());
@@ -178,8 +224,13 @@ bool same_bytes(const at::Tensor& one, const at::Tensor& other) {
          std::memcmp(one.data_ptr(), other.data_ptr(), one.nbytes()) == 0;
 }
 
-Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
+Scan scan_with_places(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
   return walk(device, bench, limits, {});
+}
+
+Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
+  const FloatPair floats(device, bench, limits);
+  return walk(device, bench, limits, {}, &floats);
 }
 
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {

@@ -44,6 +44,9 @@ struct Scan {
 // The benchmark is rounded to the device's dtype first; what then is equal is equal, infinities and
 // NaN included. REQUIRES: both plain (on the CPU, contiguous), floating or complex, of equal shape.
 Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
+// The same with first, last and worst_at, which are -1 in most of what scan gives. Several times
+// slower.
+Scan scan_with_places(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
 
 // Bit for bit, of one dtype. REQUIRES: both plain, of equal shape.
 bool same_bytes(const at::Tensor& one, const at::Tensor& other);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include "strict/bound.h"
@@ -21,7 +22,7 @@ Limits limits_of(at::ScalarType type) { return rounding_limits(*float_type(type)
 TEST(Scan, RoundedBenchmarkIsEqualWhateverTheDtype) {
   const at::Tensor bench = at::linspace(-3, 3, 1001, at::kDouble);
   for (const at::ScalarType type : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
-    const Scan found = scan(bench.to(type), bench, {});
+    const Scan found = scan_with_places(bench.to(type), bench, {});
     EXPECT_TRUE(found.good());
     EXPECT_EQ(found.differ, 0);
     EXPECT_EQ(found.count, 1001);
@@ -30,7 +31,7 @@ TEST(Scan, RoundedBenchmarkIsEqualWhateverTheDtype) {
 
 TEST(Scan, EqualInfinitiesAndNanAreEqual) {
   const at::Tensor bench = doubles({kInf, -kInf, kNan, 1e6, 1});
-  EXPECT_TRUE(scan(bench.to(at::kHalf), bench, limits_of(at::kHalf)).good());
+  EXPECT_TRUE(scan_with_places(bench.to(at::kHalf), bench, limits_of(at::kHalf)).good());
 }
 
 TEST(Scan, NotFiniteOnOneSideOnlyIsBeyondAnyLimit) {
@@ -38,7 +39,7 @@ TEST(Scan, NotFiniteOnOneSideOnlyIsBeyondAnyLimit) {
   const at::Tensor device = doubles({kNan, kInf, 1, -kInf, kNan, 5}).to(at::kFloat);
   Limits wide = limits_of(at::kFloat);
   wide.relative = 100;
-  const Scan found = scan(device, bench, wide);
+  const Scan found = scan_with_places(device, bench, wide);
   EXPECT_EQ(found.beyond, 5);
   EXPECT_EQ(found.not_finite, 5);
   EXPECT_EQ(found.first, 0);
@@ -48,7 +49,7 @@ TEST(Scan, NotFiniteOnOneSideOnlyIsBeyondAnyLimit) {
 TEST(Scan, InfinityIsRightWhereTheLimitReachesTheEndOfTheRange) {
   const at::Tensor bench = doubles({65500, 60000});
   const at::Tensor device = doubles({kInf, kInf}).to(at::kHalf);
-  const Scan found = scan(device, bench, limits_of(at::kHalf));
+  const Scan found = scan_with_places(device, bench, limits_of(at::kHalf));
   EXPECT_EQ(found.beyond, 1);
   EXPECT_EQ(found.first, 1);
 }
@@ -59,11 +60,47 @@ TEST(Scan, OneUnitBeyondTheLimitIsSeenOneWithinIsNot) {
     const at::Tensor bench = at::ones({1000}, at::kDouble);
     at::Tensor device = bench.to(type);
     device[737] = 1 + kResultEps * eps;
-    EXPECT_TRUE(scan(device, bench, limits_of(type)).good()) << type;
+    EXPECT_TRUE(scan_with_places(device, bench, limits_of(type)).good()) << type;
     device[737] = 1 + (kResultEps + 1) * eps;
-    const Scan found = scan(device, bench, limits_of(type));
+    const Scan found = scan_with_places(device, bench, limits_of(type));
     EXPECT_EQ(found.beyond, 1) << type;
     EXPECT_EQ(found.worst_at, 737) << type;
+  }
+}
+
+void expect_same_counts(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
+  const Scan all = scan_with_places(device, bench, limits);
+  const Scan quick = scan(device, bench, limits);
+  EXPECT_EQ(quick.count, all.count);
+  EXPECT_EQ(quick.differ, all.differ);
+  EXPECT_EQ(quick.beyond, all.beyond);
+  EXPECT_EQ(quick.not_finite, all.not_finite);
+  EXPECT_EQ(quick.worst, all.worst);
+  EXPECT_EQ(quick.worst_inside, all.worst_inside);
+}
+
+TEST(Scan, WithoutPlacesItSaysTheSameDigitForDigit) {
+  const at::Generator generator = at::detail::createCPUGenerator(7);
+  const auto normal = [&](std::int64_t count) {
+    return at::randn({count}, generator, at::TensorOptions().dtype(at::kDouble));
+  };
+  for (const std::int64_t count : {1, 3, 8, 1001, 70'001}) {
+    const at::Tensor bench = normal(count);
+    at::Tensor device = (bench * (1 + normal(count) * 2e-7)).to(at::kFloat);
+    Limits limits = limits_of(at::kFloat);
+    expect_same_counts(device, bench, limits);
+    expect_same_counts(device, bench, {});
+    limits.spread = 3;
+    limits.spreads = normal(count).abs() * 1e-7;
+    expect_same_counts(device, bench, limits);
+    limits.native = 4;
+    limits.native_cap = 1e-7;
+    limits.natives = normal(count).abs() * 1e-7;
+    expect_same_counts(device, bench, limits);
+    limits.natives[count / 2] = kInf;
+    device[count / 2] = kInf;
+    device[0] = kNan;
+    expect_same_counts(device, bench, limits);
   }
 }
 
@@ -71,7 +108,7 @@ TEST(Scan, OneWrongElementOfManyIsFound) {
   const at::Tensor bench = at::rand({5'000'003}, at::kDouble);
   at::Tensor device = bench.to(at::kFloat);
   device[4'987'654] = device[4'987'654] * (1 + 1e-5F);
-  const Scan found = scan(device, bench, limits_of(at::kFloat));
+  const Scan found = scan_with_places(device, bench, limits_of(at::kFloat));
   EXPECT_EQ(found.beyond, 1);
   EXPECT_EQ(found.first, 4'987'654);
   EXPECT_EQ(beyond_mask(device, bench, limits_of(at::kFloat)).nonzero().item<std::int64_t>(),
@@ -81,9 +118,9 @@ TEST(Scan, OneWrongElementOfManyIsFound) {
 TEST(Scan, ComplexPartsAreMeasuredByTheModulus) {
   const at::Tensor bench = at::complex(doubles({1, 1}), doubles({1e-9, 0}));
   const at::Tensor near = at::complex(doubles({1, 1}), doubles({1.1e-9, 0})).to(at::kComplexFloat);
-  EXPECT_TRUE(scan(near, bench, limits_of(at::kComplexFloat)).good());
+  EXPECT_TRUE(scan_with_places(near, bench, limits_of(at::kComplexFloat)).good());
   const at::Tensor far = at::complex(doubles({1, 1}), doubles({0, 1e-5})).to(at::kComplexFloat);
-  const Scan found = scan(far, bench, limits_of(at::kComplexFloat));
+  const Scan found = scan_with_places(far, bench, limits_of(at::kComplexFloat));
   EXPECT_EQ(found.beyond, 1);
   EXPECT_EQ(found.first, 1);
 }
@@ -95,7 +132,7 @@ TEST(Scan, AnOverflowOfTheCpuExcusesAnOverflowAndNoNan) {
   const at::Tensor device = doubles({infinite, -infinite, nan, nan}).to(at::kHalf);
   Limits limits = limits_of(at::kHalf);
   limits.natives = doubles({infinite, infinite, infinite, nan});
-  const Scan found = scan(device, bench, limits);
+  const Scan found = scan_with_places(device, bench, limits);
   EXPECT_EQ(found.beyond, 2);
   EXPECT_EQ(found.first, 1);
   EXPECT_EQ(found.last, 2);
@@ -105,7 +142,7 @@ TEST(Scan, SpreadWidensItsOwnElementOnly) {
   const at::Tensor bench = doubles({1, 1});
   const at::Tensor device = doubles({1.001, 1.001}).to(at::kFloat);
   const Limits limits = spread_limits(*float_type(at::kFloat), 1, doubles({1e-3, 0}));
-  const Scan found = scan(device, bench, limits);
+  const Scan found = scan_with_places(device, bench, limits);
   EXPECT_EQ(found.beyond, 1);
   EXPECT_EQ(found.first, 1);
 }

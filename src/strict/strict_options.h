@@ -10,6 +10,8 @@ struct StrictOptions {
   bool allow_tf32 = false;  // products may round float32 inputs to TF32
   // How the device adds the terms of products; empty: not known, as of recorded results.
   probe::AskSums device_sums = {};
+  // The outcome is that of the CPU in the recorded precision, which then need not run again.
+  bool device_is_cpu = false;
 };
 
 }  // namespace msprobe::strict

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/float_scan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/vector_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strict/float_scan.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace msprobe::strict::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Doubles = hn::ScalableTag<double>;
+using Floats = hn::Rebind<float, Doubles>;
+using Vector = hn::Vec<Doubles>;
+
+HWY_INLINE Vector all(double value) { return hn::Set(Doubles(), value); }
+
+struct Elements {
+  Vector device, bench, spread, native;
+};
+
+// The sums of a slice, lane by lane.
+class Lanes {
+ public:
+  explicit Lanes(const FloatLimits& limits) : limits_(limits) {}
+
+  template <bool kSpreads, bool kNatives>
+  HWY_INLINE void add(const Elements& e) {
+    const Vector rounded = hn::PromoteTo(Doubles(), hn::DemoteTo(Floats(), e.bench));
+    Vector limit = hn::Add(hn::Mul(all(limits_.relative), hn::Abs(e.bench)), all(limits_.absolute));
+    if constexpr (kSpreads) {
+      limit = hn::Add(limit, hn::Mul(all(limits_.spread), hn::Abs(e.spread)));
+    }
+    if constexpr (kNatives) {
+      const Vector native = hn::Mul(all(limits_.native), hn::Abs(e.native));
+      not_finite_ = hn::Add(not_finite_, hn::Sub(native, native));
+      limit = hn::Add(limit, hn::Min(native, all(limits_.native_cap)));
+    }
+    const Vector error = hn::Abs(hn::Sub(e.device, e.bench));
+    not_finite_ = hn::Add(not_finite_, hn::Sub(error, error));
+    not_finite_ = hn::Add(not_finite_, hn::Sub(limit, limit));
+    const auto differs = hn::Ne(e.device, rounded);
+    const auto outside = hn::And(differs, hn::Gt(error, limit));
+    const Vector ratio = hn::IfThenElseZero(differs, hn::Div(error, limit));
+    differ_ = hn::Add(differ_, hn::IfThenElseZero(differs, all(1)));
+    beyond_ = hn::Add(beyond_, hn::IfThenElseZero(outside, all(1)));
+    worst_ = hn::Max(worst_, hn::IfThenElseZero(outside, ratio));
+    worst_inside_ = hn::Max(worst_inside_, hn::IfThenZeroElse(outside, ratio));
+  }
+
+  FloatScan result() const {
+    const Doubles d;
+    FloatScan scan;
+    scan.finite = hn::AllTrue(d, hn::Eq(not_finite_, all(0)));
+    if (!scan.finite) return scan;
+    scan.differ = static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(d, differ_)));
+    scan.beyond = static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(d, beyond_)));
+    const Vector worst = hn::Min(worst_, all(std::numeric_limits<double>::max()));
+    scan.worst = hn::GetLane(hn::MaxOfLanes(d, worst));
+    scan.worst_inside = hn::GetLane(hn::MaxOfLanes(d, worst_inside_));
+    return scan;
+  }
+
+ private:
+  const FloatLimits& limits_;
+  Vector differ_ = all(0);
+  Vector beyond_ = all(0);
+  Vector worst_ = all(0);
+  Vector worst_inside_ = all(0);
+  Vector not_finite_ = all(0);  // NaN as soon as something is not finite
+};
+
+// `count` values and zeros behind them: a vector of zeros is equal on both sides.
+template <class D>
+HWY_INLINE hn::Vec<D> padded(D d, const hn::TFromD<D>* values, std::size_t count) {
+  HWY_ALIGN hn::TFromD<D> all_lanes[hn::MaxLanes(D())] = {};
+  std::copy_n(values, count, all_lanes);
+  return hn::Load(d, all_lanes);
+}
+
+template <bool kSpreads, bool kNatives>
+FloatScan scan_with(const FloatSlice& slice, const FloatLimits& limits) {
+  const Doubles d;
+  const std::size_t step = hn::Lanes(d);
+  Lanes lanes(limits);
+  std::size_t i = 0;
+  for (; i + step <= slice.length; i += step) {
+    Elements e{hn::PromoteTo(d, hn::LoadU(Floats(), slice.device + i)),
+               hn::LoadU(d, slice.bench + i), all(0), all(0)};
+    if constexpr (kSpreads) e.spread = hn::LoadU(d, slice.spreads + i);
+    if constexpr (kNatives) e.native = hn::LoadU(d, slice.natives + i);
+    lanes.add<kSpreads, kNatives>(e);
+  }
+  const std::size_t rest = slice.length - i;
+  if (rest == 0) return lanes.result();
+  Elements e{hn::PromoteTo(d, padded(Floats(), slice.device + i, rest)),
+             padded(d, slice.bench + i, rest), all(0), all(0)};
+  if constexpr (kSpreads) e.spread = padded(d, slice.spreads + i, rest);
+  if constexpr (kNatives) e.native = padded(d, slice.natives + i, rest);
+  lanes.add<kSpreads, kNatives>(e);
+  return lanes.result();
+}
+
+FloatScan scan_with_target(const FloatSlice& slice, const FloatLimits& limits) {
+  if (slice.spreads == nullptr && slice.natives == nullptr) {
+    return scan_with<false, false>(slice, limits);
+  }
+  if (slice.natives == nullptr) return scan_with<true, false>(slice, limits);
+  if (slice.spreads == nullptr) return scan_with<false, true>(slice, limits);
+  return scan_with<true, true>(slice, limits);
+}
+
+}  // namespace
+}  // namespace msprobe::strict::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace msprobe::strict {
+
+HWY_EXPORT(scan_with_target);
+
+FloatScan scan_floats(const FloatSlice& slice, const FloatLimits& limits) {
+  return HWY_DYNAMIC_DISPATCH(scan_with_target)(slice, limits);
+}
+
+}  // namespace msprobe::strict
+
+#endif  // HWY_ONCE

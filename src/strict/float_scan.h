@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The comparison of scan.h for float32 against float64, in vectors: most of what a check compares.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace msprobe::strict {
+
+struct FloatSlice {
+  const float* device;
+  const double* bench;
+  const double* spreads;  // null: none
+  const double* natives;  // null: none
+  std::size_t length;
+};
+
+// The limit of an element: relative * |bench| + absolute + spread * spreads[i] +
+// min(native * natives[i], native_cap).
+struct FloatLimits {
+  double relative;
+  double absolute;
+  double spread;
+  double native;
+  double native_cap;
+};
+
+// As in Scan.
+struct FloatScan {
+  std::int64_t differ = 0;
+  std::int64_t beyond = 0;
+  double worst = 0;
+  double worst_inside = 0;
+  bool finite = true;  // false: something is not, and the rest of this says nothing
+};
+
+// Digit for digit what Scan says.
+FloatScan scan_floats(const FloatSlice& slice, const FloatLimits& limits);
+
+}  // namespace msprobe::strict
