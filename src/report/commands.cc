@@ -31,8 +31,8 @@ std::string from_anywhere(std::string_view command, const fs::path& base) {
     const std::string_view word = next_word(command);
     std::error_code error;
     const bool is_name = std::ranges::find(kNames, option) != kNames.end();
-    const bool is_path = !option.empty() && !is_name && !word.starts_with('/') &&
-                         fs::exists(base / word, error);
+    const bool is_path =
+        !option.empty() && !is_name && !word.starts_with('/') && fs::exists(base / word, error);
     out += (out.empty() ? "" : " ") +
            (is_path ? fs::absolute(base / word).lexically_normal().string() : std::string(word));
     option = word.starts_with('-') ? word : std::string_view();

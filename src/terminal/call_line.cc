@@ -54,10 +54,9 @@ Mark mark_of(const ReportCall& call) {
 }
 
 Field mark_field(Mark mark) {
-  static const std::array<Field, 5> kFields{Field{"", Paint::kPlain}, Field{"FAIL", Paint::kRed},
-                                            Field{"WARN", Paint::kYellow},
-                                            Field{"FLAG", Paint::kYellow},
-                                            Field{"LOST", Paint::kRed}};
+  static const std::array<Field, 5> kFields{
+      Field{"", Paint::kPlain}, Field{"FAIL", Paint::kRed}, Field{"WARN", Paint::kYellow},
+      Field{"FLAG", Paint::kYellow}, Field{"LOST", Paint::kRed}};
   return kFields[static_cast<std::size_t>(mark)];
 }
 
@@ -80,8 +79,7 @@ std::string short_cause(std::string_view cause) {
   detail = without(detail.substr(0, detail.find(';')), "sums without the ", " leave ");
   if (detail.size() <= kLongestDetail) {
     const bool has_brackets = detail.starts_with('(') && detail.ends_with(')');
-    return has_brackets ? fmt::format("{} {}", name, detail)
-                        : fmt::format("{} ({})", name, detail);
+    return has_brackets ? fmt::format("{} {}", name, detail) : fmt::format("{} ({})", name, detail);
   }
   const std::size_t cut = detail.rfind(' ', kLongestDetail);
   return fmt::format("{} ({} ...)", name, detail.substr(0, cut));

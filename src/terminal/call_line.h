@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One line for a call that does not pass:
-//   FAIL Torch.matmul.0   forward, backward   890000 x bound   lost terms (last 4 of 16)   net.py:28
+//   FAIL Torch.matmul.0   forward, backward   890000 x bound   lost terms (last 4 of 16) net.py:28
 #pragma once
 
 #include <cstdint>

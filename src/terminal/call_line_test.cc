@@ -21,9 +21,10 @@ TEST(CallLine, SaysWhatIsWrongHowMuchWhyAndWhere) {
 
 TEST(CallLine, OtherKindsOfCalls) {
   const report::ReportRun run = small_run();
-  EXPECT_EQ(call_line(run, run.calls[1], kWide),
-            "FLAG Torch.exp.1   forward   0 x bound   documented thresholds only: Cosine similarity "
-            "is less than 0.99\n");
+  EXPECT_EQ(
+      call_line(run, run.calls[1], kWide),
+      "FLAG Torch.exp.1   forward   0 x bound   documented thresholds only: Cosine similarity "
+      "is less than 0.99\n");
   EXPECT_EQ(call_line(run, run.calls[2], kWide),
             "WARN Torch.exp.2   forward   2 x bound   no known pattern\n");
   EXPECT_EQ(call_line(run, run.calls[3], kWide), "LOST Torch.cat.0   crashed: signal 11\n");
@@ -60,8 +61,9 @@ TEST(CallLine, ShortCauses) {
   EXPECT_EQ(short_cause("bad tile: (0, 16..31)"), "bad tile (0, 16..31)");
   EXPECT_EQ(short_cause("wrong scale: 2 times the benchmark; gradient only"),
             "wrong scale (2 times the benchmark)");
-  EXPECT_EQ(short_cause("lost tail: the last 100 of 16384 elements, from (3, 3, 31, 31) on, are zero"),
-            "lost tail (the last 100 of 16384 elements, from (3, 3, 31, ...)");
+  EXPECT_EQ(
+      short_cause("lost tail: the last 100 of 16384 elements, from (3, 3, 31, 31) on, are zero"),
+      "lost tail (the last 100 of 16384 elements, from (3, 3, 31, ...)");
 }
 
 }  // namespace

@@ -20,12 +20,13 @@ TEST(Closing, NamesTheApisCountsAndTheNextCommand) {
   closing.report = "out/report.html";
   closing.next = "msprobe shrink -api_info /a/dump.json --only Torch.matmul.0";
   const std::string text = closing_text(answer_of(run), closing, {.columns = 300});
-  EXPECT_EQ(text,
-            "sim: 1 API wrong (matmul 1 of 4); 1 of 66 calls; 1 slightly beyond their bound; 1 more "
-            "flagged by the documented thresholds only; 2 skipped (API not in this PyTorch 1, the "
-            "engine crashed 1); 0.8 s\n"
-            "report:  out/report.html\n"
-            "next:    msprobe shrink -api_info /a/dump.json --only Torch.matmul.0\n");
+  EXPECT_EQ(
+      text,
+      "sim: 1 API wrong (matmul 1 of 4); 1 of 66 calls; 1 slightly beyond their bound; 1 more "
+      "flagged by the documented thresholds only; 2 skipped (API not in this PyTorch 1, the "
+      "engine crashed 1); 0.8 s\n"
+      "report:  out/report.html\n"
+      "next:    msprobe shrink -api_info /a/dump.json --only Torch.matmul.0\n");
 }
 
 TEST(Closing, AllIsWell) {
@@ -44,8 +45,9 @@ TEST(Closing, FlaggedByTheDocumentsAloneIsNeitherOkNorWrong) {
   Closing closing = closing_of(run);
   closing.device = "cpu";
   closing.failed = true;
-  EXPECT_EQ(closing_text(answer_of(run), closing, {.columns = 100}),
-            "cpu: 1 call checked, none wrong; 1 flagged by the documented thresholds only; 0.0 s\n");
+  EXPECT_EQ(
+      closing_text(answer_of(run), closing, {.columns = 100}),
+      "cpu: 1 call checked, none wrong; 1 flagged by the documented thresholds only; 0.0 s\n");
 }
 
 TEST(Closing, LinesFitTheTerminal) {

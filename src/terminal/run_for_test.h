@@ -34,14 +34,16 @@ inline void add_row(report::ReportRun& run, std::string part, Verdict status,
 inline report::ReportRun small_run() {
   using enum Verdict;
   report::ReportRun run;
-  add_call(run, "Torch.matmul.0", "Torch.matmul", kError, kError).site.line = "/home/me/train.py:28";
+  add_call(run, "Torch.matmul.0", "Torch.matmul", kError, kError).site.line =
+      "/home/me/train.py:28";
   add_row(run, "forward.output.0", kError, kError,
           "9 of 9 elements are beyond the bound, worst at (0): device 2, bench 1, 8.94e+05 times "
           "its bound",
           "lost terms: sums without the last 4 of 16 leave 1e-07 of the error");
-  add_row(run, "backward.output.0", kPass, kError,
-          "9 of 9 elements are beyond the bound, worst at (0): device 2, bench 1, 7 times its bound",
-          "lost terms: sums without the last 8 of 32 leave 1e-07 of the error; gradient only");
+  add_row(
+      run, "backward.output.0", kPass, kError,
+      "9 of 9 elements are beyond the bound, worst at (0): device 2, bench 1, 7 times its bound",
+      "lost terms: sums without the last 8 of 32 leave 1e-07 of the error; gradient only");
   add_call(run, "Torch.exp.1", "Torch.exp", kError, kPass);
   add_row(run, "forward.output.0", kError, kPass, "equal", "");
   run.rows.back().message = "Cosine similarity is less than 0.99, consider as error.";

@@ -22,8 +22,7 @@ std::size_t named_columns() {
   if (text == nullptr) return 0;
   const std::string_view digits(text);
   std::size_t columns = 0;
-  const auto [rest, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), columns);
   const bool whole = error == std::errc() && rest == digits.data() + digits.size();
   return whole ? columns : 0;
 }
