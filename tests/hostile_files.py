@@ -264,7 +264,7 @@ def dump_files():
         "no_calls.json": json.dumps(dump({})),
         "trailing.json": good + "}",
         "byte_order_mark.json": b"\xef\xbb\xbf" + good.encode(),
-        "stack.json.old": json.dumps({"0": [["Torch.add.0.forward"], ["File /home/me/net.py, line 5, in f, \\n x"]]}),
+        "stack.json.old.json": json.dumps({"0": [["Torch.add.0.forward"], ["File /home/me/net.py, line 5, in f, \\n x"]]}),
         "framework.json": json.dumps(dump({}, framework="abacus")),
         "deep_top.json": nested(1_000_000),
         "deep_data.json": '{"framework": "pytorch", "data": ' + nested(1_000_000, '{"a":', "}")[:-1] + "}",

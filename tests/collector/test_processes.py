@@ -145,9 +145,11 @@ class OlderEntry(InDirectory):
                     print(error)
         """
         _status, out, _error = self.finish(start(script, self.directory))
-        self.assertEqual(
-            [line.split()[1].rstrip(":") for line in out.splitlines()], ["target_iter", "real_data", "dump_path", "other", "precision"]
-        )
+        names = ["target_iter", "real_data", "dump_path", "other", "precision"]
+        lines = out.splitlines()
+        self.assertEqual(len(lines), len(names), out)
+        for name, line in zip(names, lines):
+            self.assertIn(name, line)
 
 
 TRAINING = """

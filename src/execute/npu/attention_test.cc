@@ -370,10 +370,10 @@ TEST(Attention, RefusesWhatDoesNotFit) {
               HasSubstr("hidden size 8 of query cannot be split into head_num 3 heads"));
   EXPECT_THAT(refusal("SBH", {3, 1, 2}, {3, 1, 2}, 4, same), HasSubstr("cannot be split"));
   EXPECT_THAT(refusal("BSH", {1, 3, 8}, {1, 3, 6}, 2, same),
-              HasSubstr("no multiple of the head size 4"));
+              HasSubstr("not a multiple of the head size 4"));
   EXPECT_THAT(refusal("BNSD", {1, 4, 3, 2}, {1, 3, 3, 2}, 4, same),
               HasSubstr("query has 4 heads, which is not a multiple of the 3 heads of key"));
-  EXPECT_THAT(refusal("BSND", {1, 3, 2, 4}, {1, 3, 4, 4}, 2, same), HasSubstr("no multiple"));
+  EXPECT_THAT(refusal("BSND", {1, 3, 2, 4}, {1, 3, 4, 4}, 2, same), HasSubstr("not a multiple"));
   EXPECT_THAT(refusal("BNSD", {3, 8}, {3, 8}, 2, same), HasSubstr("needs 4 dimensions"));
   EXPECT_THAT(refusal("BNSD", {1, 2, 3, 4}, {1, 2, 3, 5}, 2, same),
               HasSubstr("head size 4, key 5"));
