@@ -32,7 +32,7 @@ void declare_engine_options(cli::Parser& command, engines::EngineOptions& option
       .value("--sim-profile", options.sim_profile,
              "arithmetic of the simulated device (docs/sim.md)")
       .named("PROFILE")
-      .one_of(sim_profile_names());
+      .one_of_or(sim_profile_names(), "unit:");
   command.value("--sim-config", options.sim_config, "faults of the simulated device").named("YAML");
   command
       .value("--engine", options.program,

@@ -52,6 +52,14 @@ Option Option::one_of(std::vector<std::string> values) const {
   return *this;
 }
 
+Option Option::one_of_or(std::vector<std::string> values, const std::string& prefix) const {
+  row_->choices = values;
+  option_->check([member = CLI::IsMember(std::move(values)), prefix](const std::string& text) {
+    return text.starts_with(prefix) ? std::string() : member(text);
+  });
+  return *this;
+}
+
 Option Option::between(int low, int high) const {
   option_->check(CLI::Range(low, high));
   return *this;

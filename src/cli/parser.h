@@ -32,6 +32,8 @@ class Option {
   Option shows_default() const;  // the variable's value at this moment, in the help text
   Option repeatable() const;
   Option one_of(std::vector<std::string> values) const;
+  // One of these, or what begins with `prefix`, whose rest the command reads itself.
+  Option one_of_or(std::vector<std::string> values, const std::string& prefix) const;
   Option between(int low, int high) const;
   Option positive() const;
   Option not_negative() const;
