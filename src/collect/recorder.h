@@ -141,7 +141,7 @@ class Recorder {
   bool writing_ = false;
   std::string stack_path_;
   GrowingLines construct_, sites_;  // as dump_
-  std::string unfinished_;          // what stands behind the finished entries of dump_
+  std::string unfinished_;          // text after the finished entries of dump_
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;  // the number of entries_.front()
   StackTable stacks_;

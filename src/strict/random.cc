@@ -132,7 +132,7 @@ std::uint64_t unordered_hash(const at::Tensor& row) {
   return sum;
 }
 
-// Sorting is slow, and most draws are no permutations of each other.
+// Sorting is slow, and most draws are not permutations of each other.
 bool may_permute(const at::Tensor& draws) {
   if (draws.size(1) <= 1) return false;
   const std::uint64_t first = unordered_hash(draws[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the strict status is told besides the call.
+// What the strict status needs to know besides the call.
 #pragma once
 
 #include "probe/device_sums.h"
