@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The documentation is true: its links lead somewhere, the reference is what --help prints, every column is explained, every FAQ answer
-has its test.
+has its test, and lines of text have at most 120 columns.
 
 usage: docs_check.py MSPROBE
 """
@@ -22,6 +22,16 @@ def broken_links():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             if not (page.parent / target).exists():
                 yield f"{page.relative_to(ROOT)}: no {target}"
+
+
+def long_lines():
+    """Text of more than 120 columns. Rows of tables cannot be broken; commands and outputs are shown as they are."""
+    for page in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]:
+        in_code = False
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            in_code ^= line.lstrip().startswith("```")
+            if len(line) > 120 and not in_code and not line.startswith(("|", "    ")):
+                yield f"{page.relative_to(ROOT)}:{number}: {len(line)} columns, at most 120 are allowed"
 
 
 def header(path):
@@ -52,8 +62,8 @@ def faq_and_its_tests():
 def main():
     program = sys.argv[1]
     reference = subprocess.run([sys.executable, ROOT / "tools" / "make_reference.py", program, "--check"], capture_output=True, text=True)
-    wrong = [*broken_links(), *unexplained_columns(program), *faq_and_its_tests(), *reference.stdout.splitlines()]
-    print("\n".join(wrong) or "links, columns, FAQ and reference are as they should be")
+    wrong = [*broken_links(), *long_lines(), *unexplained_columns(program), *faq_and_its_tests(), *reference.stdout.splitlines()]
+    print("\n".join(wrong) or "links, lengths of lines, columns, FAQ and reference are as they should be")
     return 1 if wrong or reference.returncode else 0
 
 

@@ -229,10 +229,10 @@ def markdown(groups: list[Group]) -> str:
         f"""# Coverage of the API names
 
 Made by `tools/api_coverage.py ENGINE SUPPORTED_APIS_YAML --markdown docs/api_coverage.md` with PyTorch {torch.__version__}; do
-not edit. Every name of the five executed groups gets up to {WANTED_CALLS} calls that Python can make. Python's results are recorded
-(seed 0, one thread), and the engine replays the calls in the same precision: *run and equal* means bit for bit, or within
-2 ulp. *exist* leaves out names that this PyTorch does not have, or whose function only says that it was removed; *can*
-leaves out those without a kernel for the CPU and those whose arguments or results no dump holds, too.
+not edit. Every name of the five executed groups gets up to {WANTED_CALLS} calls that Python can make. Python's results are
+recorded (seed 0, one thread), and the engine replays the calls in the same precision: *run and equal* means bit for
+bit, or within 2 ulp. *exist* leaves out names that this PyTorch does not have, or whose function only says that it was
+removed; *can* leaves out those without a kernel for the CPU and those whose arguments or results no dump holds, too.
 """
     ]
     text += ["| " + " | ".join(row) + " |" for row in rows]

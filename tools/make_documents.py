@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "documents.md"
 HEAD = """# What the documents promise, and the tests that show it
 
-Made by `python3 tools/make_documents.py` from `tests/documents`; the suite runs it with `--check` and fails when a test disappears.
+Made by `python3 tools/make_documents.py` from `tests/documents`; the suite runs it with `--check` and fails when a test
+disappears.
 Where we differ from the documents, and why: [differences.md](differences.md).
 """
 
