@@ -254,6 +254,7 @@ Run declare_api_precision_compare(cli::Parser& command) {
       .shows_default();
   declare_json(command, options->json);
   declare_report_options(command, options->report);
+  declare_workbook(command, options->report);
   declare_verdict_options(command, options->verdict, /*has_strict=*/true);
   declare_output_options(command, options->output);
   return [options] { return run(*options); };

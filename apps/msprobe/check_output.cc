@@ -99,6 +99,7 @@ void declare_shown_options(cli::Parser& command, ShownOptions& options) {
                "show the log lines on a terminal too, and the answer in a pipe too");
   declare_json(command, options.json);
   declare_report_options(command, options.report);
+  declare_workbook(command, options.report);
 }
 
 CheckOutput::CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::string& label)
@@ -236,6 +237,10 @@ Result<void> CheckOutput::write_files() const {
     if (several_) job.places.push_back(done.title);
   }
   if (job.csvs.empty()) return {};
+  const fs::path& first = job.csvs.front();
+  const Result<void> workbook =
+      write_job_workbook(shown_.report, job, several_ ? *several_ / first.filename() : first);
+  if (!workbook) return workbook;
   const Result<std::vector<report::ReportRun>> runs = read_runs(job);
   if (!runs) return propagate(runs);
   return write_runs(shown_.report, *runs, page(), verdict_.fail_on);

@@ -108,6 +108,7 @@ TEST(Spellings, ValuesThatMayBeLeftOut) {
   EXPECT_EQ(rewrite({"--json", "s.json"}), (Words{"--json=s.json"}));
   EXPECT_EQ(rewrite({"--report", "r.html", "-j"}), (Words{"--report=r.html", "-j"}));
   EXPECT_EQ(rewrite({"--report", "shard1"}), (Words{"--report", "shard1"}));
+  EXPECT_EQ(rewrite({"--xlsx", "tables.xlsx"}), (Words{"--xlsx=tables.xlsx"}));
   EXPECT_EQ(rewrite({"--json", "-api_info", "dump.json"}),
             (Words{"--json", "--api_info_file", "dump.json"}));
 }

@@ -12,11 +12,9 @@ struct OptionalValue {
   std::string_view option;
   std::string_view suffix;
 };
-constexpr OptionalValue kOptionalValues[] = {{"--json", ".json"},
-                                             {"--report", ".html"},
-                                             {"--cell_mapping", ".yaml"},
-                                             {"--cell_mapping", ".yml"},
-                                             {"--cell_mapping", ".json"}};
+constexpr OptionalValue kOptionalValues[] = {
+    {"--json", ".json"},         {"--report", ".html"},      {"--xlsx", ".xlsx"},
+    {"--cell_mapping", ".yaml"}, {"--cell_mapping", ".yml"}, {"--cell_mapping", ".json"}};
 
 // Whether `word` is the value of the option before it.
 bool is_optional_value(const std::string& word, std::string_view before) {

@@ -55,6 +55,7 @@ Run declare_report(cli::Parser& command) {
   command.group("Output");
   command.value("-o,--out", arguments->out, "the HTML file").named("FILE").shows_default();
   declare_machine_files(command, arguments->files);
+  declare_workbook(command, arguments->files);
   declare_verdict_options(command, arguments->job.verdict, /*has_strict=*/true);
   return [arguments, &command] {
     arguments->job.profile_given = command.given("--profile");

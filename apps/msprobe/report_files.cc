@@ -18,6 +18,7 @@
 #include "report/junit.h"
 #include "report/read_results.h"
 #include "report/sarif.h"
+#include "tables/workbook.h"
 #include "version.h"
 
 namespace msprobe::app {
@@ -162,18 +163,23 @@ void compare_in_time(ReportRun& older, ReportRun& newer) {
   newer.title += ", new";
 }
 
+// accuracy_checking_details_1.csv -> accuracy_checking_report_1.html
+fs::path beside_csv(const fs::path& csv, std::string_view word, std::string_view suffix) {
+  std::string name = csv.stem().string();
+  for (const std::string_view kind : {"details", "result"}) {
+    if (const std::size_t at = name.rfind(kind); at != std::string::npos) {
+      name.replace(at, kind.size(), word);
+      return csv.parent_path() / fmt::format("{}{}", name, suffix);
+    }
+  }
+  return csv.parent_path() / fmt::format("{}_{}{}", name, word, suffix);
+}
+
 }  // namespace
 
 fs::path page_path(const ReportFiles& files, const fs::path& csv) {
   if (files.html != kBesideResults) return files.html;
-  std::string name = csv.stem().string();
-  for (const std::string_view kind : {"details", "result"}) {
-    if (const std::size_t at = name.rfind(kind); at != std::string::npos) {
-      name.replace(at, kind.size(), "report");
-      return csv.parent_path() / (name + ".html");
-    }
-  }
-  return csv.parent_path() / (name + "_report.html");
+  return beside_csv(csv, "report", ".html");
 }
 
 void declare_report_options(cli::Parser& command, ReportFiles& files) {
@@ -191,6 +197,13 @@ void declare_machine_files(cli::Parser& command, ReportFiles& files) {
              "write what does not pass as SARIF, at the source lines of stack.json")
       .named("FILE");
   command.value("--db", files.database, "add the results to this SQLite database").named("FILE");
+}
+
+void declare_workbook(cli::Parser& command, ReportFiles& files) {
+  command.group("Output");
+  command.flag("--xlsx", files.workbook,
+               "write the tables as a spreadsheet too, with coloured verdicts, beside the results "
+               "or to FILE (*.xlsx)");
 }
 
 Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
@@ -249,8 +262,31 @@ Result<void> write_runs(const ReportFiles& files, std::span<const ReportRun> run
   return {};
 }
 
+Result<void> write_job_workbook(const ReportFiles& files, const ReportJob& job,
+                                const fs::path& beside) {
+  if (files.workbook.empty()) return {};
+  std::vector<tables::Sheet> sheets;
+  for (std::size_t i = 0; i < job.csvs.size(); ++i) {
+    const Result<report::ResultFiles> found = report::find_result_files(job.csvs[i]);
+    if (!found) return propagate(found);
+    const std::string place = i < job.places.size() ? " " + job.places[i] : "";
+    const std::string_view kind = found->compare ? "comparison " : "";
+    if (!found->result.empty()) {
+      sheets.push_back({fmt::format("{}result{}", kind, place), found->result});
+    }
+    sheets.push_back({fmt::format("{}details{}", kind, place), found->details});
+  }
+  const fs::path path = files.workbook == kBesideResults ? beside_csv(beside, "tables", ".xlsx")
+                                                         : fs::path(files.workbook);
+  const Result<void> written = tables::write_workbook(path, sheets);
+  if (written) log::info("tables are saved in {}", path.string());
+  return written;
+}
+
 Result<void> write_report_files(const ReportFiles& files, const ReportJob& job) {
   if (!files.any()) return {};
+  const Result<void> workbook = write_job_workbook(files, job, job.csvs.front());
+  if (!workbook) return workbook;
   const Result<std::vector<ReportRun>> runs = read_runs(job);
   if (!runs) return propagate(runs);
   return write_runs(files, *runs, page_path(files, job.csvs.front()), job.verdict.fail_on);

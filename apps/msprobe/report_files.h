@@ -23,9 +23,11 @@ struct ReportFiles {
   std::string junit;
   std::string sarif;
   std::string database;
+  std::string workbook;  // as html
 
   bool any() const {
-    return !html.empty() || !junit.empty() || !sarif.empty() || !database.empty();
+    return !html.empty() || !junit.empty() || !sarif.empty() || !database.empty() ||
+           !workbook.empty();
   }
 };
 // What a flag without a value is given (cli/parser.h).
@@ -37,6 +39,8 @@ void declare_report_options(cli::Parser& command, ReportFiles& files);
 std::filesystem::path page_path(const ReportFiles& files, const std::filesystem::path& csv);
 // Declares all but --report.
 void declare_machine_files(cli::Parser& command, ReportFiles& files);
+// Declares --xlsx. Results of `compare` have one of their own.
+void declare_workbook(cli::Parser& command, ReportFiles& files);
 
 // The results a report is made of, and what is known of them.
 struct ReportJob {
@@ -56,5 +60,10 @@ Result<void> write_report_files(const ReportFiles& files, const ReportJob& job);
 // The same for runs that are there. `beside`: the page's name where the user gave none.
 Result<void> write_runs(const ReportFiles& files, std::span<const report::ReportRun> runs,
                         const std::filesystem::path& beside, std::string_view fail_on);
+
+// Writes the tables of the job's CSVs as a spreadsheet where --xlsx asks for it. `beside`: a CSV
+// that names it where the user did not.
+Result<void> write_job_workbook(const ReportFiles& files, const ReportJob& job,
+                                const std::filesystem::path& beside);
 
 }  // namespace msprobe::app

@@ -2,9 +2,12 @@
 #include "tables/xlsx_table.h"
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <xlsxwriter.h>
@@ -42,6 +45,8 @@ std::string_view fitting_text(std::string_view text) {
 struct XlsxTable::Book {
   std::filesystem::path path;
   std::vector<std::string> titles;
+  std::string name;  // of the table's sheets
+  int sheets = 0;    // of the table
   lxw_workbook* workbook = nullptr;
   lxw_worksheet* sheet = nullptr;
   lxw_format* bold = nullptr;
@@ -59,7 +64,8 @@ struct XlsxTable::Book {
   }
 
   void start_sheet() {
-    sheet = workbook_add_worksheet(workbook, nullptr);
+    const std::string numbered = ++sheets == 1 ? name : fmt::format("{} {}", name, sheets);
+    sheet = workbook_add_worksheet(workbook, name.empty() ? nullptr : numbered.c_str());
     next = 0;
     lxw_col_t place = 0;
     for (const std::string& title : titles) {
@@ -83,10 +89,16 @@ XlsxTable& XlsxTable::operator=(XlsxTable&&) noexcept = default;
 XlsxTable::~XlsxTable() = default;
 
 Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path,
-                                    std::vector<std::string> titles) {
+                                    std::vector<std::string> titles, std::string name) {
   auto book = std::make_unique<Book>();
   book->path = path;
   book->titles = std::move(titles);
+  book->name = std::move(name);
+  // libxlsxwriter would notice only at the end, and print it.
+  if (!std::ofstream(book->partial(), std::ios::binary)) {
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot be written: {}", path.string(),
+                                            std::generic_category().message(errno)));
+  }
   std::string directory = path.parent_path().string();
   lxw_workbook_options options{};
   options.constant_memory = LXW_TRUE;
@@ -105,11 +117,18 @@ Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path,
   return XlsxTable(std::move(book));
 }
 
+void XlsxTable::start_table(std::vector<std::string> titles, std::string name) {
+  book_->titles = std::move(titles);
+  book_->name = std::move(name);
+  book_->sheets = 0;
+  book_->start_sheet();
+}
+
 void XlsxTable::add(std::span<const XlsxCell> cells, Mark mark) {
   if (book_->next > kRowsOfSheet) book_->start_sheet();
-  lxw_format* format = book_->format_of(mark);
   lxw_col_t place = 0;
   for (const XlsxCell& cell : cells) {
+    lxw_format* format = book_->format_of(cell.mark == Mark::kNone ? mark : cell.mark);
     const std::string text(fitting_text(cell.text));
     double number = 0;
     if (!cell.is_text && is_finite_number(text, number)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a comparison as a spreadsheet, rows coloured by the documented marks: red abnormal,
-// yellow suspicious, green normal.
+// Tables as a spreadsheet, rows or cells coloured by the documented marks: red abnormal, yellow
+// suspicious, green normal.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,23 @@ enum class Mark : std::uint8_t { kNone, kNormal, kSuspicious, kAbnormal };
 
 struct XlsxCell {
   std::string text;
-  bool is_text = false;  // never a number, whatever it looks like: the CRC 234161e3
+  bool is_text = false;     // never a number, whatever it looks like: the CRC 234161e3
+  Mark mark = Mark::kNone;  // of this cell alone; none: that of its row
 };
 
 // Rows go to disk as they come. A sheet holds a million rows; more go to further sheets.
 class XlsxTable {
  public:
+  // `name`: of the sheet, at most 25 characters of letters, digits and "- "; empty: "Sheet1".
   static Result<XlsxTable> create(const std::filesystem::path& path,
-                                  std::vector<std::string> titles);
+                                  std::vector<std::string> titles, std::string name = {});
   XlsxTable(XlsxTable&&) noexcept;
   XlsxTable& operator=(XlsxTable&&) noexcept;
   ~XlsxTable();
 
   void add(std::span<const XlsxCell> cells, Mark mark);
+  // The rows that follow are those of another table, on a sheet of its own.
+  void start_table(std::vector<std::string> titles, std::string name);
   Result<bool> close();
 
  private:
