@@ -26,8 +26,8 @@ class GrowingJson {
   static Result<GrowingJson> create(const std::string& path, std::string head, std::string tail);
 
   // Entries come as `"name": value`, each with the separator and line break in front of it.
-  // `unfinished` stands behind them until the next write takes its place. Where that fails (a full
-  // disk) the file holds what it held before.
+  // `unfinished` follows them until the next write replaces it. If that fails (a full disk), the
+  // file keeps its earlier content.
   Result<void> append(std::string_view finished, std::string_view unfinished);
 
   // With the next write.

@@ -19,7 +19,7 @@
 namespace msprobe::collect {
 namespace {
 
-// The legacy storage class of a dtype; newer dtypes have none and are told by name.
+// The legacy storage class of a dtype; newer dtypes have none and are written by name.
 std::string_view storage_class(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:

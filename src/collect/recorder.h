@@ -53,7 +53,7 @@ struct TensorFile {
   std::size_t size = 0;  // bytes of `buffer` that are the tensor's
 };
 
-// Where the entries of one step go. Every entry of `head`'s object stands `indent` blanks deep.
+// Where the entries of one step go. Entries of `head`'s object are indented by `indent` blanks.
 struct StepFiles {
   std::string dump_path, dump_head, dump_tail;
   std::string stack_path = {};      // empty: no stacks

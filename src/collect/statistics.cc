@@ -286,7 +286,7 @@ Statistics of_elements(const StridedView& view, double repeats) {
 Statistics statistics_of(const StridedView& view, StatisticsRule rule) {
   if (view.numel() == 0) return {};
   const auto [distinct, repeats] = without_repeats(view);
-  // A single number is told as it is by both.
+  // Both rules write a single number as it is.
   if (rule == StatisticsRule::kMindSpore && (!view.shape.empty() || is_complex(view.dtype))) {
     if (const auto told = of_mindspore_elements(distinct, repeats)) return *told;
   }

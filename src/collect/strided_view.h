@@ -24,7 +24,7 @@ struct StridedView {
   std::size_t nbytes() const;
 };
 
-// The same elements with as few dimensions as they can be told in: extents of 1 dropped, neighbours
+// The same elements with as few dimensions as possible: extents of 1 dropped, neighbours
 // that follow one another merged. `any_order` also sorts the dimensions by stride, so that a
 // transposed tensor becomes the block of memory that it is.
 StridedView simplified(const StridedView& view, bool any_order);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorded call looks like in the source: its frames, and which arguments stand by position."""
+"""What a recorded call looks like in the source: its frames, and which arguments are positional."""
 import dis
 import importlib.util
 import linecache

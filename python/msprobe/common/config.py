@@ -15,7 +15,7 @@ SUMMARY_MODES = ("statistics", "md5", "xor")
 RISK_LEVELS = ("ALL", "CORE", "FOCUS")
 _MAX_NUMBER = 1000000
 _ENTRY_NAME = re.compile(r"\w+\..+\.(\d+\.(forward|backward)|(forward|backward)\.\d+)")
-# Keys that mean nothing here, but stand in files that were written for the public tool.
+# Keys without effect here that occur in files written for the public tool.
 _OTHER_KEYS = frozenset("task dump_path level async_dump custom_op_namespaces".split())
 _OTHER_TASKS = frozenset("statistics tensor overflow_check acc_check run_ut structure debug nan_check exception_dump diff_check "
                          "free_benchmark grad_probe".split())

@@ -214,7 +214,7 @@ class Debugger:
         return self.config.task != "statistics" or bool(self.config.tensor_list)
 
     def _files(self, directory: str) -> tuple:
-        """What the native collector is told of the files of a step; errors go there from now on, too."""
+        """The files of a step, as passed to the native collector; errors go there from now on, too."""
         tensors = os.path.join(directory, TENSORS)
         head = json.dumps({"task": self.config.task, "level": self.config.level, "framework": self.FRAMEWORK,
                            "dump_data_dir": tensors if self._saves_tensors() else None, **self._device_settings(), "data": {}}, indent=1)

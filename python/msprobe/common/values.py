@@ -40,10 +40,10 @@ def _numpy_array(value: object) -> Optional[Told]:
     numpy = _numpy()
     if numpy is None or not isinstance(value, numpy.ndarray):
         return None
-    told: Dict[str, object] = {"type": "numpy.ndarray", "dtype": str(value.dtype), "shape": list(value.shape),
+    described: Dict[str, object] = {"type": "numpy.ndarray", "dtype": str(value.dtype), "shape": list(value.shape),
             "Max": None, "Min": None, "Mean": None, "Norm": None}
     if value.size and value.dtype.kind in "biuf":
-        told["Max"], told["Min"] = value.max().item(), value.min().item()
+        described["Max"], described["Min"] = value.max().item(), value.min().item()
         if value.dtype.kind == "f":
-            told["Mean"], told["Norm"] = value.mean().item(), float(numpy.linalg.norm(value.astype("float64")))
-    return "json", told
+            described["Mean"], described["Norm"] = value.mean().item(), float(numpy.linalg.norm(value.astype("float64")))
+    return "json", described

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions under mindspore.jit are compiled from their source, and what they name must be what MindSpore knows: while one is compiled,
-the originals stand in their places. What a compiled function computes is not recorded."""
+the originals are back in place. What a compiled function computes is not recorded."""
 from typing import Callable, List
 
 from mindspore.graph import api as graph_api

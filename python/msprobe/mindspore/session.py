@@ -24,7 +24,7 @@ GROUPS = {"mint": ("Mint", mint), "mint_functional": ("MintFunctional", mint.nn.
 
 
 class _Place:
-    """An attribute of a module or class that holds an API, and what stands there while recording."""
+    """An attribute of a module or class that holds an API, and what replaces it while recording."""
 
     def __init__(self, owner: object, name: str, wrapper: Callable) -> None:
         self._owner, self._name, self._wrapper = owner, name, wrapper
@@ -44,19 +44,19 @@ class Session(NativeSession):
     def __init__(self, settings: dict, wide_list: bool, is_hidden: Callable[[str], bool]) -> None:
         super().__init__()
         self.warned_of_model = False
-        self.native.lend(self._lent(), {})
+        self.native.set_callbacks(self._callbacks(), {})
         self._places, functions = self._wrap(read_ops(OPS_FILE), wide_list, is_hidden)
         self.native.set_apis(functions, [])
         self.configure(settings)
         self._compilation = Compilation(self._pause, self._resume)
 
-    def _lent(self) -> dict:
-        lent = dict.fromkeys("size_type strided_layout call_site defaults trim_arguments is_grad_enabled disable_torch_function backward "
-                             "autograd_backward mode overrides_file handler_code dispatch_code write_modules module_names classify "
-                             "operator_mode written_arguments module_call_code".split())
-        lent.update(tensor_type=mindspore.Tensor, parameter_type=mindspore.Parameter, describe_special=values.describe_special,
-                    read_special=values.read_special, frame_text=call_site.frame_text, frame_kind=call_site.frame_kind, report=self.report)
-        return lent
+    def _callbacks(self) -> dict:
+        absent = ("size_type strided_layout call_site defaults trim_arguments is_grad_enabled disable_torch_function backward "
+                  "autograd_backward mode overrides_file handler_code dispatch_code write_modules module_names classify "
+                  "operator_mode written_arguments module_call_code")
+        return {**dict.fromkeys(absent.split()), "tensor_type": mindspore.Tensor, "parameter_type": mindspore.Parameter,
+                "describe_special": values.describe_special, "read_special": values.read_special,
+                "frame_text": call_site.frame_text, "frame_kind": call_site.frame_kind, "report": self.report}
 
     def _wrap(self, names: dict, wide_list: bool, is_hidden: Callable[[str], bool]) -> tuple:
         """Names that this MindSpore does not have are left out. A wrapper, not the function, is what is known to the native collector:

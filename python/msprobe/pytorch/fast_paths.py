@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """nn.MultiheadAttention, nn.TransformerEncoderLayer and nn.TransformerEncoder run one fused operator in evaluation, unless
 torch.overrides.has_torch_function says that somebody overrides their calls. It says so as soon as any mode is on, the collector's own
-included, and the model would run other operators while it is recorded than it does otherwise. So these three are told of others only."""
+included, and the model would run other operators while it is recorded than it does otherwise. So for these
+three it ignores the collector's mode."""
 import sys
 import types
 from typing import Callable
@@ -20,14 +21,14 @@ class FastPaths:
     """`ask_without_mode(function, arguments)` calls the function while the collector's mode is off."""
 
     def __init__(self, ask_without_mode: Callable) -> None:
-        told = overrides.has_torch_function
+        original = overrides.has_torch_function
 
         def has_torch_function(arguments):
             if sys._getframe(1).f_code in _ASKING:
-                return ask_without_mode(told, arguments)
-            return told(arguments)
+                return ask_without_mode(original, arguments)
+            return original(arguments)
 
-        self._own, self._function = told, has_torch_function
+        self._own, self._function = original, has_torch_function
         # A model that is scripted while it is recorded takes this one for PyTorch's own, too.
         torch.jit._builtins._register_builtin(has_torch_function, "aten::has_torch_function")
 

@@ -71,13 +71,13 @@ class Result:
         same = {at for at, other in earlier if other is node}
         others = [(at, other) for at, other in earlier if other is not node]
 
-        def told(gradients: tuple) -> None:
+        def add_gradients(gradients: tuple) -> None:
             arrived(self, gradients[number], {index, *same, *(at for at, other in others if _will_run(other))})
 
         if hasattr(node, "register_prehook"):
-            node.register_prehook(told)
+            node.register_prehook(add_gradients)
         else:  # before PyTorch 2
-            node.register_hook(lambda _left, gradients: told(gradients))
+            node.register_hook(lambda _left, gradients: add_gradients(gradients))
 
     def take(self, gradient: Optional[torch.Tensor]) -> None:
         self._arrived = gradient

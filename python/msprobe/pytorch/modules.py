@@ -8,7 +8,7 @@ stay the objects they are. Gradients are read by hooks on nodes of the autograd 
 * what leaves through an argument, from the nodes of this call that lead to it (graph_edges.py);
 * what a parameter has got, after its node has added it.
 
-A module's backward entry is complete when the last of these nodes has run. It is written at the next event, so that it stands behind the
+A module's backward entry is complete when the last of these nodes has run. It is written at the next event, so that it follows the
 gradients of its parameters, as in the public format."""
 import importlib
 import threading
@@ -20,7 +20,7 @@ import torch
 from msprobe.pytorch.function_body import FunctionBody
 from msprobe.pytorch.graph_edges import ModuleGraph, accumulator_of, edge_of, tensors_in
 
-_EXPECTED, _BEGUN, _ENDED = 0, 1, 2  # what native.module_backward is told
+_EXPECTED, _BEGUN, _ENDED = 0, 1, 2  # events for native.module_backward
 OPTIMIZER = "optimizer"
 
 Model = Union[torch.nn.Module, Sequence[torch.nn.Module]]
@@ -43,20 +43,20 @@ def _graph_task() -> int:
     return current() if current is not None else 0
 
 
-class _OwnWork:
+class _RecordingSuspended:
     """While it is entered nothing is recorded on this thread, and no override is called."""
 
     def __init__(self, native) -> None:
         self._native = native
 
     def __enter__(self) -> None:
-        self._native.own_work(True)
+        self._native.suspend_recording(True)
         self._guard = torch._C.DisableTorchFunction()
         self._guard.__enter__()
 
     def __exit__(self, *exception) -> None:
         self._guard.__exit__(*exception)
-        self._native.own_work(False)
+        self._native.suspend_recording(False)
 
 
 class _Gradients:
@@ -84,7 +84,7 @@ class _Gradients:
     def _arrived(self, result, gradient: Optional[torch.Tensor], will_follow: set) -> None:
         if self._is_over():
             return
-        with self.owner.own_work():
+        with self.owner.recording_suspended():
             self.owner.write_waiting(but=self)
             self._begin()
             if self._awaited_results is None:
@@ -98,7 +98,7 @@ class _Gradients:
         def left(gradients: tuple, _arriving: tuple) -> None:
             if self._is_over():
                 return
-            with self.owner.own_work():
+            with self.owner.recording_suspended():
                 self._begin()
                 self.graph.add_left(index, gradients)
                 self._awaited_exits.discard(index)
@@ -142,7 +142,7 @@ class _ParameterGradients:
         def added(*_gradients) -> None:
             if step != self._owner.step:
                 return
-            with self._owner.own_work():
+            with self._owner.recording_suspended():
                 if parameter.grad is not None:
                     self._add(name, parameter.grad)
         return added
@@ -221,7 +221,7 @@ class Modules:
             collection.clear()
 
     def _hook_optimizers(self) -> None:
-        """Calls of optimizers stand under `optimizer`; versions before PyTorch 2 do not tell when one steps."""
+        """Calls of optimizers are listed under `optimizer`; versions before PyTorch 2 do not report when one steps."""
         module = importlib.import_module("torch.optim.optimizer")
         if not self._with_apis or not hasattr(module, "register_optimizer_step_pre_hook"):
             return
@@ -234,8 +234,8 @@ class Modules:
 
         self._optimizer_hooks = [module.register_optimizer_step_pre_hook(begin), module.register_optimizer_step_post_hook(end)]
 
-    def own_work(self) -> _OwnWork:
-        return _OwnWork(self._native)
+    def recording_suspended(self) -> _RecordingSuspended:
+        return _RecordingSuspended(self._native)
 
     def _call(self, original: Callable, args: tuple, kwargs: dict) -> Any:
         name = self._names.get(args[0]) if self._recording and args else None
@@ -244,18 +244,18 @@ class Modules:
         number = self._calls.get(name, 0)
         self._calls[name] = number + 1
         forward = f"{name}.forward.{number}"
-        with self.own_work():
+        with self.recording_suspended():
             entry, sources = self._begin(forward, args[1:], kwargs)
         outer = self._native.enter_module(forward)
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
             self._native.leave_module(outer)
-            with self.own_work():
+            with self.recording_suspended():
                 self._end_raised(entry, args[0], error)
             raise
         self._native.leave_module(outer)
-        with self.own_work():
+        with self.recording_suspended():
             self._end(name, forward, args[0], entry, sources, result)
         return result
 
@@ -349,7 +349,7 @@ class Modules:
         def ended() -> None:
             if step == self.step:
                 self._tasks.discard(task)
-                with self.own_work():
+                with self.recording_suspended():
                     self._end_pass(task)
 
         torch.autograd.Variable._execution_engine.queue_callback(ended)

@@ -37,16 +37,16 @@ class OverflowInfo:
             api, call, direction = name.rsplit(".", 2)
             prefix, api = api.split(".", 1)
             if direction == "forward":
-                told = {"args": _element(entry.get("input_args", []), dump["dump_data_dir"]),
+                described = {"args": _element(entry.get("input_args", []), dump["dump_data_dir"]),
                         "kwargs": _element(entry.get("input_kwargs", {}), dump["dump_data_dir"])}
             else:
-                told = _element(entry.get("input", []), dump["dump_data_dir"])
-            found[direction][f"{prefix}_{api}_{call}_{direction}"] = told
+                described = _element(entry.get("input", []), dump["dump_data_dir"])
+            found[direction][f"{prefix}_{api}_{call}_{direction}"] = described
         self._steps[os.path.basename(os.path.dirname(step_directory))] = found
         for direction, path in self._paths.items():
             entries: Dict[str, Any] = {}
             for step in self._steps.values():
-                entries.update((name, told) for name, told in step[direction].items() if name not in entries)
+                entries.update((name, described) for name, described in step[direction].items() if name not in entries)
             if entries:
                 with open(path, "w", encoding="utf-8") as file:
                     json.dump(entries, file)

@@ -4,7 +4,7 @@
 PyTorch's own way to see every call is a TorchFunctionMode. It belongs to a thread; new threads get it through threading.setprofile,
 the hook of the standard library that runs in every thread that starts. Older threads get it while a module runs there, through the
 global hooks of modules, or a backward pass.
-The names of operators are not told to a mode, so the operator methods of torch.Tensor are replaced while recording by ones that only
+A mode does not see the names of operators, so the operator methods of torch.Tensor are replaced while recording by ones that only
 say their name.
 """
 import inspect
@@ -59,7 +59,7 @@ class Session(NativeSession):
         self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": _pass_on})()
         groups = read_ops(api_names.OPS_FILE) if self._records_apis else {}
         self._uncovered = Uncovered(groups, hidden)
-        self._lend()
+        self._set_callbacks()
         functions, operators, self._methods = api_names.resolve(groups, hidden)
         if self._records_apis:
             functions += [(getattr(torch, name), "Torch", name) for name in FUSED if hasattr(torch, name) and not hidden("torch", name)]
@@ -77,8 +77,8 @@ class Session(NativeSession):
         self._earlier_profile = getattr(threading, "_profile_hook", None)
         threading.setprofile(self._equip_thread)
 
-    def _lend(self) -> None:
-        lent = {
+    def _set_callbacks(self) -> None:
+        callbacks = {
             "tensor_type": torch.Tensor,
             "parameter_type": torch.nn.Parameter,
             "size_type": torch.Size,
@@ -106,7 +106,7 @@ class Session(NativeSession):
             "handler_code": overrides.handle_torch_function.__code__,
             "dispatch_code": _dispatch_code(),
         }
-        self.native.lend(lent, _DTYPES)
+        self.native.set_callbacks(callbacks, _DTYPES)
 
     def start(self) -> None:
         if self._recording or self.is_in_child:
@@ -180,7 +180,7 @@ class Session(NativeSession):
         return any(mode is self._mode for mode in overrides._get_current_function_mode_stack())
 
     def _leave(self) -> None:
-        """Takes the mode from this thread's stack, wherever in it it stands."""
+        """Removes the mode from this thread's stack, wherever it is."""
         if not self._is_on():
             return
         above = []
@@ -209,8 +209,8 @@ class Session(NativeSession):
             self._earlier_profile(frame, event, argument)
 
     def _hooked_engine(self) -> list:
-        """Newer versions of PyTorch let a backward pass be overridden, so that it runs without the mode, and with it what it computes
-        again for a checkpoint. Behind that stands the function that runs the engine: there the mode is on again."""
+        """In newer versions of PyTorch a backward pass can be overridden, so it runs without the mode, and so does what it computes again
+        for a checkpoint. The mode is switched on again in the function that runs the engine."""
         function = getattr(torch.autograd.graph, "_engine_run_backward", None)
 
         def run(original, args, kwargs):

@@ -16,7 +16,7 @@ from msprobe import _collect
 from msprobe.common.ops_file import parse_ops
 from msprobe.pytorch import api_names
 
-# Memory, constants, copies, casts, random numbers, shapes. Views and what returns no tensor are told by their schema.
+# Memory, constants, copies, casts, random numbers, shapes. Views and functions without a tensor result are recognised by their schema.
 _NO_ARITHMETIC = re.compile(
     r"(new_)?(empty|zeros|ones|full)(_like|_strided|_permuted|_quantized)?|lift.*|tensor|as_tensor|from_.*|frombuffer|clone|copy_?|_to_copy|_?to_.*|to|detach.*|alias.*|fill_?|zero_?|"
     r"contiguous|arange|range|linspace|logspace|eye|tri[lu]_indices|scalar_tensor|(rand|randn|randint|randperm)(_like)?|normal_?|uniform_?|"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are no plain number, text, list or tensor of this machine, as dump.json has them. What is common is done in C++."""
+"""Values other than plain numbers, texts, lists or tensors of this machine, as dump.json has them. C++ handles the common ones."""
 import zlib
 from typing import Optional
 
@@ -63,13 +63,14 @@ def _type_name(tensor: torch.Tensor) -> str:
 
 
 def _placements(tensor: torch.Tensor) -> dict:
-    def told(placement: object) -> dict:
+    def describe_placement(placement: object) -> dict:
         fields = {"dim": getattr(placement, "dim", None), "reduce_op": getattr(placement, "reduce_op", None)}
         return {type(placement).__name__.lstrip("_"): {key: item if key == "dim" else str(item)
                                                        for key, item in fields.items() if item is not None}}
 
     whole = tensor.device_mesh.mesh.numel() == 1 or all(type(item).__name__ == "Replicate" for item in tensor.placements)
-    return {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [told(item) for item in tensor.placements], "is_whole": whole}
+    placements = [describe_placement(item) for item in tensor.placements]
+    return {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": placements, "is_whole": whole}
 
 
 def _without_wrapper(tensor: torch.Tensor) -> torch.Tensor:

@@ -73,8 +73,8 @@ PyObject* call_hook(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
   PyObject *leaving = nullptr, *arriving = nullptr;
   if (!PyArg_ParseTuple(args, "OO", &leaving, &arriving)) return nullptr;
   if (collector.recorder && hook->step == collector.step) {
-    const OwnWork inside;
-    const Undisturbed undisturbed(collector.lent);
+    const RecordingSuspended inside;
+    const Undisturbed undisturbed(collector.callbacks);
     write_waiting_modules(collector);
     record(collector, *hook->name, *hook->module, leaving, arriving);
     report_and_clear(collector, "describing gradients");
@@ -99,18 +99,18 @@ PyRef new_hook(Collector& collector, const RecordedName& name) {
 }
 
 // The first tensor of a result, at any depth.
-PyObject* first_tensor(const Lent& lent, PyObject* value, int depth) {
-  if (PyObject_IsInstance(value, lent.tensor_type.get()) == 1) return value;
+PyObject* first_tensor(const PythonCallbacks& callbacks, PyObject* value, int depth) {
+  if (PyObject_IsInstance(value, callbacks.tensor_type.get()) == 1) return value;
   if (depth > 8) return nullptr;
   if (PyTuple_Check(value) || PyList_Check(value)) {
     return PySequence_Fast_GET_SIZE(value) == 0
                ? nullptr
-               : first_tensor(lent, PySequence_Fast_GET_ITEM(value, 0), depth + 1);
+               : first_tensor(callbacks, PySequence_Fast_GET_ITEM(value, 0), depth + 1);
   }
   PyObject *key = nullptr, *item = nullptr;
   Py_ssize_t at = 0;
   if (PyDict_Check(value) && PyDict_Next(value, &at, &key, &item)) {
-    return first_tensor(lent, item, depth + 1);
+    return first_tensor(callbacks, item, depth + 1);
   }
   return nullptr;
 }
@@ -136,12 +136,12 @@ PyObject* make_backward_hook(Collector& collector, const RecordedName& name) {
 }
 
 void hook_backward(Collector& collector, PyObject* result, const RecordedName& name) {
-  PyObject* tensor = first_tensor(collector.lent, result, 0);
+  PyObject* tensor = first_tensor(collector.callbacks, result, 0);
   if (tensor == nullptr) return;
-  const std::optional<Undisturbed> undisturbed = undisturbed_by(collector.lent, tensor);
+  const std::optional<Undisturbed> undisturbed = undisturbed_by(collector.callbacks, tensor);
   const PyRef requires_grad = PyRef::take(PyObject_GetAttrString(tensor, "requires_grad"));
   if (requires_grad.get() != Py_True) return;
-  const PyRef enabled = PyRef::take(PyObject_CallNoArgs(collector.lent.is_grad_enabled.get()));
+  const PyRef enabled = PyRef::take(PyObject_CallNoArgs(collector.callbacks.is_grad_enabled.get()));
   if (enabled.get() != Py_True) return;
   const PyRef node = PyRef::take(PyObject_GetAttrString(tensor, "grad_fn"));
   if (!node || node.get() == Py_None) return;

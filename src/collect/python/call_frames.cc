@@ -72,8 +72,8 @@ struct Parameters {
   }
 };
 
-// The arguments as they stand at the call site. False where these are not all that was given: the
-// function was not called there, but by what is (functools.partial).
+// The arguments as written at the call site. False if more were given: the function was not called
+// there itself, but by another callable (functools.partial).
 bool take_as_written(const CallSite& site, const Parameters& parameters, Origin& origin) {
   PyObject* names = parameters.names;
   Py_ssize_t count = site.positional;
@@ -95,8 +95,8 @@ bool take_as_written(const CallSite& site, const Parameters& parameters, Origin&
     PyDict_SetItem(named.get(), name, value);
   }
   for (Py_ssize_t i = count; i < PyTuple_GET_SIZE(names); ++i) {
-    const bool told = PyDict_Contains(named.get(), PyTuple_GET_ITEM(names, i)) == 1;
-    if (!told && !parameters.is_default(i)) return false;
+    const bool answer = PyDict_Contains(named.get(), PyTuple_GET_ITEM(names, i)) == 1;
+    if (!answer && !parameters.is_default(i)) return false;
   }
   origin.args = std::move(positional);
   origin.kwargs = std::move(named);
@@ -107,7 +107,8 @@ bool take_as_written(const CallSite& site, const Parameters& parameters, Origin&
 
 void CallFrames::keep(PyObject* object) { kept_.try_emplace(object, PyRef::share(object)); }
 
-Origin CallFrames::origin(const Lent& lent, PyObject* func, PyObject* args, PyObject* kwargs) {
+Origin CallFrames::origin(const PythonCallbacks& callbacks, PyObject* func, PyObject* args,
+                          PyObject* kwargs) {
   Origin found;
   found.args = PyRef::share(args);
   found.kwargs = PyRef::share(kwargs);
@@ -115,8 +116,8 @@ Origin CallFrames::origin(const Lent& lent, PyObject* func, PyObject* args, PyOb
   bool from_python = false;
   while (frame) {
     const PyRef code = code_of(frame.get());
-    if (!in_file(code.get(), lent.overrides_file.get())) break;
-    from_python = from_python || code.get() == lent.handler_code.get();
+    if (!in_file(code.get(), callbacks.overrides_file.get())) break;
+    from_python = from_python || code.get() == callbacks.handler_code.get();
     frame = back(frame.get());
   }
   if (!frame || !from_python) {
@@ -125,14 +126,14 @@ Origin CallFrames::origin(const Lent& lent, PyObject* func, PyObject* args, PyOb
   }
   found.api_frame = frame;
   found.caller = back(frame.get());
-  if (found.caller) recover_arguments(lent, func, args, kwargs, found);
+  if (found.caller) recover_arguments(callbacks, func, args, kwargs, found);
   return found;
 }
 
-void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* args,
+void CallFrames::recover_arguments(const PythonCallbacks& callbacks, PyObject* func, PyObject* args,
                                    PyObject* kwargs, Origin& origin) {
   // F.max_pool2d and its like are chosen between by a function of two plain parameters.
-  if (code_of(origin.caller.get()).get() == lent.dispatch_code.get()) {
+  if (code_of(origin.caller.get()).get() == callbacks.dispatch_code.get()) {
     const PyRef locals = PyRef::take(PyObject_GetAttrString(origin.caller.get(), "f_locals"));
     const PyRef given =
         PyRef::take(locals ? PyMapping_GetItemString(locals.get(), "args") : nullptr);
@@ -148,46 +149,46 @@ void CallFrames::recover_arguments(const Lent& lent, PyObject* func, PyObject* a
   }
   const PyRef names = parameter_names(code_of(origin.api_frame.get()).get());
   if (!names || PyTuple_GET_SIZE(names.get()) == 0) return drop_exception();
-  const CallSite& written = site(lent, origin.caller.get());
-  const PyRef defaults = defaults_of(lent, func);
+  const CallSite& written = site(callbacks, origin.caller.get());
+  const PyRef defaults = defaults_of(callbacks, func);
   const Parameters parameters{names.get(), defaults.get(), args, kwargs};
   if (written.known && take_as_written(written, parameters, origin)) return;
-  PyRef trimmed = PyRef::take(PyObject_CallFunctionObjArgs(lent.trim_arguments.get(), func, args,
-                                                           kwargs ? kwargs : Py_None, nullptr));
+  PyRef trimmed = PyRef::take(PyObject_CallFunctionObjArgs(
+      callbacks.trim_arguments.get(), func, args, kwargs ? kwargs : Py_None, nullptr));
   if (trimmed && PyDict_Check(trimmed.get())) origin.kwargs = std::move(trimmed);
   drop_exception();
 }
 
-PyRef CallFrames::defaults_of(const Lent& lent, PyObject* func) {
+PyRef CallFrames::defaults_of(const PythonCallbacks& callbacks, PyObject* func) {
   const auto found = defaults_.find(func);
   if (found != defaults_.end()) return found->second;
   keep(func);
-  const PyRef told = PyRef::take(PyObject_CallOneArg(lent.defaults.get(), func));
+  const PyRef answer = PyRef::take(PyObject_CallOneArg(callbacks.defaults.get(), func));
   drop_exception();
-  return defaults_.try_emplace(func, told).first->second;
+  return defaults_.try_emplace(func, answer).first->second;
 }
 
-const CallSite& CallFrames::site(const Lent& lent, PyObject* frame) {
+const CallSite& CallFrames::site(const PythonCallbacks& callbacks, PyObject* frame) {
   const PyRef code = code_of(frame);
   const Place place{code.get(), offset_of(frame)};
   const auto found = sites_.find(place);
   if (found != sites_.end()) return found->second;
   keep(code.get());
   // Another thread may come by while Python runs: nothing is stored before it is known.
-  const PyRef told =
-      PyRef::take(PyObject_CallFunction(lent.call_site.get(), "Oi", code.get(), place.offset));
+  const PyRef answer =
+      PyRef::take(PyObject_CallFunction(callbacks.call_site.get(), "Oi", code.get(), place.offset));
   CallSite site;
-  if (told && PyTuple_Check(told.get()) && PyTuple_GET_SIZE(told.get()) == 2) {
-    site.positional = PyLong_AsSsize_t(PyTuple_GET_ITEM(told.get(), 0));
-    site.keywords = PyRef::share(PyTuple_GET_ITEM(told.get(), 1));
+  if (answer && PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 2) {
+    site.positional = PyLong_AsSsize_t(PyTuple_GET_ITEM(answer.get(), 0));
+    site.keywords = PyRef::share(PyTuple_GET_ITEM(answer.get(), 1));
     site.known = PyTuple_Check(site.keywords.get()) != 0;
   }
   drop_exception();
   return sites_.try_emplace(place, std::move(site)).first->second;
 }
 
-std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& place,
-                              PyObject* frame) {
+std::size_t CallFrames::child(const PythonCallbacks& callbacks, std::size_t node,
+                              const Place& place, PyObject* frame) {
   const auto found = nodes_[node].inner.find(place);
   if (found != nodes_[node].inner.end()) return found->second;
   keep(place.code);
@@ -195,14 +196,15 @@ std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& p
   inner.outer = node;
   const auto* code = reinterpret_cast<PyCodeObject*>(place.code);
   const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame));
-  const PyRef text = PyRef::take(
-      PyObject_CallFunction(lent.frame_text.get(), "OiO", code->co_filename, line, code->co_name));
+  const PyRef text = PyRef::take(PyObject_CallFunction(callbacks.frame_text.get(), "OiO",
+                                                       code->co_filename, line, code->co_name));
   if (text && PyUnicode_Check(text.get())) {
     const char* utf8 = PyUnicode_AsUTF8(text.get());
     if (utf8 != nullptr) inner.text = utf8;
   }
   if (!inner.text.empty()) {
-    const PyRef kind = PyRef::take(PyObject_CallOneArg(lent.frame_kind.get(), code->co_filename));
+    const PyRef kind =
+        PyRef::take(PyObject_CallOneArg(callbacks.frame_kind.get(), code->co_filename));
     const char* file = PyUnicode_AsUTF8(code->co_filename);
     inner.kind = static_cast<FrameKind>(kind ? PyLong_AsLong(kind.get()) : 0);
     if (file != nullptr) inner.line = std::string(file) + ":" + std::to_string(line);
@@ -213,20 +215,20 @@ std::size_t CallFrames::child(const Lent& lent, std::size_t node, const Place& p
   return nodes_.size() - 1;
 }
 
-CallStack CallFrames::stack(const Lent& lent, PyObject* frame, std::size_t depth) {
+CallStack CallFrames::stack(const PythonCallbacks& callbacks, PyObject* frame, std::size_t depth) {
   std::vector<std::pair<Place, PyRef>> stack;
   std::vector<PyObject*> modules;
   for (PyRef at = PyRef::share(frame); at; at = back(at.get())) {
     const PyRef code = code_of(at.get());
-    if (code.get() == lent.module_call_code.get()) modules.push_back(at.get());
+    if (code.get() == callbacks.module_call_code.get()) modules.push_back(at.get());
     stack.emplace_back(Place{code.get(), offset_of(at.get())}, at);
   }
   std::size_t node = 0;
   for (auto at = stack.rbegin(); at != stack.rend(); ++at) {
-    node = child(lent, node, at->first, at->second.get());
+    node = child(callbacks, node, at->first, at->second.get());
   }
   if (nodes_[node].json.empty()) write_stack(nodes_[node], depth);
-  const std::string module = modules_.innermost(lent, modules);
+  const std::string module = modules_.innermost(callbacks, modules);
   std::string site;
   if (!module.empty()) {
     JsonText json(JsonText::Layout::kOneLine);

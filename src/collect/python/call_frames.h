@@ -14,9 +14,9 @@
 
 namespace msprobe::collect {
 
-struct Lent;
+struct PythonCallbacks;
 
-// A call site as its byte code tells it: how many arguments stand by position, and the keywords.
+// A call site read from its byte code: the number of positional arguments, and the keywords.
 struct CallSite {
   bool known = false;
   Py_ssize_t positional = 0;
@@ -41,15 +41,15 @@ struct CallStack {
 class CallFrames {
  public:
   // REQUIRES: called while the API's torch function override runs.
-  Origin origin(const Lent& lent, PyObject* func, PyObject* args, PyObject* kwargs);
+  Origin origin(const PythonCallbacks& callbacks, PyObject* func, PyObject* args, PyObject* kwargs);
 
   // The frames from `frame` outwards, `depth` levels deep in their file. Frames that were met
   // before cost no more than a look-up.
-  CallStack stack(const Lent& lent, PyObject* frame, std::size_t depth);
+  CallStack stack(const PythonCallbacks& callbacks, PyObject* frame, std::size_t depth);
 
   // The arguments of a Python function as they were written at the call.
-  void recover_arguments(const Lent& lent, PyObject* func, PyObject* args, PyObject* kwargs,
-                         Origin& origin);
+  void recover_arguments(const PythonCallbacks& callbacks, PyObject* func, PyObject* args,
+                         PyObject* kwargs, Origin& origin);
 
  private:
   struct Place {
@@ -67,11 +67,12 @@ class CallFrames {
     std::string json;   // of the whole stack, once it was asked for
     std::string lines;  // the members of a site that tell lines, likewise
   };
-  const CallSite& site(const Lent& lent, PyObject* frame);
-  std::size_t child(const Lent& lent, std::size_t node, const Place& place, PyObject* frame);
+  const CallSite& site(const PythonCallbacks& callbacks, PyObject* frame);
+  std::size_t child(const PythonCallbacks& callbacks, std::size_t node, const Place& place,
+                    PyObject* frame);
   void write_stack(Node& node, std::size_t depth) const;
   // The default values of a Python function's parameters, by name.
-  PyRef defaults_of(const Lent& lent, PyObject* func);
+  PyRef defaults_of(const PythonCallbacks& callbacks, PyObject* func);
   void keep(PyObject* object);
 
   std::deque<Node> nodes_{Node{}};  // texts are referred to while nodes are added

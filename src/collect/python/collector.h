@@ -62,8 +62,8 @@ struct Settings {
   std::vector<Cut> cuts;  // "slice"
 };
 
-// What the Python side lends: types to recognise, and functions for what is rare.
-struct Lent {
+// Passed by the Python side: types to recognise, and functions for rare cases.
+struct PythonCallbacks {
   PyRef tensor_type, parameter_type, size_type, strided_layout;
   PyRef describe_special;  // (value, keyword) -> ("json", object), ("walk", ...), ("fields", dict)
   PyRef read_special;      // tensor -> (type, dtype, shape, CPU tensor or None, extra)
@@ -99,7 +99,7 @@ struct Collector {
   std::uint64_t step = 0;
   Settings settings;
   Filter filter;
-  Lent lent;
+  PythonCallbacks callbacks;
   std::unordered_map<PyObject*, RecordedApi*> api_of_function;
   std::unordered_map<std::string, RecordedApi*> api_of_operator;
   std::vector<std::unique_ptr<RecordedApi>> apis;
@@ -142,22 +142,22 @@ PyObject* run_operator(Collector& collector, PyObject* op, PyObject* args, PyObj
 
 // While one lives on a thread, nothing that is called there is recorded: it belongs to a recorded
 // call, or to the recording itself.
-class OwnWork {
+class RecordingSuspended {
  public:
-  OwnWork() { begin(); }
-  ~OwnWork() { end(); }
-  OwnWork(const OwnWork&) = delete;
-  OwnWork& operator=(const OwnWork&) = delete;
+  RecordingSuspended() { begin(); }
+  ~RecordingSuspended() { end(); }
+  RecordingSuspended(const RecordingSuspended&) = delete;
+  RecordingSuspended& operator=(const RecordingSuspended&) = delete;
   static void begin();
   static void end();
   static bool is_running();
 };
 
 // Overrides are off while one lives: reading a tensor would call them. (PyTorch 1.13 calls those of
-// modes all the same; OwnWork keeps them from being recorded.)
+// modes all the same; RecordingSuspended keeps them from being recorded.)
 class Undisturbed {
  public:
-  explicit Undisturbed(const Lent& lent);
+  explicit Undisturbed(const PythonCallbacks& callbacks);
   ~Undisturbed();
   Undisturbed(const Undisturbed&) = delete;
   Undisturbed& operator=(const Undisturbed&) = delete;
@@ -167,7 +167,7 @@ class Undisturbed {
 };
 
 // For what is read of one tensor: only a subclass has overrides, and the user's would be called.
-std::optional<Undisturbed> undisturbed_by(const Lent& lent, PyObject* tensor);
+std::optional<Undisturbed> undisturbed_by(const PythonCallbacks& callbacks, PyObject* tensor);
 
 // Records the gradients of a call when its autograd node runs.
 struct RecordedName;

@@ -107,21 +107,21 @@ void Describer::members(PyObject* values, const std::string& path, int depth) {
 }
 
 void Describer::value(PyObject* object, const std::string& path, PyObject* keyword, int depth) {
-  const Lent& lent = collector_.lent;
+  const PythonCallbacks& callbacks = collector_.callbacks;
   PyTypeObject* type = Py_TYPE(object);
   const auto is = [&](const PyRef& wanted) {
     return reinterpret_cast<PyObject*>(type) == wanted.get();
   };
   if (depth > kMaxDepth) return json_.null();
   if (object == Py_None) return none();
-  if (is(lent.tensor_type) || is(lent.parameter_type)) return tensor(object, path);
+  if (is(callbacks.tensor_type) || is(callbacks.parameter_type)) return tensor(object, path);
   if (number(object)) return;
   if (PyUnicode_CheckExact(object)) return plain("str", object);
-  if (is(lent.size_type)) return special(object, path, keyword, depth);
+  if (is(callbacks.size_type)) return special(object, path, keyword, depth);
   if (PyTuple_CheckExact(object) || PyList_Check(object)) return items(object, path, depth);
   if (PyDict_Check(object)) return members(object, path, depth);
   if (PySlice_Check(object)) return slice(object);
-  if (PyObject_IsInstance(object, lent.tensor_type.get()) == 1) return tensor(object, path);
+  if (PyObject_IsInstance(object, callbacks.tensor_type.get()) == 1) return tensor(object, path);
   special(object, path, keyword, depth);
 }
 
@@ -180,14 +180,14 @@ void Describer::slice(PyObject* object) {
 }
 
 void Describer::special(PyObject* object, const std::string& path, PyObject* keyword, int depth) {
-  const PyRef told = PyRef::take(PyObject_CallFunctionObjArgs(
-      collector_.lent.describe_special.get(), object, keyword ? keyword : Py_None, nullptr));
-  if (!told || !PyTuple_Check(told.get()) || PyTuple_GET_SIZE(told.get()) != 2) {
+  const PyRef answer = PyRef::take(PyObject_CallFunctionObjArgs(
+      collector_.callbacks.describe_special.get(), object, keyword ? keyword : Py_None, nullptr));
+  if (!answer || !PyTuple_Check(answer.get()) || PyTuple_GET_SIZE(answer.get()) != 2) {
     report_and_clear(collector_, name_.c_str());
     return json_.null();
   }
-  PyObject* kind = PyTuple_GET_ITEM(told.get(), 0);
-  PyObject* inner = PyTuple_GET_ITEM(told.get(), 1);
+  PyObject* kind = PyTuple_GET_ITEM(answer.get(), 0);
+  PyObject* inner = PyTuple_GET_ITEM(answer.get(), 1);
   if (PyUnicode_CompareWithASCIIString(kind, "walk") == 0) {
     return value(inner, path, keyword, depth + 1);
   }
@@ -203,7 +203,7 @@ void Describer::fields(PyObject* values, const std::string& path, int depth) {
   for (Py_ssize_t at = 0; PyDict_Next(values, &at, &key, &item);) {
     const char* name = PyUnicode_AsUTF8(key);
     json_.key(name);
-    if (PyObject_IsInstance(item, collector_.lent.tensor_type.get()) == 1) {
+    if (PyObject_IsInstance(item, collector_.callbacks.tensor_type.get()) == 1) {
       tensor(item, path + "." + name);
     } else {
       python_json(item, depth + 1);

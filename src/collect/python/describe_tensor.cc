@@ -56,12 +56,12 @@ bool has_storage(PyObject* object, const StridedView& view) {
 }
 
 // Strides, storage and signs as a plain tensor in the memory of this machine has them.
-bool read_layout(const Lent& lent, PyObject* object, StridedView& view) {
+bool read_layout(const PythonCallbacks& callbacks, PyObject* object, StridedView& view) {
   if (!attribute_is(object, "is_cpu", Py_True)) return false;
-  if (!attribute_is(object, "layout", lent.strided_layout.get())) return false;
+  if (!attribute_is(object, "layout", callbacks.strided_layout.get())) return false;
   const PyRef dtype = PyRef::take(PyObject_GetAttrString(object, "dtype"));
-  const auto known = lent.dtypes.find(dtype.get());
-  if (known == lent.dtypes.end()) return false;
+  const auto known = callbacks.dtypes.find(dtype.get());
+  if (known == callbacks.dtypes.end()) return false;
   view.dtype = known->second;
   if (!calls_false(object, "is_neg")) return false;
   if (is_complex(view.dtype) && !calls_false(object, "is_conj")) return false;
@@ -174,7 +174,7 @@ RecordedStatistic as_integer(RecordedStatistic statistic) {
 }  // namespace
 
 bool Describer::read_plain(PyObject* object, Read& read) {
-  if (!read_layout(collector_.lent, object, read.view)) {
+  if (!read_layout(collector_.callbacks, object, read.view)) {
     PyErr_Clear();
     return false;
   }
@@ -184,20 +184,21 @@ bool Describer::read_plain(PyObject* object, Read& read) {
   return true;
 }
 
-// What is no plain tensor of this machine is told by the Python side, which makes a plain one of
-// it.
+// A tensor that is not a plain one of this machine is described by the Python side, which makes a
+// plain one of it.
 bool Describer::read_special(PyObject* object, Read& read) {
   read = Read();
-  const PyRef told = PyRef::take(PyObject_CallOneArg(collector_.lent.read_special.get(), object));
+  const PyRef answer =
+      PyRef::take(PyObject_CallOneArg(collector_.callbacks.read_special.get(), object));
   const char *type = nullptr, *dtype = nullptr;
   PyObject *shape = nullptr, *plain = nullptr, *extra = nullptr;
   int requires_grad = 0, saveable = 0;
-  if (!told || !PyArg_ParseTuple(told.get(), "ssOpOpO", &type, &dtype, &shape, &requires_grad,
-                                 &plain, &saveable, &extra)) {
+  if (!answer || !PyArg_ParseTuple(answer.get(), "ssOpOpO", &type, &dtype, &shape, &requires_grad,
+                                   &plain, &saveable, &extra)) {
     return false;
   }
   read.has_data = plain != Py_None && (read_buffer(plain, dtype, read.view) ||
-                                       read_layout(collector_.lent, plain, read.view));
+                                       read_layout(collector_.callbacks, plain, read.view));
   PyErr_Clear();
   read.view.shape.resize(read.has_data ? read.view.shape.size() : 0);
   std::vector<std::int64_t> told_shape;
@@ -213,7 +214,7 @@ bool Describer::read_special(PyObject* object, Read& read) {
 }
 
 void Describer::tensor(PyObject* object, const std::string& path) {
-  const std::optional<Undisturbed> undisturbed = undisturbed_by(collector_.lent, object);
+  const std::optional<Undisturbed> undisturbed = undisturbed_by(collector_.callbacks, object);
   Read read;
   if (!read_plain(object, read) && !read_special(object, read)) {
     report_and_clear(collector_, name_.c_str());

@@ -16,7 +16,7 @@ PyObject* none_or_error(const std::optional<Error>& error) {
 PyObject* create(PyTypeObject* type, PyObject* /*args*/, PyObject* /*kwargs*/) {
   PyObject* self = type->tp_alloc(type, 0);
   if (self == nullptr) return nullptr;
-  // What stands behind the object's head is a C++ object.
+  // A C++ object follows the object's head.
   const PyObject head = *self;
   new (self) Collector();
   *self = head;
@@ -118,7 +118,7 @@ PyObject* stop(PyObject* self, PyObject* /*unused*/) {
 }
 
 PyObject* is_inside(PyObject* /*self*/, PyObject* /*unused*/) {
-  return PyBool_FromLong(OwnWork::is_running());
+  return PyBool_FromLong(RecordingSuspended::is_running());
 }
 
 PyObject* begin_call_method(PyObject* self, PyObject* given) {
@@ -163,9 +163,9 @@ PyObject* module_backward(PyObject* self, PyObject* given) {
   Py_RETURN_NONE;
 }
 
-// own_work(whether): nothing is recorded on this thread until it ends.
-PyObject* own_work(PyObject* /*self*/, PyObject* whether) {
-  whether == Py_True ? OwnWork::begin() : OwnWork::end();
+// suspend_recording(whether): nothing is recorded on this thread until it ends.
+PyObject* suspend_recording(PyObject* /*self*/, PyObject* whether) {
+  whether == Py_True ? RecordingSuspended::begin() : RecordingSuspended::end();
   Py_RETURN_NONE;
 }
 
@@ -241,7 +241,7 @@ PyObject* forget(PyObject* self, PyObject* /*unused*/) {
   Py_RETURN_NONE;
 }
 
-// collector(mode, func, types, args=(), kwargs=None): what stands as __torch_function__ in a mode.
+// collector(mode, func, types, args=(), kwargs=None): the __torch_function__ of a mode.
 PyObject* override_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"self", "func", "types", "args", "kwargs", nullptr};
   PyObject *mode = nullptr, *func = nullptr, *types = nullptr, *given = nullptr, *named = nullptr;
@@ -264,7 +264,7 @@ PyObject* bind(PyObject* self, PyObject* mode, PyObject* /*type*/) {
 
 // Python wants these writable.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
+PyMethodDef methods[] = {{"set_callbacks", &set_callbacks, METH_VARARGS, nullptr},
                          {"configure", &configure, METH_O, nullptr},
                          {"set_apis", &set_apis, METH_VARARGS, nullptr},
                          {"open_step", &open_step, METH_VARARGS, nullptr},
@@ -280,7 +280,7 @@ PyMethodDef methods[] = {{"lend", &lend, METH_VARARGS, nullptr},
                          {"leave_module", &leave_module, METH_O, nullptr},
                          {"module_backward", &module_backward, METH_VARARGS, nullptr},
                          {"let_modules_wait", &let_modules_wait, METH_O, nullptr},
-                         {"own_work", &own_work, METH_O, nullptr},
+                         {"suspend_recording", &suspend_recording, METH_O, nullptr},
                          {"run_operator", &run_operator_method, METH_VARARGS, nullptr},
                          {"coverage", &coverage, METH_NOARGS, nullptr},
                          {"recorded_calls", &recorded_calls, METH_NOARGS, nullptr},

@@ -55,8 +55,8 @@ PyObject* add(PyObject* self, const char* key, const Describe& describe) {
   Draft* draft = open_draft(self);
   if (draft == nullptr) Py_RETURN_NONE;
   Collector& collector = *entry_of(self).collector;
-  const OwnWork inside;
-  const Undisturbed undisturbed(collector.lent);
+  const RecordingSuspended inside;
+  const Undisturbed undisturbed(collector.callbacks);
   draft->json.key(key);
   describe(*draft);
   report_and_clear(collector, "describing a module");
@@ -109,7 +109,7 @@ PyObject* gradient(PyObject* self, PyObject* given) {
   });
 }
 
-// take_place(): what is recorded from now on stands behind this entry.
+// take_place(): calls recorded from now on follow this entry.
 PyObject* take_place(PyObject* self, PyObject* /*unused*/) {
   Draft* draft = open_draft(self);
   Collector& collector = *entry_of(self).collector;
@@ -135,7 +135,7 @@ PyObject* finish(PyObject* self, PyObject* given) {
   if (collector.step != draft->step) Py_RETURN_NONE;
   if (with_stack != 0) {
     auto* frame = reinterpret_cast<PyObject*>(PyEval_GetFrame());
-    const CallStack stack = collector.frames.stack(collector.lent, frame, 2);
+    const CallStack stack = collector.frames.stack(collector.callbacks, frame, 2);
     collector.recorder->add_stack(draft->name, *stack.frames, stack.site);
     ++collector.recorded_calls;
   }

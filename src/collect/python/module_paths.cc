@@ -33,8 +33,8 @@ const std::string* ModulePaths::find(PyObject* module) const {
   return &found->second.path;
 }
 
-void ModulePaths::learn(const Lent& lent, PyObject* root) {
-  const PyRef names = PyRef::take(PyObject_CallOneArg(lent.module_names.get(), root));
+void ModulePaths::learn(const PythonCallbacks& callbacks, PyObject* root) {
+  const PyRef names = PyRef::take(PyObject_CallOneArg(callbacks.module_names.get(), root));
   for (Py_ssize_t i = 0; names && PyList_Check(names.get()) && i < PyList_GET_SIZE(names.get());
        ++i) {
     PyObject* module = nullptr;
@@ -46,14 +46,15 @@ void ModulePaths::learn(const Lent& lent, PyObject* root) {
   drop_exception();
 }
 
-std::string ModulePaths::innermost(const Lent& lent, const std::vector<PyObject*>& frames) {
+std::string ModulePaths::innermost(const PythonCallbacks& callbacks,
+                                   const std::vector<PyObject*>& frames) {
   if (frames.empty()) return {};
   const PyRef module = module_of(frames.front());
   if (!module) return {};
   if (const std::string* path = find(module.get())) return *path;
   const PyRef root = module_of(frames.back());
   if (!root) return {};
-  learn(lent, root.get());
+  learn(callbacks, root.get());
   // A module that no other one holds has the name of the one that runs it.
   for (PyObject* frame : frames) {
     const PyRef outer = module_of(frame);

@@ -10,12 +10,12 @@
 
 namespace msprobe::collect {
 
-struct Lent;
+struct PythonCallbacks;
 
 class ModulePaths {
  public:
   // The innermost module of those whose calls run in `frames`, innermost first; empty: none.
-  std::string innermost(const Lent& lent, const std::vector<PyObject*>& frames);
+  std::string innermost(const PythonCallbacks& callbacks, const std::vector<PyObject*>& frames);
 
  private:
   struct Known {
@@ -23,7 +23,7 @@ class ModulePaths {
     std::string path;
   };
   const std::string* find(PyObject* module) const;
-  void learn(const Lent& lent, PyObject* root);
+  void learn(const PythonCallbacks& callbacks, PyObject* root);
 
   std::unordered_map<PyObject*, Known> paths_;
 };

@@ -26,20 +26,21 @@ bool holds(PyObject* result, PyObject* tensor) {
 
 }  // namespace
 
-Mutations::Mutations(const Lent& lent, PyObject* args, PyObject* kwargs) {
+Mutations::Mutations(const PythonCallbacks& callbacks, PyObject* args, PyObject* kwargs) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-    watch(lent, PyTuple_GET_ITEM(args, i), nullptr, i);
+    watch(callbacks, PyTuple_GET_ITEM(args, i), nullptr, i);
   }
   PyObject *key = nullptr, *item = nullptr;
   for (Py_ssize_t at = 0; kwargs != nullptr && PyDict_Next(kwargs, &at, &key, &item);) {
-    watch(lent, item, key, -1);
+    watch(callbacks, item, key, -1);
   }
 }
 
-void Mutations::watch(const Lent& lent, PyObject* value, PyObject* keyword, Py_ssize_t index) {
+void Mutations::watch(const PythonCallbacks& callbacks, PyObject* value, PyObject* keyword,
+                      Py_ssize_t index) {
   const auto add = [&](PyObject* item, Py_ssize_t inner) {
     const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(item));
-    if (type != lent.tensor_type.get() && type != lent.parameter_type.get()) return;
+    if (type != callbacks.tensor_type.get() && type != callbacks.parameter_type.get()) return;
     watched_.push_back({item, keyword, index, inner, version_of(item)});
   };
   if (!PyTuple_Check(value) && !PyList_Check(value)) return add(value, -1);

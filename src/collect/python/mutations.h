@@ -11,7 +11,7 @@ namespace msprobe::collect {
 class Mutations {
  public:
   // Before the call.
-  Mutations(const Lent& lent, PyObject* args, PyObject* kwargs);
+  Mutations(const PythonCallbacks& callbacks, PyObject* args, PyObject* kwargs);
 
   // After it: a dictionary of those that were changed and are not its result, by their place:
   // "0", "1.3", "kwargs.out". Null: none.
@@ -28,7 +28,8 @@ class Mutations {
     long version;
   };
   static bool is_among(const Watched& watched, PyObject* written);
-  void watch(const Lent& lent, PyObject* value, PyObject* keyword, Py_ssize_t index);
+  void watch(const PythonCallbacks& callbacks, PyObject* value, PyObject* keyword,
+             Py_ssize_t index);
 
   std::vector<Watched> watched_;
 };

@@ -25,8 +25,8 @@ void end(OpenCall& call, PyObject* outputs) {
   if (running == nullptr || !call.collector->recorder) return;
   const std::unique_ptr<RunningCall> owned(running);
   const bool in_time = call.step == call.collector->step;
-  const OwnWork inside;
-  const Undisturbed undisturbed(call.collector->lent);
+  const RecordingSuspended inside;
+  const Undisturbed undisturbed(call.collector->callbacks);
   running->end(in_time ? outputs : nullptr);
   report_and_clear(*call.collector, "describing results");
 }
@@ -49,7 +49,7 @@ PyObject* run(PyObject* /*self*/, PyObject* given) {
   if (!PyArg_ParseTuple(given, "OO!O!", &function, &PyTuple_Type, &args, &PyDict_Type, &kwargs)) {
     return nullptr;
   }
-  const OwnWork inside;
+  const RecordingSuspended inside;
   return PyObject_Call(function, args, kwargs);
 }
 
@@ -88,8 +88,8 @@ std::unique_ptr<RunningCall> begin(Collector& collector, const RecordedName& cal
   origin.args = PyRef::share(args);
   origin.kwargs = PyRef::share(kwargs);
   auto running = std::make_unique<RunningCall>(collector, call);
-  const OwnWork inside;
-  const Undisturbed undisturbed(collector.lent);
+  const RecordingSuspended inside;
+  const Undisturbed undisturbed(collector.callbacks);
   running->begin(origin);
   report_and_clear(collector, "describing arguments");
   return running;
@@ -104,7 +104,8 @@ bool ready_open_call(PyObject* /*module*/) {
 
 PyObject* begin_call(Collector& collector, PyObject* function, PyObject* args, PyObject* kwargs) {
   const auto found = collector.api_of_function.find(function);
-  if (!collector.active || OwnWork::is_running() || found == collector.api_of_function.end()) {
+  if (!collector.active || RecordingSuspended::is_running() ||
+      found == collector.api_of_function.end()) {
     Py_RETURN_NONE;
   }
   PyObject* self = call_type->tp_alloc(call_type, 0);

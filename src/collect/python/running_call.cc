@@ -17,7 +17,7 @@ void RunningCall::begin(const Origin& origin) {
   if (legacy_ || collector_.filter.input) describe_inputs(origin);
   dirty_inputs_ = describer_.take_overflow();
   if (origin.caller) {
-    stack_ = collector_.frames.stack(collector_.lent, origin.caller.get(), legacy_ ? 1 : 2);
+    stack_ = collector_.frames.stack(collector_.callbacks, origin.caller.get(), legacy_ ? 1 : 2);
   }
   if (collector_.settings.only_overflow || collector_.step != step_) return;
   number_ = collector_.recorder->begin(text(true));

@@ -25,39 +25,39 @@ std::vector<std::string> texts_of(PyObject* dict, const char* key) {
   return texts;
 }
 
-// What is lent, by name.
+// The callbacks by name.
 struct LentRow {
   const char* name;
-  PyRef Lent::* member;
+  PyRef PythonCallbacks::* member;
 };
 
 constexpr LentRow kLent[] = {
-    {"tensor_type", &Lent::tensor_type},
-    {"parameter_type", &Lent::parameter_type},
-    {"size_type", &Lent::size_type},
-    {"strided_layout", &Lent::strided_layout},
-    {"describe_special", &Lent::describe_special},
-    {"read_special", &Lent::read_special},
-    {"call_site", &Lent::call_site},
-    {"defaults", &Lent::defaults},
-    {"trim_arguments", &Lent::trim_arguments},
-    {"frame_text", &Lent::frame_text},
-    {"frame_kind", &Lent::frame_kind},
-    {"module_names", &Lent::module_names},
-    {"module_call_code", &Lent::module_call_code},
-    {"is_grad_enabled", &Lent::is_grad_enabled},
-    {"disable_torch_function", &Lent::disable_torch_function},
-    {"report", &Lent::report},
-    {"backward", &Lent::backward},
-    {"autograd_backward", &Lent::autograd_backward},
-    {"mode", &Lent::mode},
-    {"classify", &Lent::classify},
-    {"written_arguments", &Lent::written_arguments},
-    {"operator_mode", &Lent::operator_mode},
-    {"write_modules", &Lent::write_modules},
-    {"overrides_file", &Lent::overrides_file},
-    {"handler_code", &Lent::handler_code},
-    {"dispatch_code", &Lent::dispatch_code},
+    {"tensor_type", &PythonCallbacks::tensor_type},
+    {"parameter_type", &PythonCallbacks::parameter_type},
+    {"size_type", &PythonCallbacks::size_type},
+    {"strided_layout", &PythonCallbacks::strided_layout},
+    {"describe_special", &PythonCallbacks::describe_special},
+    {"read_special", &PythonCallbacks::read_special},
+    {"call_site", &PythonCallbacks::call_site},
+    {"defaults", &PythonCallbacks::defaults},
+    {"trim_arguments", &PythonCallbacks::trim_arguments},
+    {"frame_text", &PythonCallbacks::frame_text},
+    {"frame_kind", &PythonCallbacks::frame_kind},
+    {"module_names", &PythonCallbacks::module_names},
+    {"module_call_code", &PythonCallbacks::module_call_code},
+    {"is_grad_enabled", &PythonCallbacks::is_grad_enabled},
+    {"disable_torch_function", &PythonCallbacks::disable_torch_function},
+    {"report", &PythonCallbacks::report},
+    {"backward", &PythonCallbacks::backward},
+    {"autograd_backward", &PythonCallbacks::autograd_backward},
+    {"mode", &PythonCallbacks::mode},
+    {"classify", &PythonCallbacks::classify},
+    {"written_arguments", &PythonCallbacks::written_arguments},
+    {"operator_mode", &PythonCallbacks::operator_mode},
+    {"write_modules", &PythonCallbacks::write_modules},
+    {"overrides_file", &PythonCallbacks::overrides_file},
+    {"handler_code", &PythonCallbacks::handler_code},
+    {"dispatch_code", &PythonCallbacks::dispatch_code},
 };
 
 // [(dim, size, begin, end), ...]
@@ -82,15 +82,15 @@ bool read_cuts(PyObject* given, std::vector<Cut>& cuts) {
 
 }  // namespace
 
-PyObject* lend(PyObject* self, PyObject* args) {
+PyObject* set_callbacks(PyObject* self, PyObject* args) {
   PyObject *names = nullptr, *dtypes = nullptr;
   if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &names, &PyDict_Type, &dtypes)) return nullptr;
-  Lent& lent = collector_of(self).lent;
+  PythonCallbacks& callbacks = collector_of(self).callbacks;
   for (const LentRow& row : kLent) {
     PyObject* object = PyDict_GetItemString(names, row.name);
-    if (object == nullptr && row.member == &Lent::write_modules) continue;  // no modules
-    if (object == nullptr) return PyErr_Format(PyExc_KeyError, "%s is not lent", row.name);
-    lent.*row.member = PyRef::share(object);
+    if (object == nullptr && row.member == &PythonCallbacks::write_modules) continue;  // no modules
+    if (object == nullptr) return PyErr_Format(PyExc_KeyError, "missing callback %s", row.name);
+    callbacks.*row.member = PyRef::share(object);
   }
   PyObject *key = nullptr, *item = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(dtypes, &at, &key, &item);) {
@@ -98,7 +98,7 @@ PyObject* lend(PyObject* self, PyObject* args) {
     const std::optional<DType> dtype = name ? parse_dtype(name) : std::nullopt;
     if (!dtype) continue;
     Py_INCREF(key);
-    lent.dtypes.emplace(key, *dtype);
+    callbacks.dtypes.emplace(key, *dtype);
   }
   Py_RETURN_NONE;
 }

@@ -8,8 +8,9 @@ namespace msprobe::collect {
 
 inline Collector& collector_of(PyObject* self) { return *reinterpret_cast<Collector*>(self); }
 
-// lend(names: dict, dtypes: dict of dtype object to name). What a framework does not have is None.
-PyObject* lend(PyObject* self, PyObject* args);
+// set_callbacks(names: dict, dtypes: dict of dtype object to name). What a framework does not have
+// is None.
+PyObject* set_callbacks(PyObject* self, PyObject* args);
 
 // configure(settings: dict)
 PyObject* configure(PyObject* self, PyObject* given);

@@ -11,15 +11,15 @@ namespace {
 
 // Recorded calls and descriptions that run on this thread.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-thread_local int own_work = 0;
+thread_local int suspensions = 0;
 
 PyObject* call(PyObject* func, PyObject* args, PyObject* kwargs) {
   return PyObject_Call(func, args, kwargs);
 }
 
-bool is_plain(const Lent& lent, PyObject* tensor) {
+bool is_plain(const PythonCallbacks& callbacks, PyObject* tensor) {
   const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
-  return type == lent.tensor_type.get() || type == lent.parameter_type.get();
+  return type == callbacks.tensor_type.get() || type == callbacks.parameter_type.get();
 }
 
 bool wants_text(const std::string& name, const std::vector<std::string>& parts) {
@@ -34,13 +34,14 @@ bool wants_text(const std::string& name, const std::vector<std::string>& parts) 
 // pass, recomputed checkpoints included, with overrides off. What it stands for has no such check.
 PyObject* run_backward(Collector& collector, PyObject* args, PyObject* kwargs) {
   const PyRef entered =
-      PyRef::take(PyObject_CallMethod(collector.lent.mode.get(), "__enter__", nullptr));
+      PyRef::take(PyObject_CallMethod(collector.callbacks.mode.get(), "__enter__", nullptr));
   if (!entered) return nullptr;
-  PyRef result = PyRef::take(PyObject_Call(collector.lent.autograd_backward.get(), args, kwargs));
+  PyRef result =
+      PyRef::take(PyObject_Call(collector.callbacks.autograd_backward.get(), args, kwargs));
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  const PyRef left = PyRef::take(
-      PyObject_CallMethod(collector.lent.mode.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+  const PyRef left = PyRef::take(PyObject_CallMethod(collector.callbacks.mode.get(), "__exit__",
+                                                     "OOO", Py_None, Py_None, Py_None));
   if (type != nullptr) PyErr_Restore(type, value, traceback);
   return result.release();
 }
@@ -58,11 +59,11 @@ bool drops_nothing(const RecordedApi& api, const Origin& origin) {
 
 // The version of the tensor that an in-place call would change; -1 for none. It tells a call that
 // changed its first argument from one that only handed it on.
-long version_of_first(const Lent& lent, PyObject* args) {
+long version_of_first(const PythonCallbacks& callbacks, PyObject* args) {
   if (PyTuple_GET_SIZE(args) == 0) return -1;
   PyObject* first = PyTuple_GET_ITEM(args, 0);
-  if (PyObject_IsInstance(first, lent.tensor_type.get()) != 1) return -1;
-  const std::optional<Undisturbed> undisturbed = undisturbed_by(lent, first);
+  if (PyObject_IsInstance(first, callbacks.tensor_type.get()) != 1) return -1;
+  const std::optional<Undisturbed> undisturbed = undisturbed_by(callbacks, first);
   const PyRef version = PyRef::take(PyObject_GetAttrString(first, "_version"));
   const long number = version ? PyLong_AsLong(version.get()) : -1;
   PyErr_Clear();  // tensors of inference mode have no version
@@ -70,16 +71,17 @@ long version_of_first(const Lent& lent, PyObject* args) {
 }
 
 // Whether the result is the first argument, unchanged: such a call has no autograd node.
-bool handed_on(const Lent& lent, PyObject* args, long version, PyObject* result) {
+bool handed_on(const PythonCallbacks& callbacks, PyObject* args, long version, PyObject* result) {
   return PyTuple_GET_SIZE(args) > 0 && PyTuple_GET_ITEM(args, 0) == result &&
-         version_of_first(lent, args) == version;
+         version_of_first(callbacks, args) == version;
 }
 
-// An operator that returns nothing has written into its arguments, and may not have told them.
+// An operator that returns nothing wrote into its arguments, perhaps without a new version number.
 PyRef changed_arguments(Collector& collector, RecordedApi& api, PyObject* func,
                         const Mutations& mutations, PyObject* result) {
   if (result == Py_None && !api.written && mutations.none_changed()) {
-    api.written = PyRef::take(PyObject_CallOneArg(collector.lent.written_arguments.get(), func));
+    api.written =
+        PyRef::take(PyObject_CallOneArg(collector.callbacks.written_arguments.get(), func));
     report_and_clear(collector, "looking at a function");
     if (!api.written) api.written = PyRef::share(Py_None);
   }
@@ -96,7 +98,7 @@ PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, Py
   Origin origin;
   std::optional<RunningCall> running;
   if (wanted) {
-    origin = collector.frames.origin(collector.lent, func, args, kwargs);
+    origin = collector.frames.origin(collector.callbacks, func, args, kwargs);
     running.emplace(collector, name);
     running->begin(origin);
     report_and_clear(collector, "describing arguments");
@@ -104,12 +106,12 @@ PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, Py
     origin.args = PyRef::share(args);
     origin.kwargs = PyRef::share(kwargs);
   }
-  const long version = version_of_first(collector.lent, args);
+  const long version = version_of_first(collector.callbacks, args);
   std::optional<Mutations> mutations;
-  if (running && collector.filter.output) mutations.emplace(collector.lent, args, kwargs);
+  if (running && collector.filter.output) mutations.emplace(collector.callbacks, args, kwargs);
   PyRef result;
   {
-    const OwnWork inside;
+    const RecordingSuspended inside;
     result = PyRef::take(call(func, args, kwargs));
   }
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
@@ -124,7 +126,7 @@ PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, Py
     collector.tree.add_call(*collector.recorder, name.forward());
   }
   if (result && collector.filter.backward && !drops_nothing(api, origin) &&
-      !handed_on(collector.lent, args, version, result.get())) {
+      !handed_on(collector.callbacks, args, version, result.get())) {
     hook_backward(collector, result.get(), name);
   }
   report_and_clear(collector, "describing results");
@@ -132,13 +134,13 @@ PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, Py
   return result.release();
 }
 
-void OwnWork::begin() { ++own_work; }
-void OwnWork::end() { --own_work; }
-bool OwnWork::is_running() { return own_work > 0; }
+void RecordingSuspended::begin() { ++suspensions; }
+void RecordingSuspended::end() { --suspensions; }
+bool RecordingSuspended::is_running() { return suspensions > 0; }
 
-Undisturbed::Undisturbed(const Lent& lent) {
-  if (lent.disable_torch_function.get() == Py_None) return;
-  guard_ = PyRef::take(PyObject_CallNoArgs(lent.disable_torch_function.get()));
+Undisturbed::Undisturbed(const PythonCallbacks& callbacks) {
+  if (callbacks.disable_torch_function.get() == Py_None) return;
+  guard_ = PyRef::take(PyObject_CallNoArgs(callbacks.disable_torch_function.get()));
   if (guard_) {
     const PyRef entered = PyRef::take(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
   }
@@ -153,9 +155,9 @@ Undisturbed::~Undisturbed() {
   PyErr_Clear();
 }
 
-std::optional<Undisturbed> undisturbed_by(const Lent& lent, PyObject* tensor) {
-  if (is_plain(lent, tensor)) return std::nullopt;
-  return std::optional<Undisturbed>(std::in_place, lent);
+std::optional<Undisturbed> undisturbed_by(const PythonCallbacks& callbacks, PyObject* tensor) {
+  if (is_plain(callbacks, tensor)) return std::nullopt;
+  return std::optional<Undisturbed>(std::in_place, callbacks);
 }
 
 bool wants(Filter& filter, const std::string& name) {
@@ -169,9 +171,9 @@ bool wants(Filter& filter, const std::string& name) {
 
 void write_waiting_modules(Collector& collector) {
   if (!collector.modules_wait) return;
-  const OwnWork inside;
-  const Undisturbed undisturbed(collector.lent);
-  const PyRef written = PyRef::take(PyObject_CallNoArgs(collector.lent.write_modules.get()));
+  const RecordingSuspended inside;
+  const Undisturbed undisturbed(collector.callbacks);
+  const PyRef written = PyRef::take(PyObject_CallNoArgs(collector.callbacks.write_modules.get()));
   report_and_clear(collector, "describing a module's gradients");
 }
 
@@ -181,8 +183,8 @@ void report_and_clear(Collector& collector, const char* doing) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  const PyRef told = PyRef::take(
-      PyObject_CallFunction(collector.lent.report.get(), "sO", doing, value ? value : Py_None));
+  const PyRef answer = PyRef::take(PyObject_CallFunction(collector.callbacks.report.get(), "sO",
+                                                         doing, value ? value : Py_None));
   drop_exception();
   Py_XDECREF(type);
   Py_XDECREF(value);
@@ -192,7 +194,7 @@ void report_and_clear(Collector& collector, const char* doing) {
 PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
   const char* running_operator = take_running_operator();
   if (kwargs == Py_None) kwargs = nullptr;
-  if (!collector.active || OwnWork::is_running()) return call(func, args, kwargs);
+  if (!collector.active || RecordingSuspended::is_running()) return call(func, args, kwargs);
   RecordedApi* api = nullptr;
   if (running_operator != nullptr) {
     const auto found = collector.api_of_operator.find(running_operator);
@@ -203,8 +205,9 @@ PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, P
   }
   if (api != nullptr) return record_call(collector, *api, func, args, kwargs);
   // A subclass may have an override of its own for it.
-  const bool is_backward = func == collector.lent.backward.get() && PyTuple_GET_SIZE(args) > 0 &&
-                           is_plain(collector.lent, PyTuple_GET_ITEM(args, 0));
+  const bool is_backward = func == collector.callbacks.backward.get() &&
+                           PyTuple_GET_SIZE(args) > 0 &&
+                           is_plain(collector.callbacks, PyTuple_GET_ITEM(args, 0));
   if (is_backward) return run_backward(collector, args, kwargs);
   return run_uncovered(collector, func, args, kwargs);
 }

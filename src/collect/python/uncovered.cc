@@ -28,32 +28,33 @@ const Uncovered& look_up(Collector& collector, PyObject* func) {
   Uncovered found;
   found.function = PyRef::share(func);
   {
-    const OwnWork inside;
-    const PyRef told = PyRef::take(PyObject_CallOneArg(collector.lent.classify.get(), func));
+    const RecordingSuspended inside;
+    const PyRef answer = PyRef::take(PyObject_CallOneArg(collector.callbacks.classify.get(), func));
     const char *prefix = nullptr, *name = nullptr;
-    if (told && PyTuple_Check(told.get()) && PyArg_ParseTuple(told.get(), "ss", &prefix, &name)) {
+    if (answer && PyTuple_Check(answer.get()) &&
+        PyArg_ParseTuple(answer.get(), "ss", &prefix, &name)) {
       found.api = api_of(collector, prefix, name);
-    } else if (told && PyUnicode_Check(told.get()) != 0) {
-      const char* text = PyUnicode_AsUTF8(told.get());
+    } else if (answer && PyUnicode_Check(answer.get()) != 0) {
+      const char* text = PyUnicode_AsUTF8(answer.get());
       found.unseen = text != nullptr ? text : "";
     }
-    found.operators = told.get() == Py_True;
+    found.operators = answer.get() == Py_True;
     report_and_clear(collector, "looking at a function");
   }
   return collector.uncovered.try_emplace(func, std::move(found)).first->second;
 }
 
 // The elements of the tensors that a call returned and did not get.
-std::uint64_t elements_of(const Lent& lent, PyObject* value, PyObject* args) {
+std::uint64_t elements_of(const PythonCallbacks& callbacks, PyObject* value, PyObject* args) {
   if (PyTuple_Check(value) || PyList_Check(value)) {
     std::uint64_t sum = 0;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-      sum += elements_of(lent, PySequence_Fast_GET_ITEM(value, i), args);
+      sum += elements_of(callbacks, PySequence_Fast_GET_ITEM(value, i), args);
     }
     return sum;
   }
   const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(value));
-  if (type != lent.tensor_type.get()) return 0;
+  if (type != callbacks.tensor_type.get()) return 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
     if (PyTuple_GET_ITEM(args, i) == value) return 0;
   }
@@ -64,7 +65,7 @@ std::uint64_t elements_of(const Lent& lent, PyObject* value, PyObject* args) {
 }
 
 PyObject* run_operators(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
-  const PyRef mode = PyRef::take(PyObject_CallNoArgs(collector.lent.operator_mode.get()));
+  const PyRef mode = PyRef::take(PyObject_CallNoArgs(collector.callbacks.operator_mode.get()));
   const PyRef entered =
       PyRef::take(mode ? PyObject_CallMethod(mode.get(), "__enter__", nullptr) : nullptr);
   if (!entered) {
@@ -85,8 +86,8 @@ PyObject* count_unseen(Collector& collector, const std::string& name, PyObject* 
                        PyObject* args, PyObject* kwargs) {
   PyRef result = PyRef::take(PyObject_Call(func, args, kwargs));
   if (!result) return nullptr;
-  const OwnWork inside;
-  const std::uint64_t elements = elements_of(collector.lent, result.get(), args);
+  const RecordingSuspended inside;
+  const std::uint64_t elements = elements_of(collector.callbacks, result.get(), args);
   if (elements > 0) collector.unseen[name] += elements;
   return result.release();
 }
@@ -96,7 +97,7 @@ PyObject* count_unseen(Collector& collector, const std::string& name, PyObject* 
 PyObject* run_uncovered(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
   // What reads an attribute is made anew each time.
   const bool reads_attribute = Py_TYPE(func) == &_PyMethodWrapper_Type;
-  if (reads_attribute || collector.lent.classify.get() == Py_None) {
+  if (reads_attribute || collector.callbacks.classify.get() == Py_None) {
     return PyObject_Call(func, args, kwargs);
   }
   const Uncovered& found = look_up(collector, func);
@@ -108,10 +109,10 @@ PyObject* run_uncovered(Collector& collector, PyObject* func, PyObject* args, Py
 }
 
 PyObject* run_operator(Collector& collector, PyObject* op, PyObject* args, PyObject* kwargs) {
-  if (!collector.active || OwnWork::is_running()) return PyObject_Call(op, args, kwargs);
+  if (!collector.active || RecordingSuspended::is_running()) return PyObject_Call(op, args, kwargs);
   RecordedApi* api = look_up(collector, op).api;
   if (api == nullptr) return PyObject_Call(op, args, kwargs);
-  const OwnWork inside;  // the mode of functions is on here
+  const RecordingSuspended inside;  // the mode of functions is on here
   return record_call(collector, *api, op, args, kwargs);
 }
 
