@@ -11,11 +11,11 @@
 
 #include "cli/parser.h"
 #include "foreign_devices.h"
+#include "libtorch/broken_kernels.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
 #include "libtorch/jit_compile.h"
 #include "libtorch/matrix_tiles.h"
-#include "libtorch/mend.h"
 #include "protocol/frames.h"
 #include "replay/replay_dump.h"
 #include "serve.h"
@@ -164,6 +164,6 @@ int main(int argc, char** argv) {
   }
   at::set_num_threads(options.threads);
   libtorch::make_errors_short();
-  libtorch::mend_kernels();
+  libtorch::patch_broken_kernels();
   return options.replay.empty() ? serve(options) : run_replay(options);
 }

@@ -47,7 +47,7 @@ ExitStatus write_arrays(const ConvertOptions& options) {
 }
 
 ExitStatus run(const ConvertOptions& options) {
-  survive_shrinking_files();
+  install_sigbus_handler();
   if (!options.arrays.empty()) return write_arrays(options);
   const Result<std::filesystem::path> root = check_input_directory(options.path);
   if (!root) return refuse(root.error());

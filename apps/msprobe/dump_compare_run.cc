@@ -365,7 +365,7 @@ ExitStatus run_dump_compare(const CompareCommand& command) {
   const Result<fs::path> out =
       prepare_output_directory(command.out.empty() ? "./output" : command.out);
   if (!out) return refuse(out.error());
-  survive_shrinking_files();
+  install_sigbus_handler();
   return DumpComparison(command, *std::move(options), *out).run(*dumps);
 }
 

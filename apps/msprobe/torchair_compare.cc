@@ -135,7 +135,7 @@ ExitStatus run_torchair_compare(const CompareCommand& options) {
                              const std::vector<std::string>& names) {
     if (*output) (*output)->add_bench_only(unit, names);
   };
-  survive_shrinking_files();
+  install_sigbus_handler();
   const Result<torchair::CompareTotals> totals = torchair::compare(*job, events);
   bar.clear();
   if (!totals) return refuse(totals.error());

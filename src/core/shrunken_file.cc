@@ -26,7 +26,7 @@ void put_zeros(int, siginfo_t* info, void*) {
 
 }  // namespace
 
-void survive_shrinking_files() {
+void install_sigbus_handler() {
   page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   struct sigaction action{};
   action.sa_sigaction = &put_zeros;

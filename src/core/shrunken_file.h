@@ -9,11 +9,11 @@
 namespace msprobe {
 
 // Reading a mapped file behind its new end sends SIGBUS, which ends the process. From this call on
-// what was lost reads as zeros; who has read asks has_shrunk().
-void survive_shrinking_files();
+// the lost part reads as zeros; callers check has_shrunk() after reading.
+void install_sigbus_handler();
 
-// Whether the file at `path`, of which `file` was loaded, is smaller by now. One that is gone is
-// not: its content stays as long as it is mapped.
+// Whether the file at `path`, from which `file` was loaded, is smaller by now. False if it was
+// deleted: its content stays as long as it is mapped.
 bool has_shrunk(const std::filesystem::path& path, const FileBytes& file);
 
 }  // namespace msprobe

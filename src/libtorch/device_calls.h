@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's library may offer two functions by name. It is told then which recorded call runs on
-// the device, and has the last word on what the device gave.
+// A device's library may export two functions by name. The engine calls them before and after each
+// recorded call on the device; the second may still change the results.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace msprobe::libtorch {
 struct DeviceCalls {
   // One direction of a call begins. Throws what the device throws.
   void (*begin)(const char* call, bool backward) = nullptr;
-  // Its results, undefined where one is no tensor; the device may change them.
+  // Its results, undefined if not a tensor; the device may change them.
   void (*end)(std::vector<at::Tensor>* results, bool backward) = nullptr;
 
   bool wanted() const { return begin != nullptr && end != nullptr; }

@@ -3,17 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "libtorch/broken_kernels.h"
 #include "libtorch/errors.h"
 #include "libtorch/indexing.h"
 #include "libtorch/matrix_tiles.h"
-#include "libtorch/mend.h"
 
 namespace msprobe::libtorch {
 namespace {
 
 TEST(MendKernels, DotProductsOfComplexVectors) {
   make_errors_short();
-  mend_kernels();
+  patch_broken_kernels();
   const at::Tensor steps = at::arange(1, 6);
   for (const at::ScalarType dtype : {at::kComplexFloat, at::kComplexDouble}) {
     const at::Tensor a = steps.to(dtype) * c10::complex<double>(1, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libtorch/mend.h"
+#include "libtorch/broken_kernels.h"
 
 #include "libtorch/aten.h"
 #include "libtorch/since.h"
@@ -8,7 +8,7 @@
 
 namespace msprobe::libtorch {
 
-void mend_kernels() {}
+void patch_broken_kernels() {}
 
 }  // namespace msprobe::libtorch
 
@@ -31,7 +31,7 @@ at::Tensor vdot(const at::Tensor& self, const at::Tensor& other) {
 
 }  // namespace
 
-void mend_kernels() {
+void patch_broken_kernels() {
   static torch::Library kernels(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__,
                                 __LINE__);
   static const bool replaced = (kernels.impl("dot", dot), kernels.impl("vdot", vdot), true);
