@@ -6,7 +6,7 @@ usage: scaling.py BUILD_DIR [--calls 10000] [--seconds 40] [--repeats 5]
 
 The calls sleep (in the fake engine of the unit tests, a process like any engine), so the figures tell of the queue, not of the
 machine's cores. A call's sleep is drawn from a log-normal distribution, four times as long in the last quarter of the list, and
-stands in its shape (a nanosecond an element), where the queue sees it as cost.
+is its shape (a nanosecond an element), which the queue takes as its cost.
 efficiency = sum of all sleeps / (engines * (seconds - start-up)); start-up is the time of the same run with one call that does
 not sleep. Beside it: a static split in equal numbers of calls, for which the slowest part decides (computed from the list).
 """

@@ -28,7 +28,7 @@ macro(msprobe_find_collector_python)
     endforeach()
   endif()
   if(python)
-    # Behind a launcher such as pyenv's stands another file, and that one has the headers beside it.
+    # A launcher such as pyenv's starts another file, and that one has the headers beside it.
     execute_process(COMMAND ${python} -c "import sys; print(sys.executable)" OUTPUT_VARIABLE Python3_EXECUTABLE
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
   endif()

@@ -116,7 +116,7 @@ function(msprobe_library name)
   endif()
 endfunction()
 
-# `test` starts engines that are told to misbehave (src/engines/fake_engine.cc).
+# `test` starts engines made to misbehave (src/engines/fake_engine.cc).
 function(msprobe_uses_fake_engine test)
   add_dependencies(${test} fake_engine)
   target_compile_definitions(${test} PRIVATE MSPROBE_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated device in plain PyTorch: it computes what the CPU does, on its own memory, and errs as it is told.
+"""The simulated device in plain PyTorch: it computes what the CPU does, on its own memory, and errs as configured.
 
     python3 tests/sim_device_check.py LIBRARY
 

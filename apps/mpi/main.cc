@@ -44,7 +44,7 @@ ExitStatus lead(MpiTransport& transport, std::size_t ranks, std::vector<std::str
   return static_cast<ExitStatus>(status);
 }
 
-// Whether the run was told to stop: by Ctrl-C, or by mpirun because another rank is lost.
+// Whether the run was asked to stop: by Ctrl-C, or by mpirun because another rank is lost.
 bool interrupted(const Interrupt& interrupt) {
   pollfd polled{interrupt.descriptor(), POLLIN, 0};
   return ::poll(&polled, 1, 0) > 0;

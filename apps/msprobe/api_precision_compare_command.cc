@@ -36,8 +36,8 @@ struct CompareOptions {
   OutputOptions output;
 };
 
-// What the comparison said of its calls: how many fail, the first of them, and why the first skip.
-struct Told {
+// How many calls fail, the first of them, and why the first was skipped.
+struct Findings {
   std::vector<judge::ResultRow> wrong;   // by the strict verdict
   std::vector<judge::ResultRow> failed;  // by the documents alone
   std::uint64_t failing = 0;             // as --fail-on counts
@@ -67,10 +67,10 @@ std::vector<std::string> count_row(std::string_view title, const compare::Verdic
 }
 
 // The calls to look at: first those that are wrong, then those that fail by the documents alone.
-std::string worst_calls(const Told& told, bool with_strict) {
+std::string worst_calls(const Findings& findings, bool with_strict) {
   tables::TextTable table{{"API", "Forward", "Backward"}, {}};
   if (with_strict) table.titles.emplace_back("Strict verdict");
-  for (const auto* rows : {&told.wrong, &told.failed}) {
+  for (const auto* rows : {&findings.wrong, &findings.failed}) {
     for (const judge::ResultRow& row : *rows) {
       if (table.rows.size() == kShownCalls) break;
       table.rows.push_back(
@@ -80,13 +80,13 @@ std::string worst_calls(const Told& told, bool with_strict) {
   }
   if (table.rows.empty()) return "";
   std::string text = tables::render(table, log::colour(STDOUT_FILENO));
-  if (told.shown > table.rows.size()) {
-    text += fmt::format("... and {} more\n", told.shown - table.rows.size());
+  if (findings.shown > table.rows.size()) {
+    text += fmt::format("... and {} more\n", findings.shown - table.rows.size());
   }
   return text + "\n";
 }
 
-std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const Told& told) {
+std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const Findings& findings) {
   const compare::StrictCounts& strict = outcome.strict;
   std::string text;
   if (strict.judged() > 0) {
@@ -96,12 +96,12 @@ std::string text_for_a_person(const compare::PrecisionOutcome& outcome, const To
         strict.judged(), strict.pass, strict.device_wrong, strict.both_wrong,
         strict.documented_only);
   }
-  text += worst_calls(told, strict.judged() > 0);
+  text += worst_calls(findings, strict.judged() > 0);
   const tables::TextTable counts{
       {"", "pass", "warning", "error", "SKIP", "none"},
       {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
   text += tables::render(counts, false) + "\n";
-  text += fmt::format("{} calls compared, {} fail: {}\n", outcome.calls, told.failing,
+  text += fmt::format("{} calls compared, {} fail: {}\n", outcome.calls, findings.failing,
                       name(outcome.worst()));
   if (outcome.npu_only + outcome.gpu_only + outcome.repeated + outcome.not_same +
           outcome.invalid_names >
@@ -161,7 +161,7 @@ std::function<void(std::string_view)> sparing_warner() {
   };
 }
 
-ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Told& told,
+ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Findings& findings,
                        const CompareOptions& options) {
   if (options.verdict.fail_on_strict() && outcome.worst() != Verdict::kSkip) {
     if (outcome.strict.judged() > 0) return outcome.strict.wrong() > 0 ? kFailed : kPassed;
@@ -180,7 +180,7 @@ ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const Told& tol
       break;
   }
   log::error("{}: nothing was compared: no row has a verdict{}", options.npu,
-             told.first_skip.empty() ? "" : "; the first: " + told.first_skip);
+             findings.first_skip.empty() ? "" : "; the first: " + findings.first_skip);
   return kCannot;
 }
 
@@ -196,7 +196,7 @@ ExitStatus run(const CompareOptions& options) {
   if (!out) return refuse(out.error());
 
   log::info("Start compare task");
-  Told told;
+  Findings findings;
   compare::PrecisionOptions job{
       .npu_csv = *npu,
       .gpu_csv = *gpu,
@@ -209,15 +209,15 @@ ExitStatus run(const CompareOptions& options) {
       .warn = sparing_warner(),
       .on_result = {}};
   job.on_result = [&](const judge::ResultRow& row) {
-    if (told.first_skip.empty() && row.forward == Verdict::kSkip) {
-      told.first_skip = row.api_name + ": " + row.message;
+    if (findings.first_skip.empty() && row.forward == Verdict::kSkip) {
+      findings.first_skip = row.api_name + ": " + row.message;
     }
     const bool wrong = is_wrong(row);
     const bool fails = documented_fails(row, options.verdict.fail_on_warning());
-    if (fails) ++told.failing;
+    if (fails) ++findings.failing;
     if (!wrong && !fails) return;
-    ++told.shown;
-    auto& rows = wrong ? told.wrong : told.failed;
+    ++findings.shown;
+    auto& rows = wrong ? findings.wrong : findings.failed;
     if (rows.size() < kShownCalls) rows.push_back(row);
   };
   const Result<compare::PrecisionOutcome> outcome = compare::api_precision_compare(job);
@@ -225,8 +225,8 @@ ExitStatus run(const CompareOptions& options) {
   if (!outcome->stopped.empty()) log::error("Analyse csv Error: {}", outcome->stopped);
   log::info("Compare task result will be saved in {}", outcome->result_csv.string());
   log::info("Compare task detail will be saved in {}", outcome->details_csv.string());
-  const Result<void> shown = show_summary(options.json, json_summary(*outcome, told.failing),
-                                          text_for_a_person(*outcome, told));
+  const Result<void> shown = show_summary(options.json, json_summary(*outcome, findings.failing),
+                                          text_for_a_person(*outcome, findings));
   if (!shown) return refuse(shown.error());
   const Result<void> written =
       write_report_files(options.report, {.csvs = {outcome->details_csv, *npu, *gpu},
@@ -234,7 +234,7 @@ ExitStatus run(const CompareOptions& options) {
                                           .verdict = options.verdict,
                                           .profile_given = true});
   if (!written) return refuse(written.error());
-  return exit_status(*outcome, told, options);
+  return exit_status(*outcome, findings, options);
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ Result<check::CheckOptions> make_options(const CheckArguments& arguments) {
   Result<std::string> sim_text = text_of(arguments.engine.sim_config);
   if (!sim_text) return propagate(sim_text);
   options.sim_config_text = std::move(*sim_text);
-  // The engine may stand elsewhere.
+  // The engine may run in another directory.
   if (!arguments.engine.sim_config.empty()) {
     options.engine.sim_config = fs::absolute(arguments.engine.sim_config).string();
   }

@@ -63,7 +63,7 @@ std::string dump_of(std::string_view rerun) {
   return {};
 }
 
-// A dump that is gone costs its part of the report, not the report.
+// Without the dump, the report lacks only what comes from it.
 void describe(ReportRun& run, const std::string& dump) {
   if (dump.empty()) return;
   std::error_code error;

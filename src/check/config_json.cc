@@ -162,7 +162,7 @@ Result<void> read_api_list(const simdjson::dom::object& section, std::string_vie
 
 constexpr std::array<std::string_view, 3> kSectionKeys{"white_list", "black_list",
                                                        "error_data_path"};
-// Of checks while the training runs. They may stand there as long as that is off.
+// Of checks while the training runs. They are allowed as long as that is off.
 constexpr std::array<std::string_view, 7> kOnlineKeys{
     "is_online", "is_benchmark_device", "nfs_path", "tls_path", "host", "port", "rank_list"};
 

@@ -14,7 +14,7 @@ namespace msprobe::check {
 std::string planned_skip_message(SkipReason reason, std::string_view full_name);
 
 // The message of a call, or a backward pass, that an engine could not check. Texts that the
-// documents fix stand alone; all others follow the reason's name: "missing_data: no file x.pt".
+// documents fix are used alone; all others follow the reason's name: "missing_data: no file x.pt".
 std::string skip_message(const Skip& skip);
 
 struct SkipClass {

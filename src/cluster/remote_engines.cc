@@ -236,7 +236,7 @@ void RemoteEngines::read_input(std::uint64_t id, Line& line) {
   }
 }
 
-// The status is told once the check can read all that the engine wrote.
+// The status is reported when the check can read all that the engine wrote.
 void RemoteEngines::drop_ended() {
   std::erase_if(lines_, [](const auto& item) {
     const Line& line = item.second;

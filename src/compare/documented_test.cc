@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile documented, case by case: what a user must be told where the public tool passes, stops or
+// Profile documented, case by case: what a user must see where the public tool passes, stops or
 // drops the row.
 #include <string>
 #include <vector>

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostCandidates = 64;
 // Calls ahead that are tried before the index is asked.
 constexpr std::uint32_t kLookAhead = 4;
-// How far back a call may stand behind the place that was reached, when values cannot tell.
+// How far behind the place that was reached a call may be, when values cannot decide.
 constexpr std::uint32_t kLookBack = 32;
 // Values this near are the same values; what lies between this and the tolerance might be another
 // call's.

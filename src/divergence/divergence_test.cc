@@ -158,7 +158,7 @@ TEST(FirstDivergence, RoundingOfCancelledSumsIsNone) {
     return calls;
   };
   EXPECT_EQ(compare(run(1e-6, 3e-6, 2e-6), run(2e-6, 1e-6, 7e-6)).call, "");
-  // One alone among several that agree is no accident.
+  // A single one that differs among several that agree is not chance.
   EXPECT_EQ(compare(run(1e-6, 3e-6, 2e-6), run(1e-6, 3e-6, 7e-6)).call, "Torch.sum.2.forward");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a divergence is told: on the terminal and in JSON.
+// A divergence as text for the terminal and as JSON.
 #include <cmath>
 
 #include <fmt/format.h>

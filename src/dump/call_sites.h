@@ -23,7 +23,7 @@ struct CallSite {
   bool empty() const { return module.empty() && line.empty() && user_line.empty(); }
 };
 
-// Knows where each call stands in the file, which is read when it is asked for.
+// Knows where each call is in the file; it is read when asked for.
 class CallSites {
  public:
   // Where a call ("Torch.add.0") was made.

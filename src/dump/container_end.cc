@@ -77,7 +77,7 @@ HWY_INLINE std::uint64_t prefix_xor(std::uint64_t bits) {
   return bits;
 }
 
-// The bytes a backslash stands before. `carry` says whether the first one is, and is set for the
+// The bytes behind a backslash. `carry` says whether the first one is, and is set for the
 // next block. Backslashes are rare, so one at a time will do.
 std::uint64_t escaped_by(std::uint64_t backslashes, bool& carry) {
   std::uint64_t escaped = carry ? 1 : 0;

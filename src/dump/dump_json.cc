@@ -104,7 +104,7 @@ class Scanner {
   std::string_view name_;
   JsonWalk walk_;
   DumpIndex index_;
-  std::vector<CallSlice> pending_;  // backward entries that stand before their forward entry
+  std::vector<CallSlice> pending_;  // backward entries that come before their forward entry
   NameTable<NameOf> table_{NameOf{&index_}};
 };
 

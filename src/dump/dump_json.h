@@ -21,7 +21,7 @@ namespace msprobe::dump {
 // Of the directory of tensor files, beside dump.json.
 inline constexpr const char* kDataDirectory = "dump_tensor_data";
 
-// Where a call's entries stand in the file. The texts point into the mapped file.
+// Where a call's entries are in the file. The texts point into the mapped file.
 struct CallSlice {
   std::string_view full_name;      // "Functional.conv2d.0"
   std::string_view forward_json;   // the value of "Functional.conv2d.0.forward"
@@ -39,7 +39,7 @@ struct DumpIndex : DumpHeader {
   std::vector<CallSlice> calls;  // forward entries in file order, each with its backward entry
   // Of these two, the first hundred keys, made fit to print.
   std::vector<std::string> odd_keys;       // neither forward nor backward entries
-  std::vector<std::string> repeated_keys;  // stand there twice; the last one wins, as in Python
+  std::vector<std::string> repeated_keys;  // duplicate keys; the last one wins, as in Python
   std::size_t odd_key_count = 0;
   std::size_t unmatched_backward = 0;  // backward entries without a forward entry
   std::size_t module_entries = 0;      // Module.* and Cell.* entries, which are left out
@@ -51,7 +51,7 @@ struct DumpIndex : DumpHeader {
 };
 
 // Scans the whole file once. An error is a fault of the file (not JSON, no "data"); it names the
-// byte offset. What stands inside an entry is not looked at, only where it ends.
+// byte offset. The inside of an entry is not read, only where it ends.
 Result<DumpIndex> open_dump(const std::filesystem::path& path);
 
 // The same for bytes that are already there; `name` stands for the file in messages.

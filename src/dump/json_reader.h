@@ -104,7 +104,7 @@ class JsonReader {
     if (plain) ++at_;
     return plain;
   }
-  // Not for strings and containers. Where `wants(scalar)` is false, or no scalar stands here, the
+  // Not for strings and containers. If `wants(scalar)` is false, or there is no scalar here, the
   // fault says `wanted`.
   template <class Wants>
   [[nodiscard]] bool read_scalar(JsonScalar& out, std::string_view wanted, Wants wants) {
@@ -120,12 +120,12 @@ class JsonReader {
   [[nodiscard]] bool skip();
 
   bool fail(std::string message);
-  // What was wanted instead of what stands here.
+  // Says what was wanted here instead.
   bool fail_wanted(std::string_view wanted);
 
   // "input_args[1].shape: ..."
   std::string fault() const;
-  // Where in the text the fault stands.
+  // Where in the text the fault is.
   std::size_t fault_at() const { return fault_at_; }
 
  private:
@@ -161,7 +161,7 @@ class JsonReader {
     if (inside.find('\\') != std::string_view::npos) return std::nullopt;
     return inside;
   }
-  // Whether `key` (not empty) stands here, with a colon right behind it.
+  // Whether `key` (not empty) is here, with a colon right behind it.
   bool is_key(std::string_view key) const {
     if (at_ + 1 >= count_ || tokens_[at_ + 1] - tokens_[at_] != key.size() + 2) return false;
     const char* const quote = text_.data() + tokens_[at_];

@@ -27,7 +27,7 @@ struct JsonScalar {
 // real beyond the range of double becomes an infinity, as in Python.
 JsonScalar read_json_scalar(std::string_view token);
 
-// Replaces the escapes of `raw` (what stands between the quotes) and appends the text to `out`.
+// Replaces the escapes of `raw` (the text between the quotes) and appends the text to `out`.
 // False for an escape JSON does not have, and for half a surrogate pair.
 bool append_unescaped(std::string_view raw, std::string& out);
 

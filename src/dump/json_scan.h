@@ -11,15 +11,15 @@ namespace msprobe::dump {
 
 constexpr std::size_t kNoEnd = std::string_view::npos;
 
-// One behind the bracket that closes the container whose opening bracket stands at `start`; kNoEnd
-// where the text ends before. Brackets inside strings do not count; their kinds are not compared. A
+// One behind the bracket that closes the container whose opening bracket is at `start`; kNoEnd
+// if the text ends before. Brackets inside strings do not count; their kinds are not compared. A
 // backslash outside a string, which JSON does not have, hides a quote behind it.
 std::size_t container_end(std::string_view text, std::size_t start);
 
 // The plain loop that defines container_end.
 std::size_t container_end_reference(std::string_view text, std::size_t start);
 
-// One behind the quote that closes the string whose opening quote stands at `start`, or kNoEnd.
+// One behind the quote that closes the string whose opening quote is at `start`, or kNoEnd.
 std::size_t string_end(std::string_view text, std::size_t start);
 
 // The first place at or behind `at` that is not white space; text.size() where there is none.

@@ -31,7 +31,7 @@ Failure JsonWalk::fault_behind(std::size_t at, char close, std::size_t item_at,
                fmt::format("',' or '{}' after the item at byte {} of {}", close, item_at, what));
 }
 
-// A bracket of the wrong kind shows only where the brackets run out: say where it stands.
+// A bracket of the wrong kind is noticed only when the brackets run out: say where it is.
 Failure JsonWalk::diagnosed(Error error) const {
   const std::optional<BracketMismatch> mismatch = find_mismatch(text_);
   if (!mismatch) return Failure(std::move(error));

@@ -18,7 +18,7 @@ namespace msprobe::dump {
 
 struct MadeMember {
   std::string name;
-  std::string content;                 // as it stands in the archive
+  std::string content;                 // as it is in the archive
   std::uint16_t method = 0;            // 0: stored, 8: deflated
   std::uint64_t claimed_size = ~0ULL;  // of the content once inflated; default: its real size
   std::uint32_t crc = 0;               // 0: the right one for stored members

@@ -12,8 +12,8 @@
 
 namespace msprobe::dump {
 
-// NameOf(index) -> std::string_view gives the name of a call already added. The names stand all
-// over a mapped file, so they are looked at only where the hashes are equal.
+// NameOf(index) -> std::string_view gives the name of a call already added. Names are spread
+// over a mapped file, so they are compared only if the hashes are equal.
 template <class NameOf>
 class NameTable {
  public:

@@ -33,7 +33,7 @@ constexpr DescriptionRow kDescriptions[] = {
 };
 
 // The few forms of Python literals a header has: {'descr': '<f4', 'fortran_order': False, 'shape':
-// (2, 3), }. Every function returns false where something else stands; at() is the place.
+// (2, 3), }. Every function returns false for anything else; at() is the place.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}

@@ -14,7 +14,7 @@
 
 namespace msprobe::dump {
 
-// The tensor that the pickle would rebuild. Its bytes stand elsewhere, under the key.
+// The tensor that the pickle would rebuild. Its bytes are elsewhere, under the key.
 struct PickledTensor {
   DType dtype = DType::kFloat32;
   std::string storage_key;
@@ -26,7 +26,7 @@ struct PickledTensor {
   bool negated = false;
 };
 
-// `name` opens every message, `offset` is where the pickle stands in that file. Whatever an honest
+// `name` opens every message, `offset` is where the pickle begins in that file. Anything an honest
 // tensor does not need (a call of anything else, an object with state) is an error of kind
 // kHostile.
 Result<PickledTensor> read_pickled_tensor(std::span<const std::byte> pickle, std::string_view name,

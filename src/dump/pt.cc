@@ -20,7 +20,7 @@ constexpr std::size_t kMaxPickleBytes = 1 << 20;  // one tensor needs some hundr
 // What a file begins with that torch.save wrote before it wrote archives: two pickles of numbers.
 constexpr std::string_view kLegacyMagic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 
-// "archive" of "archive/data.pkl": every member stands under that folder.
+// "archive" of "archive/data.pkl": every member is in that folder.
 Result<std::string_view> find_folder(const ZipArchive& archive, std::string_view name) {
   std::optional<std::string_view> folder;
   bool twice = false;

@@ -107,7 +107,7 @@ TEST(Pt, NeverCallsWhatAPickleNames) {
   expect_hostile(global("torch", "load") + argument + "R", "call torch.load");
   expect_hostile(global("torch._utils", "_rebuild_tensor_v2.__globals__") + argument + "R", "call");
   expect_hostile(global("torch.float32", "x") + argument + "R", "call torch.float32.x");
-  // The name alone is enough, called or not, and wherever it stands.
+  // The name alone is enough, called or not, and wherever it is.
   expect_hostile(rebuild(6, 0, {2, 3}, {3, 1}) + global("posix", "system") + "0", "posix.system");
   expect_hostile(global("evil\x01\xff", "a"s + std::string(500, 'b')), "evil\\x01\\xff.abbb");
 }

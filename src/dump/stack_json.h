@@ -14,7 +14,7 @@
 
 namespace msprobe::dump {
 
-// Knows where each call's frames stand in the file; the frames are read when they are asked for.
+// Knows where each call's frames are in the file; frames are read when they are asked for.
 class StackIndex {
  public:
   // The frames of an entry ("Torch.add.0.forward"), innermost first; empty where none were

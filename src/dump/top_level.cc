@@ -35,7 +35,7 @@ Result<std::size_t> TopLevel::read_header(const Member& member, TopKey key) {
   return end;
 }
 
-// A string, or nothing where null stands. `lenient` takes any other value as it is written.
+// A string, or nothing for null. `lenient` takes any other value as it is written.
 Result<std::string> TopLevel::header_text(const Member& member, std::size_t end,
                                           bool lenient) const {
   const std::string_view value = walk_.text().substr(member.value_at, end - member.value_at);

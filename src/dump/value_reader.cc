@@ -105,7 +105,7 @@ bool ValueReader::read_array(Value& out) {
   return true;
 }
 
-// What stands under "value", for a memory format under "format".
+// The member "value"; for a memory format, the member "format".
 bool ValueReader::read_payload(Value& out, bool& found) {
   bool type_seen = false;
   const auto expected = [&] { return type_seen ? "value"sv : "type"sv; };

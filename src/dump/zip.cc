@@ -26,7 +26,7 @@ constexpr std::size_t kRowBytes = 46;
 constexpr std::uint16_t kEncrypted = 1;
 constexpr std::uint16_t kStored = 0;
 constexpr std::uint16_t kDeflated = 8;
-constexpr std::uint32_t kIn64 = 0xffffffff;  // the number stands in the zip64 field
+constexpr std::uint32_t kIn64 = 0xffffffff;  // the number is in the zip64 field
 constexpr std::uint16_t kField64 = 1;
 
 // No deflate stream grows by more: 258 bytes for two bits, rounded up.
@@ -89,7 +89,7 @@ Result<ZipArchive> ZipArchive::open(const FileBytes& file, std::string_view name
   return archive;
 }
 
-// The end record stands last, with a comment of up to 64 KiB behind it.
+// The end record comes last, with a comment of up to 64 KiB behind it.
 Result<bool> ZipArchive::find_directory() {
   constexpr std::size_t kTailBytes = kEndBytes + 0xffff;
   const std::string_view text = file_.text();

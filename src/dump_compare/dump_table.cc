@@ -30,7 +30,7 @@ fs::path held_path(const fs::path& directory, const std::string& stem) {
   return directory / (stem + ".rows");
 }
 
-// Of a row, by what stands under `Result`.
+// Of a row, by its cell `Result`.
 tables::Mark mark_of(std::string_view outcome) {
   if (outcome == name(DumpOutcome::kPass)) return tables::Mark::kNone;
   if (outcome == name(DumpOutcome::kError)) return tables::Mark::kAbnormal;

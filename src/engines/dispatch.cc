@@ -262,8 +262,8 @@ void Dispatcher::finish(const Sent& call, const protocol::MeasuredCall& found, s
   }
 }
 
-// No engine could say anything about the call. Where only its data were to be saved, its verdict
-// stands.
+// No engine could say anything about the call. If only its data were to be saved, it keeps its
+// verdict.
 void Dispatcher::lose(const Sent& call, SkipReason reason, std::string text, std::size_t device) {
   if (call.save) {
     work_.say(fmt::format("the data of a call could not be saved: {}", text));

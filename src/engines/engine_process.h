@@ -73,7 +73,7 @@ class EngineProcess {
 
   // Queues bytes; they leave as the pipe takes them.
   void send(std::string_view bytes) { outgoing_ += bytes; }
-  // Writes what the pipe takes now. A closed pipe is no error here: output() tells of the end.
+  // Writes what the pipe takes now. A closed pipe is not an error here: output() reports the end.
   void write_some();
   // No more requests: the engine ends once it has answered those it has.
   void close_input();

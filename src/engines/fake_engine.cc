@@ -3,7 +3,7 @@
 // demand. What it does with a call is in the call's bare name:
 //   crash     dies of SIGSEGV            crash_once  the same, the first time only
 //   hang      never answers              slow        answers after 20 ms
-//   exit      ends with status 3         nonsense    writes bytes that are no frame
+//   exit      ends with status 3         nonsense    writes bytes outside any frame
 //   kill      dies of SIGKILL            swell       grows by 200 MB before it answers
 //   error     measures something wrong   lost        says that a tensor file is missing
 //   mapped    the same, with error maps

@@ -87,7 +87,7 @@ PyValue tensor_split(const Bound& a) {
   return call_aten("tensor_split", {{a.value("input"), where, a.value("dim")}});
 }
 
-// The results the flags ask for; one alone is no tuple.
+// The results the flags ask for; a single one is not wrapped in a tuple.
 PyValue chosen(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& all, const Bound& a) {
   std::vector<at::Tensor> results{std::get<0>(all)};
   if (a.boolean("return_inverse")) results.push_back(std::get<1>(all));

@@ -52,7 +52,7 @@ struct LeafPair {
   bool of_keyword = false;  // the gradient of a keyword argument
 };
 
-// Leaves depth first; a value that is no list stands at "0".
+// Leaves depth first; a value that is not a list is at "0".
 std::vector<LeafPair> pair_leaves(const PyValue& bench, const PyValue& device);
 
 struct CallOutcome {

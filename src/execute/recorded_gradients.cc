@@ -21,8 +21,8 @@ constexpr double kAgrees = 0.05;
 constexpr std::string_view kNodeNote =
     "gradients of the last autograd node, which is what was recorded";
 constexpr std::string_view kUnknown =
-    "the recorded gradients are those of an autograd node inside the call, and of which one cannot "
-    "be told";
+    "the recorded gradients are those of an autograd node inside the call, and it is not known of "
+    "which one";
 
 // ||a - b|| / ||b||, in double; the largest number where either holds something that is none.
 double distance(const at::Tensor& recorded, const at::Tensor& bench) {
@@ -59,7 +59,7 @@ Match one_by_one(const std::vector<at::Tensor>& bench, const PyList& recorded) {
   return match;
 }
 
-// Where the gradient of an input stands among those of a node.
+// The place of an input's gradient among those of a node.
 struct Source {
   std::size_t place = 0;
   bool transposed = false;

@@ -21,8 +21,9 @@ struct BenchGradients {
 struct RecordedGradients {
   std::vector<PyValue> values;  // one per input, or per gradient of the node; None: there is none
   std::string note;             // where they are not in the order of the arguments
-  std::vector<at::Tensor> node = {};  // not empty: `values` stand beside these, not the inputs'
-  NodePlace place = {};               // of `node`
+  std::vector<at::Tensor> node =
+      {};                // not empty: `values` are compared with these, not the inputs'
+  NodePlace place = {};  // of `node`
 };
 
 // The benchmark once more, with arguments that lie otherwise in memory.
@@ -32,8 +33,8 @@ using InLayout = std::function<OrSkip<BenchGradients>(Layout)>;
 // is one operator these are the gradients of its arguments. For a function made of several
 // operators they can be transposed, parts of a gradient, or gradients of something in between (a
 // cross entropy ends in the node of nll_loss, a product of many dimensions in that of a view). The
-// benchmark has the same last node, and tells which: what its node gives bit for bit as the
-// gradient of an argument belongs to that, the rest stands beside what the node gives. Only where
+// benchmark has the same last node, and shows which: a gradient of that node that equals an
+// argument's bit by bit belongs to the argument, the rest is compared with the node's. Only where
 // the node depends on how the arguments lay in memory do the recorded numbers decide, and where
 // they agree with none of the ways, nothing is known.
 OrSkip<RecordedGradients> match_gradients(const std::vector<Input>& inputs,

@@ -25,7 +25,7 @@ std::vector<Leaf> leaves_of(const PyValue& output, std::string_view bare_name) {
   return leaves;
 }
 
-// Whether numbers were drawn since the generator got its seed: a fresh engine stands at its start.
+// Whether numbers were drawn since the generator got its seed: a fresh engine is at its start.
 bool has_drawn() {
   at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
   const std::lock_guard lock(generator.mutex());

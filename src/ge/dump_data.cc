@@ -233,7 +233,7 @@ Result<DumpFile> read_length_prefixed(std::span<const std::byte> bytes) {
                             rest.size()));
   }
   std::optional<DumpData> data = read_dump_data(rest.first(header_bytes));
-  if (!data) return fail(ErrorKind::kFormat, "the header is no DumpData message");
+  if (!data) return fail(ErrorKind::kFormat, "the header is not a DumpData message");
   const Result<bool> placed =
       place_payload(data->file, rest.subspan(header_bytes), data->other_bytes);
   if (!placed) return propagate(placed);
@@ -243,7 +243,7 @@ Result<DumpFile> read_length_prefixed(std::span<const std::byte> bytes) {
 Result<DumpFile> read_single_message(std::span<const std::byte> bytes) {
   std::optional<DumpData> data = read_dump_data(bytes);
   if (!data || data->version.empty() || data->version == "2.0") {
-    return fail(ErrorKind::kFormat, "the file is no DumpData message of version 1.0");
+    return fail(ErrorKind::kFormat, "the file is not a DumpData message of version 1.0");
   }
   data->file.container = Container::kSingleMessage;
   for (auto* tensors : {&data->file.inputs, &data->file.outputs}) {

@@ -24,11 +24,11 @@ struct FileName {
   std::optional<std::uint32_t> thread;  // FFTS+: one file per thread
 };
 
-// nullopt for what is no dump file: other suffixes, Opdebug records, mapping.csv, too few fields.
+// nullopt if it is not a dump file: other suffixes, Opdebug records, mapping.csv, too few fields.
 std::optional<FileName> parse_file_name(std::string_view name);
 
 // Whether the name is all digits, the user's suffix of a converted file behind them left aside: the
-// real one was too long and stands in mapping.csv.
+// real one was too long and is in mapping.csv.
 bool is_hashed_name(std::string_view name);
 
 // Pairs of written and real name, as mapping.csv has them.

@@ -27,7 +27,7 @@ struct GraphOp {
 struct Graph {
   std::string name;
   std::vector<GraphOp> ops;
-  std::string problem;  // why the text could not be read to its end; what was read stands
+  std::string problem;  // why the text could not be read to its end; `ops` has the rest
 };
 
 // One pass; strings may hold anything. Never fails: a text that breaks off gives what was before.

@@ -14,7 +14,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Lists of lists of numbers, to any depth; what is no list or number makes it false.
+// Lists of lists of numbers, to any depth; false for anything else.
 bool read_value(const dom::element& json, std::int64_t& value) {
   if (json.is_bool()) {
     value = json.get_bool().value_unsafe() ? 1 : 0;
@@ -138,8 +138,9 @@ Result<SliceInfo> read_slice_info(const DumpFile& file) {
   dom::object json;
   const simdjson::padded_string text(file.attributes.front().second);
   if (const auto error = parser.parse(text).get_object().get(json); error != simdjson::SUCCESS) {
-    return fail(ErrorKind::kFormat, fmt::format("how the operator was cut is no JSON object: {}",
-                                                simdjson::error_message(error)));
+    return fail(ErrorKind::kFormat,
+                fmt::format("the slice information of the operator is not a JSON object: {}",
+                            simdjson::error_message(error)));
   }
   SliceInfo info;
   std::int64_t automatic = 0;

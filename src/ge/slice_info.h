@@ -40,7 +40,7 @@ Result<SliceInfo> read_slice_info(const DumpFile& file);
 struct JoinedTensor {
   std::vector<std::size_t> slices;  // in order along the axis; one: that slice has all of it
   std::size_t axis = 0;
-  std::string unknown;  // why it cannot be told
+  std::string unknown;  // why it is not known
 };
 
 struct JoinPlan {

@@ -28,7 +28,7 @@ struct TensorStatistics {
 };
 
 // Columns are found by title: their order and number depend on the version. A cell that is empty or
-// "NA" is not known; one that is no number is an error.
+// "NA" is not known; any other cell that is not a number is an error.
 Result<std::vector<TensorStatistics>> read_statistics(std::string_view text);
 
 }  // namespace msprobe::ge

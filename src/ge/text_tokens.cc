@@ -50,7 +50,7 @@ void append_utf8(std::string& out, unsigned code) {
   }
 }
 
-// `at` stands behind the backslash.
+// `at` is one behind the backslash.
 void append_escape(std::string& out, std::string_view text, std::size_t& at) {
   constexpr std::string_view kLetters = "abfnrtv";
   constexpr std::string_view kCodes = "\a\b\f\n\r\t\v";

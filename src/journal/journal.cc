@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr int kTimestampTries = 20;
 constexpr std::chrono::milliseconds kTimestampPause(200);
 
-// "device0_20260101000000" for device 0; a colon, as in "cuda:1", is no character for a path.
+// "device0_20260101000000" for device 0; a colon, as in "cuda:1", becomes '_'.
 CsvPaths device_paths(const CsvPaths& merged, std::string device, const CsvNames& names) {
   std::ranges::replace(device, ':', '_');
   const fs::path directory = fmt::format("device{}_{}", device, merged.stamp);

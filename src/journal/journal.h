@@ -63,7 +63,7 @@ class Journal {
   std::string timestamp() const { return paths_.stamp; }
   std::size_t done() const { return done_; }  // calls that a resumed run need not do
   const std::vector<std::string>& notes() const { return notes_; }
-  // What the run was told when it began.
+  // A setting of the run, as written when it began.
   std::string_view fact(std::string_view key) const { return run_.fact(key); }
 
  private:

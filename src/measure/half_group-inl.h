@@ -62,7 +62,7 @@ struct HalfLimits {
            pair.thresholds.ulp_count <= std::ldexp(1, pair.format.ulp_mantissa_bits - 2);
   }
 
-  // Units of bfloat16 may be so small that their reciprocals are no floats: U is kept as 2^-64 of
+  // Units of bfloat16 may be so small that their reciprocals overflow: U is kept as 2^-64 of
   // itself there. It is at least 2^-16 or 0, so nothing vanishes.
   static int ulp_shift_of(const Pair& pair) {
     return pair.format.ulp_smallest_normal < 0x1p-100 ? 64 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector kernels; each stands beside the plain loop of pair.h that it must agree with.
+// The vector kernels; each must agree with the plain loop of pair.h.
 #pragma once
 
 #include <cstddef>

@@ -126,7 +126,7 @@ class ReferenceLoop {
   }
 
   // std::clamp leaves a NaN as it is. The difference of the two ends of the range overflows; over
-  // an infinite bench that is NaN, which is no match.
+  // an infinite bench that is NaN, not a match.
   void add_not_finite(double device, double cast, double denominator) {
     const double clipped = std::clamp(cast, -limits_.clip, limits_.clip);
     const double distance =

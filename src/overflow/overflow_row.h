@@ -26,7 +26,7 @@ struct OverflowRow {
   bool expected = true;  // an overflow was recorded, or may have been: its line is a warning
 };
 
-// What stands on the device's side.
+// Where the values on the device's side come from.
 enum class DeviceSide : std::uint8_t {
   kRun,         // the device ran the call
   kRecorded,    // the recorded outputs tell

@@ -37,7 +37,7 @@ struct Sides {
 Sides look_at(const std::vector<protocol::MeasuredLeaf>& leaves);
 
 // Whether the values that were recorded overflowed; empty where none were recorded. A value at the
-// largest finite number counts, unless it stands in `inputs` too.
+// largest finite number counts, unless `inputs` have it too.
 std::optional<bool> recorded_overflow(const dump::List& outputs, const dump::List& inputs);
 
 OverflowVerdict verdict_of(bool cpu, bool device);

@@ -37,7 +37,7 @@ TensorView one_element(const TensorView& view, std::size_t index) {
   return {view.dtype, kOne, view.bytes.subspan(index * size, size)};
 }
 
-// 64-bit integers are told apart beyond 2^53, too.
+// Tells 64-bit integers apart beyond 2^53, too.
 bool differ_as_integers(const TensorView& device, const TensorView& bench, std::size_t index) {
   return measure::measure(one_element(device, index), one_element(bench, index), {}).different > 0;
 }

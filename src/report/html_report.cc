@@ -309,7 +309,7 @@ void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.end_object();
 }
 
-// JSON that may stand inside a script element: no '<' can end it or open a comment.
+// JSON for the inside of a script element: no '<' can end it or open a comment.
 std::string script_safe(std::string_view json) {
   std::string out;
   out.reserve(json.size());

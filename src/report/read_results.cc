@@ -106,7 +106,7 @@ Limits limits_of(std::string_view call, const DetailRow& row, RowRule rule,
 // Of a comparison they may depend on the dtype, which is in the details of the check.
 Limits limits_of(std::string_view, const CompareRow&, RowRule, const JudgedBy&) { return {}; }
 
-// The call whose rows come next; rows of one call stand together in both CSVs.
+// The call whose rows come next; rows of one call are adjacent in both CSVs.
 ReportCall& call_for(ReportRun& run, std::string_view name) {
   if (run.calls.empty() || run.calls.back().name != name) {
     run.calls.emplace_back();
@@ -118,7 +118,7 @@ ReportCall& call_for(ReportRun& run, std::string_view name) {
   return run.calls.back();
 }
 
-// The rerun command stands in the CSV with the name of its call behind it.
+// The rerun command in the CSV ends with the name of its call.
 void take_rerun_command(ReportRun& run, std::string_view call, std::string_view command) {
   if (!run.rerun_command.empty() || !command.ends_with(call)) return;
   command.remove_suffix(call.size());

@@ -128,7 +128,7 @@ struct ReportRun {
   std::vector<Metric> metrics;
   std::vector<Limits> limits{{}};  // the first is empty: nothing is held against anything
   std::vector<ReportCall> calls;
-  std::vector<ReportRow> rows;  // those of a call stand together
+  std::vector<ReportRow> rows;  // those of a call are adjacent
   std::vector<Stack> stacks;
   std::vector<Edge> edges;  // of a comparison, where it is known who reads from whom
   // Groups and the group each one is part of (empty: none); a parent that has no calls of its own

@@ -17,7 +17,7 @@ std::string sarif_text(std::span<const ReportRun> runs, std::string_view version
 Result<void> write_sarif(const std::filesystem::path& path, std::span<const ReportRun> runs,
                          std::string_view version);
 
-// A path as a URI reference: bytes that may not stand in one are escaped.
+// A path as a URI reference: bytes not allowed in one are escaped.
 std::string uri_of(std::string_view path);
 
 }  // namespace msprobe::report

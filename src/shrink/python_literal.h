@@ -13,7 +13,7 @@ namespace msprobe::shrink {
 
 std::string python_number(double value);  // "1.0", "nan": a literal where nan and inf are names
 std::string python_text(std::string_view text);     // quoted
-std::string python_comment(std::string_view text);  // fit to stand in a docstring
+std::string python_comment(std::string_view text);  // safe inside a docstring
 bool is_python_name(std::string_view text);
 
 // None, numbers, texts, slices; nothing for a tensor, a list and what only PyTorch has.

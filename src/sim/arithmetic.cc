@@ -10,11 +10,11 @@
 namespace msprobe::sim {
 namespace {
 
-// Where the two factors of a product stand, and what is added to it.
+// Which arguments are the two factors of a product, and what is added to it.
 struct ProductRow {
   std::string_view name;
   std::size_t left;
-  bool blocked;  // summed by compute_product; the added term, beta and alpha stand as in addmm
+  bool blocked;  // summed by compute_product; the added term, beta and alpha are placed as in addmm
 };
 constexpr ProductRow kProducts[] = {
     {"aten::mm", 0, true},      {"aten::bmm", 0, true},     {"aten::addmm", 1, true},

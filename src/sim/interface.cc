@@ -107,7 +107,7 @@ extern "C" __attribute__((visibility("default"))) void msprobe_device_begin(cons
   msprobe::sim::begin(backward);
 }
 
-// It has ended with these results, undefined where one is no tensor; they may be changed.
+// The call has ended with these results (undefined if not a tensor); they may be changed.
 extern "C" __attribute__((visibility("default"))) void msprobe_device_end(
     std::vector<at::Tensor>* results, bool backward) {
   msprobe::sim::end(*results, backward);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device was told: its arithmetic, its faults, the call it is at, and where it writes down
-// what it did.
+// The settings of the device: its arithmetic, its faults, the current call, and where it logs what
+// it did.
 #pragma once
 
 #include <mutex>

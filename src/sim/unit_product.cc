@@ -103,7 +103,7 @@ struct Picture {
   }
 };
 
-// Geometry stands last: stride, padding, dilation, transposed, output_padding, groups.
+// Geometry comes last: stride, padding, dilation, transposed, output_padding, groups.
 std::optional<Picture> picture_of(const Stack& stack, std::size_t after, const at::Tensor& input,
                                   const at::Tensor& weight) {
   const auto at = [&](std::size_t place) -> const c10::IValue& {

@@ -151,7 +151,7 @@ std::optional<StrictFinding> judge_support(const at::Tensor& device, const at::T
                              odd.sum().item<std::int64_t>(), place_text(shape, at_first)));
   }
   if (draws.eq(draws.round()).all().item<bool>() && !device.eq(device.round()).all().item<bool>()) {
-    return wrong("values that are no integers, as all draws of the benchmark are");
+    return wrong("values that are not integers, unlike all draws of the benchmark");
   }
   if (!may_permute(draws)) return std::nullopt;
   const at::Tensor sorted = std::get<0>(draws.sort(1));

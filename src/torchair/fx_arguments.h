@@ -17,7 +17,7 @@ namespace msprobe::torchair {
 // What is known of one input of the operator on the compared side.
 struct InputFacts {
   const GeTensorInfo* info = nullptr;  // nothing for an edge inside a fused operator
-  // Whether the tensor has the values of an array; only asked of small ones. Empty: cannot be told.
+  // Whether the tensor has the values of an array; only asked of small ones. Empty: not known.
   std::function<std::optional<bool>(const FxArray&)> has_values_of;
 };
 

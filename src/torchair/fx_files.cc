@@ -45,7 +45,7 @@ void read_header(FxArray& array) {
     array.shape = header->shape;
     return;
   }
-  // Objects and texts are honest arguments that are no tensors; everything else is damage.
+  // Objects and texts are valid arguments but not tensors; any other error is damage.
   array.is_numeric =
       header.error().kind != ErrorKind::kHostile && header.error().kind != ErrorKind::kUnsupported;
   array.problem = header.error().message;

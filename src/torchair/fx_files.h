@@ -26,7 +26,7 @@ struct FxArray {
   bool is_info = false;  // converted: a few values that stand for the tensor
 
   // From the header.
-  bool is_numeric = true;  // false: a pickled object or text, which is no tensor
+  bool is_numeric = true;  // false: a pickled object or text
   std::optional<DType> dtype;
   Shape shape;
   std::string problem;  // why it cannot be read
@@ -35,7 +35,7 @@ struct FxArray {
 struct FxNode {
   std::vector<FxArray> inputs;   // in order of argument and item, numeric ones only
   std::vector<FxArray> outputs;  // in order of index
-  std::vector<FxArray> others;   // arguments that are no numbers
+  std::vector<FxArray> others;   // arguments without numbers
 };
 
 struct FxName {

@@ -124,7 +124,7 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
-    if (entry->is_directory(ignored)) continue;  // what else is no file is a row that says so
+    if (entry->is_directory(ignored)) continue;  // other non-files get a row with the reason
     GeFile file;
     file.source.path = entry->path();
     file.name = file.source.path.filename().string();

@@ -34,7 +34,7 @@ struct CompareTotals {
 };
 void add(CompareTotals& totals, const TensorRow& row);
 
-// What the run hears while it goes.
+// Callbacks invoked during a comparison.
 struct GraphCompareEvents {
   std::function<void(const UnitPlan& plan, GraphMode mode)> on_plan;
   std::function<Result<bool>(const TensorRow& row)> on_row;  // in order; an error ends the run

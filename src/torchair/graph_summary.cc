@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kShownRows = 10;
 
-// Larger is worse; what is no number is worst.
+// Larger is worse; NaN is worst.
 double badness(const TensorRow& row) {
   const auto worst_of = [](double value) {
     return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;

@@ -11,7 +11,7 @@ namespace msprobe::torchair {
 
 using StackInfo = std::map<std::string, std::string>;  // by FX node
 
-// From dynamo_original_graph_*.py beside the graph text: lines `# File "x.py", line 3` stand above
+// From dynamo_original_graph_*.py beside the graph text: lines `# File "x.py", line 3` come before
 // the node they belong to, which is named by node_name="...".
 StackInfo read_stack_info(const std::filesystem::path& graph_text);
 StackInfo parse_stack_info(std::string_view python);

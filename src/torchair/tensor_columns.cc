@@ -23,7 +23,7 @@ std::string optional_number(const std::optional<double>& value) {
   return value ? number(*value) : kNotKnown;
 }
 
-// Where a NaN or an infinity stands on one side only, what is computed from it is no number.
+// NaN if one side alone has a NaN or an infinity.
 template <double measure::Similarity::* kField>
 std::string similarity(const TensorRow& row) {
   if (!row.real) return kNotKnown;

@@ -149,8 +149,8 @@ std::string shown_name(const GeFile& file, const Members& members, const GraphIn
   return ge::escaped(joined) == file.op_name ? joined : file.op_name;
 }
 
-// The place of an operator in the graph: that of its last member. What is not in the graph stands
-// behind what ran before it.
+// The place of an operator in the graph: that of its last member. Operators that are not in
+// the graph follow the one that ran before them.
 std::vector<std::size_t> graph_places(const std::vector<DumpedOp>& ops) {
   std::vector<std::size_t> places;
   std::size_t latest = 0;

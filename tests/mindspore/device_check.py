@@ -3,7 +3,7 @@
 """The device `mindspore` from end to end, on a stand-in for MindSpore (tests/data/fake_mindspore).
 
 usage: device_check.py MSPROBE
-A call that ends the runner costs its row alone; a Python without MindSpore is named; a PyTorch dump is refused."""
+If a call ends the runner, only that call is skipped; a Python without MindSpore is named; a PyTorch dump is refused."""
 import csv
 import importlib.util
 import json

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page: the summary that stands in it as JSON, and the packed columns, unpacked
+// The data of the page: the summary embedded as JSON, and the packed columns, unpacked
 // when they are first asked for. src/report/html_report.cc writes both.
 
 /** Verdicts as the columns hold them. */

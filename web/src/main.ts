@@ -364,7 +364,7 @@ function start(): void {
       main, h('footer', {}, origin, h('p', {class: 'note'}, `msprobe ${summary.version}. Keys: / search, arrows and Enter in the table, Esc or Back closes a call. The CSV files keep all digits.`)));
   if (summary.runs.length === 0) return;
   show(current);
-  // The packed columns follow in the file; what stands here is painted before they are read.
+  // The packed columns follow in the file; the summary is painted before they are read.
   document.addEventListener('DOMContentLoaded', () => show(current));
   const follow = () => {
     if (chosenRun() !== current) show(chosenRun());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many calls stand how, by module or source line, and by API and dtype.
+// Counts of calls by status: per module or source line, and per API and dtype.
 import {Calls, Filter, Tally, tally} from './calls';
 import {kFlagged, kLost, kRight, kSkipped, kSlight, kWrong, RunInfo, textAt} from './data';
 import {count, h, share} from './dom';

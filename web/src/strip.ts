@@ -8,7 +8,7 @@ import {nounOf, times} from './words';
 
 const kHeight = 34;  // px
 
-/** Of a comparison: who introduces a difference stands out. */
+/** Of a comparison: items that introduce a difference get the strongest colour. */
 const spreadHeat = (spread: number): number => (spread === kIntroduces ? 6 : spread === kInherits ? 3 : spread === kAgrees ? 0 : kNoHeat);
 
 /** Of two calls in one pixel the worse one is seen. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the page takes for 100,000 calls: first paint, everything unpacked, filters. Prints medians; judges nothing.
 //   node benchmark.mjs MSPROBE OUT_DIR [CALLS] [ROUNDS]
-// CPU time of the page's main thread (Chromium's TaskDuration) stands beside the clock: on a busy machine only the former means something.
+// CPU time of the page's main thread (Chromium's TaskDuration) is shown beside the clock: on a busy machine only the former means something.
 import {execFileSync} from 'node:child_process';
 import {existsSync, statSync} from 'node:fs';
 import {createRequire} from 'node:module';

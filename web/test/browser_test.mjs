@@ -202,7 +202,7 @@ async function comparison() {
   await page.close();
 }
 
-/** What stands in a cell is text, whatever it looks like. */
+/** The content of a cell is text, even if it looks like markup. */
 async function attack() {
   const csv = join(out, 'attack_details.csv');
   const evil = '</script><img src=x onerror=\'globalThis.hit=1\'>';
