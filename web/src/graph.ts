@@ -88,5 +88,8 @@ export function callGraph(calls: Calls, centre: number, open: (call: number) => 
       s('text', {class: 'word', x: 2 + column * (kBox.width + kGap.x) + 8, y: (height + level.length * (kBox.height + kGap.y)) / 2 + 10}, `and ${count(hidden[column])} more`));
   const svg = s('svg', {class: 'callgraph', width, height, viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `${nounOf(calls.run.info)} around ${calls.name(centre)}`},
                 ...lines, ...[...places.values()].map(box), ...more);
-  return h('div', {class: 'graphscroll', tabindex: 0, role: 'region', 'aria-label': 'Graph around the first difference'}, svg);
+  const view = h('div', {class: 'graphscroll', tabindex: 0, role: 'region', 'aria-label': 'Graph around the first difference'}, svg);
+  // On a narrow screen the call in question is in view, not what it reads from.
+  requestAnimationFrame(() => (view.scrollLeft = places.get(centre)!.x - (view.clientWidth - kBox.width) / 2));
+  return view;
 }

@@ -40,8 +40,7 @@ class RunView {
   private readonly compare = h('section', {class: 'panel compare', hidden: true});
   private readonly chips = h('div', {class: 'chips', role: 'group', 'aria-label': 'Filters'});
   private readonly status = h('span', {class: 'note', role: 'status'}, 'unpacking \u2026');
-  private readonly search = h('input', {type: 'search', placeholder: 'Search calls, causes, lines  ( / )', 'aria-label': 'Search calls',
-                                        oninput: () => this.change({text: this.search.value})});
+  private readonly search = h('input', {type: 'search', 'aria-label': 'Search', oninput: () => this.change({text: this.search.value})});
   private readonly list = h('section', {class: 'list', id: 'calls', 'aria-label': 'Call table'});
   private readonly detailTitle = h('h2', {tabindex: -1});
   private readonly detailBody = h('div', {class: 'body', tabindex: 0, role: 'region', 'aria-label': 'Call details'});
@@ -50,6 +49,7 @@ class RunView {
                               this.detailBody);
 
   constructor(private readonly info: RunInfo) {
+    this.search.placeholder = `Search ${nounOf(info)}, causes, lines  ( / )`;
     this.bar = standingBar(info, (next) => this.change(next(this.filter)));
     this.bar.mark(this.filter);
     const actions = {show: (card: Card) => this.showCard(card), open: (call: number) => void this.open(call, true),

@@ -3,7 +3,7 @@
 import {Calls, Filter, Tally, tally} from './calls';
 import {kFlagged, kLost, kRight, kSkipped, kSlight, kWrong, RunInfo, textAt} from './data';
 import {count, h, share} from './dom';
-import {nounOf, standingHelp, standingOrder, standingWord} from './words';
+import {kindOf, nounOf, standingHelp, standingOrder, standingWord} from './words';
 
 export interface Bar { element: HTMLElement; mark: (filter: Filter) => void }
 
@@ -74,6 +74,7 @@ interface Cell { right: number; judged: number; flagged: number }
 /** Pass rates: a row per API, a column per dtype. */
 export function matrixPanel(calls: Calls, choose: (api: number, dtype: number | null) => void): GroupPanel {
   const {run} = calls;
+  const thing = kindOf(run.info);
   const cells = new Map<number, Cell>();
   const width = run.dtype.values.length;
   const dtypes = new Map<number, number>();  // id -> calls
@@ -111,10 +112,11 @@ export function matrixPanel(calls: Calls, choose: (api: number, dtype: number | 
   const more = rows.length > kMatrixRows && h('button', {type: 'button', class: 'small more', onclick: () => {
     body.append(...rows.slice(kMatrixRows).map(rowOf));
     (more as HTMLElement).remove();
-  }}, `show all ${count(rows.length)} APIs`);
-  const element = h('section', {class: 'panel matrix'}, h('h2', {}, 'API by dtype', h('span', {class: 'note'}, '  calls that pass, of those judged')),
-                    h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'API by dtype'},
-                      h('table', {}, h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'API'),
+  }}, `show all ${count(rows.length)} ${thing}s`);
+  const title = `${thing.charAt(0).toUpperCase()}${thing.slice(1)} by dtype`;
+  const element = h('section', {class: 'panel matrix'}, h('h2', {}, title, h('span', {class: 'note'}, `  ${nounOf(run.info)} that pass, of those judged`)),
+                    h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': title},
+                      h('table', {}, h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, thing),
                         ...columns.map((id) => h('th', {scope: 'col'}, dtypeText(calls, id))))), body)), more);
   let marked: HTMLElement | undefined;
   return {element, mark: ({api, dtype}) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of a comparison: which calls introduce a difference, which only carry it on, and where it begins.
 import {Calls} from './calls';
-import {kAgrees, kInherits, kIntroduces, kNoNumber, kOneSided, RunInfo, textAt} from './data';
+import {kAgrees, kInherits, kIntroduces, kNoNumber, kOneSided, textAt} from './data';
 import {copyButton, count, figure, h} from './dom';
 import {callGraph} from './graph';
 import {callOfEntry, nounOf} from './words';
@@ -17,14 +17,14 @@ export function spreadBadge(spread: number): HTMLElement | string {
 
 const kListed = 12;
 
-/** The largest number the call has, of the metric that says most. */
+/** The numbers of the call that say most: a wrong factor leaves the cosine as it is, one wrong element the norm. */
 function sizeOf(calls: Calls, call: number): string {
-  for (const title of ['1 - cosine', 'Relative difference of l2 norm', 'Relative difference of max']) {
+  const titles = ['1 - cosine', 'Maximum relative error', 'Relative difference of l2 norm', 'Relative difference of max'];
+  return titles.flatMap((title) => {
     const metric = calls.metrics.find((m) => m.title === title);
     const x = metric?.numbers[call] ?? kNoNumber;
-    if (metric && x !== kNoNumber) return `${metric.title.toLowerCase()} ${figure(x)}`;
-  }
-  return '';
+    return metric && x !== kNoNumber && x !== 0 ? [`${metric.title.toLowerCase()} ${figure(x)}`] : [];
+  }).join(', ');
 }
 
 /** Null where nothing introduces or inherits a difference. */
@@ -51,17 +51,20 @@ export function spreadPanel(calls: Calls, open: (call: number) => void): HTMLEle
     }}, `show ${count(rest.length)} more`);
     return h('div', {}, shown, more);
   };
-  const first = centreOf(info, introduces, inherits);
   const words = (n: number, one: string, many: string) => `${count(n)} ${nounOf(info, n)} ${n === 1 ? one : many}`;
   return h('section', {class: 'panel spreading', 'aria-label': 'Where the difference begins'},
-           h('h2', {}, 'Where the difference begins'), callGraph(calls, first, open),
+           h('h2', {}, 'Where the difference begins'), firstGraph(calls, introduces, inherits, open),
            h('h3', {}, words(introduces.length, 'introduces a difference', 'introduce a difference'), h('span', {class: 'note'}, '  inputs agree, output does not; in execution order')),
            introduces.length > 0 && list(introduces),
            inherits.length > 0 && h('details', {}, h('summary', {}, words(inherits.length, 'inherits one', 'inherit one'), ': inputs differ already'), list(inherits)));
 }
 
-function centreOf(info: RunInfo, introduces: number[], inherits: number[]): number {
-  const first = info.firstDifference?.call;
-  if (first !== undefined && (introduces.includes(first) || introduces.length === 0)) return first;
-  return introduces[0] ?? inherits[0];
+/** Around the first difference; if that has no known neighbours, around the first call that has. */
+function firstGraph(calls: Calls, introduces: number[], inherits: number[], open: (call: number) => void): HTMLElement | null {
+  const first = calls.run.info.firstDifference?.call;
+  for (const call of [first, introduces[0], inherits[0]]) {
+    const graph = call === undefined ? null : callGraph(calls, call, open);
+    if (graph) return graph;
+  }
+  return null;
 }

@@ -9,6 +9,7 @@ import {standingHelp, standingWord, times} from './words';
 const kRowHeight = 26;  // px, as in report.css
 const kMargin = 8;      // rows made beyond the view
 const kPrintedRows = 200;
+const kScrollbar = 20;  // px
 
 interface Column { key: SortKey; label: string; width: string; cell: (call: number) => Node | string; number?: boolean; help?: string }
 
@@ -80,6 +81,8 @@ export class CallTable {
                   h('div', {role: 'rowgroup', class: 'thead'}, this.head), this.space);
     this.element = h('div', {class: 'table'}, this.body);
     this.element.style.setProperty('--columns', this.columns.map((column) => column.width).join(' '));
+    // Of all rows, not of those that pass the filter: the page below stays in its place. A bar to scroll needs some, too.
+    this.element.style.setProperty('--whole', `${(calls.count + 1) * kRowHeight + kScrollbar}px`);
     this.body.addEventListener('scroll', () => {
       this.top = this.body.scrollTop;
       this.draw();

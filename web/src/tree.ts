@@ -101,7 +101,7 @@ export function treePanel(tree: GroupTree, title: string, choose: (id: number) =
     list.hidden = !open;
     return h('li', {}, h('div', {class: 'branch'}, toggle, line(node, parent)), list);
   };
-  const element = h('section', {class: 'panel groups tree'}, h('h2', {}, title, h('span', {class: 'note'}, '  calls that are off, of all in it')),
+  const element = h('section', {class: 'panel groups tree'}, h('h2', {}, title, h('span', {class: 'note'}, '  calls that do not pass, of all in it')),
                     h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': title},
                       h('ul', {}, ...tree.roots.map((node) => item(node, '')))));
   return {element, mark: (id) => {

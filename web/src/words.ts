@@ -9,6 +9,9 @@ export const nounOf = (info: RunInfo, n = 2): string => {
   return n === 1 ? word : `${word}s`;
 };
 
+/** What groups the rows of the table. */
+export const kindOf = (info: RunInfo): string => (info.kind === 'torchair' ? 'operator type' : 'API');
+
 const strictWords = ['wrong', 'slightly off', 'flagged only', 'pass', 'skipped', 'lost'];
 const documentedWords = ['error', 'warning', 'flagged only', 'pass', 'skipped', 'lost'];
 const strictHelp = ['beyond its strict bound', 'up to four times its strict bound', 'within its strict bound, but flagged by the documented thresholds',
@@ -69,8 +72,7 @@ export function sentence(info: RunInfo): string {
     const named = apis.slice(0, kNamed).map(
         ({api, wrong, total, cause}, i) => `${bareApi(api)} (${count(wrong)} of ${count(total)}${i === 0 ? ` ${nounOf(info, total)}` : ''}${cause === '' ? '' : `, ${cause}`})`);
     const rest = apis.length > kNamed ? ` and ${count(apis.length - kNamed)} more` : '';
-    const thing = info.kind === 'torchair' ? 'operator type' : 'API';
-    said.push(`${count(apis.length)} ${thing}${apis.length === 1 ? '' : 's'} wrong: ${named.join(', ')}${rest}.`);
+    said.push(`${count(apis.length)} ${kindOf(info)}${apis.length === 1 ? '' : 's'} wrong: ${named.join(', ')}${rest}.`);
   }
   if (standings[kSlight] > 0) {
     said.push(answer.hasStrict ? `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} slightly off (up to four times the bound).`
