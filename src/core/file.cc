@@ -43,7 +43,7 @@ Result<FileBytes> read_whole(int fd, std::size_t size, std::string_view shown) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       return fail(ErrorKind::kIo, fmt::format("{}: cannot read: {}", shown, reason(errno)));
-    if (got == 0) break;  // the file shrank; what is there is what there is
+    if (got == 0) break;  // the file shrank: use what was read
     done += static_cast<std::size_t>(got);
   }
   const std::span<const std::byte> bytes(memory.get(), done);

@@ -107,9 +107,7 @@ class LegacyScanner {
     if (!end) return propagate(end);
     if (*end != JsonWalk::End::kClosed) {
       index_.notes.push_back(fmt::format(
-          "{}: {}; the recording was cut off, and what is there is "
-          "used",
-          source.name,
+          "{}: {}; the recording was cut off; the complete entries are used", source.name,
           *end == JsonWalk::End::kOpen ? "the last '}' is missing" : "ends inside a key"));
     }
     if (index_.dump_data_dir.empty() && walk.text().find(kRealData) != std::string_view::npos) {

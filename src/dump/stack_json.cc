@@ -31,11 +31,11 @@ class StackScanner {
         });
     if (!end) return propagate(end);
     if (*end != JsonWalk::End::kClosed) {
-      index_.note_ =
-          fmt::format("{}: {}; the recording was cut off, and what is there is used", index_.name_,
-                      torn                           ? "the last entry is cut off"
-                      : *end == JsonWalk::End::kOpen ? "the last '}' is missing"
-                                                     : "ends inside a key");
+      index_.note_ = fmt::format("{}: {}; the recording was cut off; the complete entries are used",
+                                 index_.name_,
+                                 torn                           ? "the last entry is cut off"
+                                 : *end == JsonWalk::End::kOpen ? "the last '}' is missing"
+                                                                : "ends inside a key");
     }
     index_.file_.owner = walk_.keep_alive(std::move(index_.file_.owner));
     // Of a duplicate name the first place counts.

@@ -77,7 +77,8 @@ Result<StepTree> find_dumps(const fs::path& directory) {
   if (tree.empty()) add_ranks(directory, -1, tree);
   if (!tree.empty()) return tree;
   return fail(ErrorKind::kUsage,
-              fmt::format("{}: found neither dump.json nor directories rank<N> or step<N> with one",
+              fmt::format("{}: found neither dump.json nor directories rank<N> or step<N> with "
+                          "one; name the dump_path of a recording, or a dump.json",
                           directory.string()));
 }
 

@@ -102,10 +102,11 @@ Result<fs::path> find_engine(const std::optional<fs::path>& named, const fs::pat
     std::error_code error;
     if (fs::is_regular_file(place, error) && ::access(place.c_str(), X_OK) == 0) return place;
   }
-  return fail(ErrorKind::kUsage,
-              fmt::format("no engine at {}: acc_check needs msprobe-engine, which is built where "
-                          "PyTorch is found; name one with --engine or MSPROBE_ENGINE",
-                          places.front().string()));
+  return fail(
+      ErrorKind::kUsage,
+      fmt::format("no engine at {}: acc_check needs msprobe-engine, which is built if PyTorch "
+                  "is found; name one with --engine or MSPROBE_ENGINE",
+                  places.front().string()));
 }
 
 std::string end_text(int wait_status) {

@@ -77,8 +77,8 @@ bool read_number(std::string_view cell, std::optional<double>& number) {
 
 Result<TensorStatistics> read_line(const Table& table, const Cells& cells, std::size_t line) {
   const auto wrong = [&](std::string_view title) {
-    return fail(ErrorKind::kFormat, fmt::format("line {}: {} '{}' is not what it should be", line,
-                                                title, table.cell(cells, title)));
+    return fail(ErrorKind::kFormat,
+                fmt::format("line {}: unexpected {} '{}'", line, title, table.cell(cells, title)));
   };
   TensorStatistics row;
   const std::string_view side = table.cell(cells, "Input/Output");

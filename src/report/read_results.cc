@@ -266,9 +266,9 @@ Result<ResultFiles> find_result_files(const fs::path& csv) {
     files.result = csv;
     files.details = partner(csv, "result", "details");
     if (files.details.empty()) {
-      return fail(ErrorKind::kUsage,
-                  fmt::format("{}: a result CSV whose details CSV is not beside it under its name",
-                              csv.string()));
+      return fail(ErrorKind::kUsage, fmt::format("{}: its details CSV is not beside it; keep both "
+                                                 "files in one directory, under their names",
+                                                 csv.string()));
     }
     titles = titles_of(files.details);
     if (!titles) return propagate(titles);

@@ -243,7 +243,7 @@ Result<Reply> read_reply(std::string_view message, std::span<const std::byte> me
   dom::parser parser;
   dom::element found;
   Reply reply;
-  const Failure malformed = fail(ErrorKind::kIo, "the runner sent what cannot be read");
+  const Failure malformed = fail(ErrorKind::kIo, "the runner sent a message that cannot be read");
   if (parser.parse(simdjson::padded_string(message)).get(found) || !found.is_object()) {
     return malformed;
   }
@@ -261,7 +261,7 @@ Result<Greeting> read_greeting(std::string_view message) {
   dom::parser parser;
   dom::element found;
   if (parser.parse(simdjson::padded_string(message)).get(found) || !found.is_object()) {
-    return fail(ErrorKind::kIo, "the runner sent what cannot be read");
+    return fail(ErrorKind::kIo, "the runner sent a message that cannot be read");
   }
   return Greeting{text_at(found, "ready"), text_at(found, "target"), text_at(found, "python"),
                   text_at(found, "error")};

@@ -241,7 +241,7 @@ std::string mindspore_script(const dump::CallRecord& call, const std::filesystem
   const std::size_t dot = api.find('.');
   return fmt::format(
       "#!/usr/bin/env python3\n"
-      "\"\"\"{} on {}, against the benchmark that msprobe computed; exits with 1 where they "
+      "\"\"\"{} on {}, against the benchmark that msprobe computed; exits with 1 if they "
       "disagree.\n\nMade by msprobe shrink, which found: {}\n\"\"\"\n"
       "{}"
       "name, device = {}, {}\n"

@@ -303,7 +303,7 @@ Result<std::string> python_script(const CallRecord& call, const std::filesystem:
                                    : fmt::format("{}{}", tells ? kSimCalls : kPlainCalls, kRun);
   return fmt::format(
       "#!/usr/bin/env python3\n"
-      "\"\"\"{} on {}, against float64 on the CPU; exits with 1 where they disagree.\n\n"
+      "\"\"\"{} on {}, against float64 on the CPU; exits with 1 if they disagree.\n\n"
       "Made by msprobe shrink, which found: {}\n\"\"\"\n"
       "import os\nimport pathlib\nimport sys\nimport types\n\nimport torch\n\n"
       "here = pathlib.Path(__file__).resolve().parent\n{}"

@@ -93,7 +93,7 @@ Result<FaultRules> parse(const YAML::Node& root) {
   return rules;
 }
 
-// "Functional.linear" is named by itself and by "linear".
+// Both "Functional.linear" and "linear" name Functional.linear.
 bool names_api(const std::string& name, std::string_view call) {
   const std::string_view api = api_of(call);
   return api == name || api.substr(api.find('.') + 1) == name;

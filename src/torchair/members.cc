@@ -134,8 +134,8 @@ std::vector<OpId> long_fusion(OpId first, const GeFile& file, const GraphIndex& 
   return path;
 }
 
-// The graph operator whose name, with something behind it, is the dumped one's. A number behind it
-// is none: "Add_7" is what GE calls another operator beside "Add".
+// The graph operator whose name, with something behind it, is the dumped one's. A number alone does
+// not count: GE calls another operator beside "Add" "Add_7".
 std::optional<OpId> find_prefix(const GeFile& file, const GraphIndex& graph) {
   for (std::size_t end = file.op_name.rfind('_'); end != std::string::npos && end > 0;
        end = file.op_name.rfind('_', end - 1)) {
