@@ -171,8 +171,40 @@ def check_directories(command, scratch):
     (tree / "step1" / "rank0" / "dump.json").write_text("{")
     broken = in_pipe(both)
     expect("a damaged dump does not stop the others", broken.returncode == 2 and "step1/rank1: recorded 7" in broken.stdout, broken.stderr)
+
+
+def check_resumed_directories(command, scratch):
+    """A check of two ranks that was stopped in the first one is continued with the directory of its results, or with that rank's CSV."""
+    program, _, _, *options = command
+    tree, out = pathlib.Path(scratch) / "ranks", pathlib.Path(scratch) / "stopped"
+    for place in ("step1/rank0", "step1/rank1"):
+        shutil.copytree(CASE, tree / place)
+    both = [program, "acc_check", str(tree), *options[:-1], str(out)]
+    in_pipe(both)
+    first = next((out / "step1" / "rank0").glob("accuracy_checking_result_*.csv"))
+    wanted = first.read_bytes()
+    for given in (out, first):
+        first.write_bytes(wanted[:wanted.index(b"\n", wanted.index(b"\n") + 1) + 1])
+        shutil.rmtree(out / "step1" / "rank1")
+        done = in_pipe([*both, "-csv_path", str(given), "--json"])
+        expect(f"continued with {given}: status", done.returncode == 1, done.stderr)
+        checks = json.loads(done.stdout)["checks"] if done.stdout else []
+        expect(f"continued with {given}: both ranks", [(check["place"], check["checked"], len(check["failures"])) for check in checks] ==
+               [("step1/rank0", 7, 2), ("step1/rank1", 7, 2)], done.stdout)
+        expect(f"continued with {given}: the same rows", first.read_bytes() == wanted, done.stderr)
+        expect(f"continued with {given}: one result each", len(list(out.glob("step1/*/*_result_*.csv"))) == 2, done.stderr)
+    page = in_pipe([program, "report", str(first.parent), "-o", f"{scratch}/page.html"])
+    expect("report of a directory", page.returncode == 0 and pathlib.Path(scratch, "page.html").exists(), page.stderr)
+    page = in_pipe([program, "report", str(tree), "-o", f"{scratch}/none.html"])
+    expect("report of another directory", page.returncode == 2 and "no accuracy_checking_result_*.csv in it" in page.stderr, page.stderr)
+    same = in_pipe([program, "diff", str(first.parent), str(first.parent), "--fail-on", "strict"])
+    expect("diff of directories", same.returncode == 0 and "still failing" in same.stdout, same.stdout + same.stderr)
+    alone = in_pipe([program, "acc_check", str(tree / "step1" / "rank0"), *options[:-1], scratch, "-csv_path", str(first.parent)])
+    expect("one dump: continued with the directory", alone.returncode == 1 and "continuing after 7 of 7 calls" in alone.stderr, alone.stderr)
     refused = in_pipe([*both, "-csv_path", "accuracy_checking_result_20260101000000.csv"])
-    expect("several dumps are not continued at once", refused.returncode == 2 and "name that dump.json" in refused.stderr, refused.stderr)
+    expect("a CSV of none of the dumps", refused.returncode == 2 and "the -o of the interrupted check" in refused.stderr, refused.stderr)
+    refused = in_pipe([program, "acc_check", str(tree / "step1" / "rank0"), *options[:-1], scratch, "-csv_path", str(tree)])
+    expect("a directory without results", refused.returncode == 2 and "no accuracy_checking_result_*.csv to continue" in refused.stderr, refused.stderr)
 
 
 def main():
@@ -183,6 +215,7 @@ def main():
         for check in (check_a_terminal, check_what_the_environment_says, check_all_is_well, check_one_call, check_pipes, check_json):
             check(command)
         check_directories(command, scratch)
+        check_resumed_directories(command, scratch)
     print("\n".join(failures) or "the terminal shows what it should")
     return 1 if failures else 0
 

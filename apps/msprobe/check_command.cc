@@ -11,6 +11,7 @@
 
 #include "check/config.h"
 #include "check/run_check.h"
+#include "check_results.h"
 #include "cli/parser.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -250,7 +251,7 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
       .shows_default();
   command
       .value("-csv_path,--result_csv_path", arguments.resume_csv,
-             "continue an interrupted run: its result CSV")
+             "continue an interrupted run: its result CSV, or the directory of its results")
       .named("CSV");
   command.flag("-save_error_data,--save_error_data", arguments.save_error_data,
                "save inputs and outputs of calls that do not pass");
@@ -307,18 +308,20 @@ Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interru
 // others from being checked.
 ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDump>& dumps,
                      const Interrupt& interrupt) {
+  fs::path out = arguments.out;
   if (!arguments.resume_csv.empty()) {
-    return refuse({ErrorKind::kUsage,
-                   fmt::format("-csv_path continues the check of one dump, but {} holds {}; name "
-                               "that dump.json",
-                               arguments.api_info, dumps.size())});
+    const Result<fs::path> resumed = resumed_directory(arguments.resume_csv, dumps);
+    if (!resumed) return refuse(resumed.error());
+    out = *resumed;
   }
   CheckOutput output(arguments.shown, arguments.verdict, arguments.progress_label);
-  output.expect_several(arguments.out);
+  output.expect_several(out);
   for (const InputDump& dump : dumps) {
     CheckArguments one = arguments;
     one.api_info = dump.path;
-    one.out = (fs::path(arguments.out) / dump.place).string();
+    one.out = (out / dump.place).string();
+    // Those that are complete are only read; those that were not reached begin.
+    if (!arguments.resume_csv.empty()) one.resume_csv = latest_result(one.out);
     const Result<bool> interrupted = check_one(one, interrupt, dump.place.string(), output);
     if (!interrupted) output.cannot(interrupted.error());
     if (interrupted ? *interrupted : interrupted.error().kind != ErrorKind::kFormat) break;
@@ -336,6 +339,15 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
     if (!dumps) return refuse(dumps.error());
     if (dumps->size() > 1) return check_all(arguments, *dumps, interrupt);
     one.api_info = dumps->front().path;
+  }
+  std::error_code error;
+  if (fs::is_directory(arguments.resume_csv, error)) {
+    one.resume_csv = latest_result(arguments.resume_csv);
+    if (one.resume_csv.empty()) {
+      return refuse({ErrorKind::kUsage, fmt::format("{}: no accuracy_checking_result_*.csv to "
+                                                    "continue",
+                                                    arguments.resume_csv)});
+    }
   }
   CheckOutput output(one.shown, one.verdict, one.progress_label);
   if (const Result<bool> ended = check_one(one, interrupt, {}, output); !ended) {

@@ -48,14 +48,9 @@ void say_end(const check::CheckOutcome& outcome, ExitStatus status, const std::s
     log::warning("interrupted before anything was checked");
     return;
   }
-  if (outcome.interrupted && !title.empty()) {
-    log::warning("interrupted in {}; to continue, name its dump.json and add: -csv_path {}", title,
-                 outcome.paths.result.string());
-    return;
-  }
   if (outcome.interrupted) {
-    log::warning("interrupted; to continue, add to the same command: -csv_path {}",
-                 outcome.paths.result.string());
+    log::warning("interrupted{}; to continue, add to the same command: -csv_path {}",
+                 title.empty() ? "" : " in " + title, outcome.paths.result.string());
     return;
   }
   log::info("acc_check task result csv is saved in {}", outcome.paths.result.string());

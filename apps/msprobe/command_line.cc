@@ -58,8 +58,8 @@ ExitStatus refuse_command(const Program& program, const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : program.commands) names.emplace_back(command.name);
   const std::string meant = nearest(name, names);
-  log::error("'{0}' is not a command of {1}{2}; '{1} --help' lists them", name, program.name,
-             meant.empty() ? "" : fmt::format(". Did you mean '{}'?", meant));
+  log::error("'{0}' is not a command of {1}{2} '{1} --help' lists them", name, program.name,
+             meant.empty() ? ";" : fmt::format(". Did you mean '{}'?", meant));
   return kCannot;
 }
 

@@ -37,8 +37,7 @@ const std::vector<Command>& table() {
        "  msprobe convert_info msprobe_fx_dump --watch\n",
        &declare_convert_info},
       {"diff", "Compare two checks of the same calls: new failures, fixed, still failing.",
-       "  msprobe diff old/accuracy_checking_result_20260101000000.csv \\\n"
-       "               new/accuracy_checking_result_20260201000000.csv\n"
+       "  msprobe diff old new                      # the -o directories of two checks\n"
        "  msprobe diff old.csv new.csv --fail-on strict --json\n",
        &declare_diff},
       {"merge_checks", "Join the shards of one check (--shard K/N).",
@@ -55,11 +54,10 @@ const std::vector<Command>& table() {
        "  msprobe multi_acc_check -api_info dump.json -n 4 -d cpu\n",
        &declare_multi_acc_check},
       {"report", "Write an HTML page of results: what fails, how badly, why, and where.",
-       "  msprobe report out/accuracy_checking_result_20260101000000.csv\n"
+       "  msprobe report out\n"
        "  msprobe report npu/accuracy_checking_result_20260101000000.csv \\\n"
        "      gpu/accuracy_checking_result_20260101000000.csv -o two_devices.html\n"
-       "  msprobe report old/accuracy_checking_result_20260101000000.csv \\\n"
-       "      new/accuracy_checking_result_20260201000000.csv -o what_changed.html\n"
+       "  msprobe report old new -o what_changed.html\n"
        "  msprobe report details.csv --dump dump.json \\\n"
        "      --junit verdicts.xml --sarif verdicts.sarif\n",
        &declare_report},

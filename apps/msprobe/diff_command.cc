@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "check_results.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "core/json_writer.h"
 #include "core/log.h"
-#include "core/path_check.h"
 #include "report/answer.h"
 #include "report/changes.h"
 #include "report_files.h"
@@ -71,7 +71,7 @@ std::string changes_json(const ReportRun& newer, const Changes& changes) {
 
 ExitStatus run(DiffArguments& arguments) {
   for (const std::string& csv : {arguments.older, arguments.newer}) {
-    const Result<std::filesystem::path> path = check_input_file(csv, {.suffix = ".csv"});
+    const Result<std::filesystem::path> path = result_to_show(csv);
     if (!path) return refuse(path.error());
     arguments.job.csvs.push_back(*path);
   }
@@ -110,8 +110,13 @@ ExitStatus run(DiffArguments& arguments) {
 Run declare_diff(cli::Parser& command) {
   auto arguments = std::make_shared<DiffArguments>();
   command.group("Input");
-  command.value("OLD", arguments->older, "result or details CSV of the earlier check").required();
-  command.value("NEW", arguments->newer, "result or details CSV of the later check").required();
+  command
+      .value("OLD", arguments->older,
+             "result or details CSV of the earlier check, or its directory")
+      .required();
+  command
+      .value("NEW", arguments->newer, "result or details CSV of the later check, or its directory")
+      .required();
   command
       .value("--dump", arguments->job.dump,
              "dump.json of the calls, for source lines (default: the one that was checked)")

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "check_results.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "core/path_check.h"
@@ -23,7 +24,7 @@ struct ReportArguments {
 
 ExitStatus run(ReportArguments& arguments) {
   for (const std::string& csv : arguments.csvs) {
-    const Result<std::filesystem::path> path = check_input_file(csv, {.suffix = ".csv"});
+    const Result<std::filesystem::path> path = result_to_show(csv);
     if (!path) return refuse(path.error());
     arguments.job.csvs.push_back(*path);
   }
@@ -45,7 +46,7 @@ Run declare_report(cli::Parser& command) {
   command
       .value("CSV", arguments->csvs,
              "result or details CSVs of acc_check, multi_acc_check, merge_checks and "
-             "api_precision_compare")
+             "api_precision_compare, or the -o directory of a check")
       .required();
   command
       .value("--dump", arguments->job.dump,

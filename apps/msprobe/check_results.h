@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The results of earlier checks behind what a user names: a CSV, or the directory that was -o.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "core/result.h"
+#include "dump_input.h"
+
+namespace msprobe::app {
+
+// The directory that was -o of an interrupted check of `dumps`. `given` is that directory, or the
+// result CSV of one of the dumps in it.
+Result<std::filesystem::path> resumed_directory(const std::string& given,
+                                                std::span<const InputDump> dumps);
+
+// The result CSV in `directory` with the latest time in its name; empty if there is none.
+std::string latest_result(const std::filesystem::path& directory);
+
+// For report and diff: a CSV, or the latest result CSV of a directory.
+Result<std::filesystem::path> result_to_show(const std::string& given);
+
+}  // namespace msprobe::app
