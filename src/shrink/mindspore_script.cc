@@ -212,7 +212,7 @@ def main():
     return failed if recorded else here_failed
 
 
-sys.exit(1 if main() else 0)
+failed = main()
 )";
 
 }  // namespace
@@ -249,11 +249,12 @@ std::string mindspore_script(const dump::CallRecord& call, const std::filesystem
       "group, api = {}, {}.split('.')\n"
       "args = (\n{})\nkwargs = {{\n{}}}\ngradients = (\n{})\n"
       "wrong = [{}]  # what msprobe found wrong\n"
-      "{}{}{}",
+      "{}{}{}{}",
       python_comment(api), device.name, python_comment(finding), kBeginning,
       python_text(call.full_name), python_text(device.name), python_text(data.filename().string()),
       python_text(api.substr(0, dot)), python_text(api.substr(dot + 1)), args, kwargs, gradients,
-      wrong_results(measured), kMindSporeEnding, device_lines(device, "    "), kPyTorchEnding);
+      wrong_results(measured), kMindSporeEnding, device_lines(device, "    "), kPyTorchEnding,
+      exit_lines());
 }
 
 }  // namespace msprobe::shrink

@@ -222,7 +222,6 @@ for key, bench in benches.items():
         print(f'  at {at}: {device} {found[tuple(at)].item()}, float64 on the CPU {bench[tuple(at)].item()}')
 if not failed:
     print(f'Nothing is wrong here. msprobe found: {finding}')
-sys.exit(1 if failed else 0)
 )";
 
 // The largest errors of the results that msprobe called wrong.
@@ -258,6 +257,15 @@ std::string device_lines(const ScriptDevice& device, const std::string& indent) 
     add("torch._register_device_module('sim', types.ModuleType('torch.sim'))");
   }
   return lines;
+}
+
+std::string_view exit_lines() {
+  return R"(
+# PyTorch starts a thread for each device when gradients are computed. One that has not begun when the
+# interpreter shuts down aborts the process. So there is no shutdown: the status is this one.
+sys.stdout.flush()
+os._exit(1 if failed else 0)
+)";
 }
 
 std::string python_name(const std::string& full_name) {
@@ -311,11 +319,11 @@ Result<std::string> python_script(const CallRecord& call, const std::filesystem:
       "finding = {}\nworst = {{{}}}  # the largest error of each result that is wrong\n"
       "tensors = [\n{}]\n"
       "gradients = [\n{}]\n\n\n"
-      "def call(t):\n    return {}({})\n\n{}{}",
+      "def call(t):\n    return {}({})\n\n{}{}{}",
       python_name(call.full_name), device.name, python_comment(finding), device_lines(device, ""),
       python_text(call.full_name), device.name, device.seed, python_text(finding),
       worst_errors(measured), tensors, gradients, python_name(call.full_name), arguments, run,
-      kScriptEnding);
+      kScriptEnding, exit_lines());
 }
 
 }  // namespace msprobe::shrink

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/result.h"
 #include "dump/call_record.h"
@@ -30,6 +31,10 @@ Result<std::string> python_script(const dump::CallRecord& call, const std::files
 
 // The lines that make PyTorch know the device; they need `os`, `types`, `torch` and `here`.
 std::string device_lines(const ScriptDevice& device, const std::string& indent);
+
+// The lines that end the process with 1 where the variable `failed` is true, else with 0; they need
+// `os` and `sys`.
+std::string_view exit_lines();
 
 // "Functional.linear.0" -> "torch.nn.functional.linear".
 std::string python_name(const std::string& full_name);
