@@ -23,13 +23,15 @@ export const noFilter = (): Filter =>
 export type SortKey = 'order' | 'spread' | 'name' | 'group' | 'forward' | 'backward' | 'standing' | 'why' | number;
 export interface Sort { key: SortKey; descending: boolean }
 
-/** Metrics the table shows where a run has them. */
+const kCosine = 'Cosine similarity';
+
+/** Metrics the table shows where a run has them. A cosine is shown as its distance to 1: the digits are in that. */
 const shownMetrics: [title: string, side: string, label: string, largest: boolean][] = [
   [kOverBound, '', 'Error / bound', true],
   [kOverBound, 'device', 'Error / bound', true],
   ['Maximum relative error ratio', '', 'Max rel ratio', true],
   ['RMSE ratio', '', 'RMSE ratio', true],
-  ['Cosine similarity', '', 'Cosine', false],
+  [kCosine, '', '1 - cosine', true],
   ['1 - cosine', '', '1 - cosine', true],
   ['Maximum absolute error', '', 'Max abs err', true],
   ['Maximum relative error', '', 'Max rel err', true],
@@ -94,7 +96,10 @@ export class Calls {
       const metric = run.metrics.find((m) => m.title === title && m.side === side);
       // Beside the error over bound one more measure of the same says little.
       if (title === 'Maximum ULP error' && this.metrics.some((m) => m.title === kOverBound)) continue;
-      if (metric) this.metrics.push({label, title, largest, numbers: worstOf(run, metric, largest)});
+      if (!metric) continue;
+      const numbers = worstOf(run, metric, title !== kCosine && largest);
+      if (title === kCosine) numbers.forEach((x, i) => { if (x !== kNoNumber) numbers[i] = Math.max(0, 1 - x); });
+      this.metrics.push({label, title, largest, numbers});
     }
     this.overBound = this.metrics.find((m) => m.title === kOverBound) ?? null;
     this.order = Uint32Array.from({length: this.count}, (_, i) => i);
@@ -121,7 +126,7 @@ export class Calls {
     if (!this.sorted || this.sorted.key !== sort.key || this.sorted.descending !== sort.descending) {
       this.sortBy(sort);
     }
-    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== '').map((word) => this.matcher(word));
+    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== '').map((word) => this.matches(word));
     const inGroup = filter.group === null ? null : this.groups.within(filter.group);
     const inRange = filter.range && this.callsInRange(filter.range);
     const out = new Uint32Array(this.count);
@@ -134,21 +139,24 @@ export class Calls {
       if (filter.cause !== null && (this.run.cause.ids[call] !== filter.cause || this.run.standing[call] > kSlight)) continue;
       if (inGroup && !inGroup[this.run.group.ids[call]]) continue;
       if (inRange && !inRange[call]) continue;
-      if (words.length > 0 && !words.every((matches) => matches(call))) continue;
-      out[kept++] = call;
+      let found = 1;
+      for (let i = 0; i < words.length; i++) found &= words[i][call];
+      if (found === 1) out[kept++] = call;
     }
     return out.subarray(0, kept);
   }
 
-  /** Whether a call's API, group or reason holds the word: asked once per value, not once per call. */
-  private matcher(word: string): (call: number) => boolean {
+  /** 1 for the calls whose API, group or reason holds the word: asked once per value, not once per call. */
+  private matches(word: string): Uint8Array {
     const holds = (values: string[]) => Uint8Array.from(values, (value) => Number(value.toLowerCase().includes(word)));
     const api = holds(this.apis), group = holds(this.run.group.values), why = holds(this.run.why.values);
-    const known = (call: number) =>
-        api[this.api[call]] + group[this.run.group.ids[call]] + why[this.run.why.ids[call]] > 0;
+    const apis = this.api, groups = this.run.group.ids, reasons = this.run.why.ids;
+    const out = new Uint8Array(this.count);
+    for (let call = 0; call < out.length; call++) out[call] = api[apis[call]] | group[groups[call]] | why[reasons[call]];
     // Only a word that ends so can reach into the number behind the API.
-    if (this.namedAfterApi && !/[.\d]$/.test(word)) return known;
-    return (call) => known(call) || this.lowerNames[call].includes(word);
+    if (this.namedAfterApi && !/[.\d]$/.test(word)) return out;
+    for (let call = 0; call < out.length; call++) if (out[call] === 0 && this.lowerNames[call].includes(word)) out[call] = 1;
+    return out;
   }
 
   private callsInRange(range: Range): Uint8Array {

@@ -104,7 +104,7 @@ export function histogram(run: Run, metric: Metric, onRange: (range: Range) => v
                    'aria-label': `${title}, ${count(rows)} rows, logarithmic`},
            ...axis, s('line', {class: 'axis', x1: kLeft, x2: kWidth - kRight, y1: y(0), y2: y(0)}), ...labels, ...bars, line,
            s('text', {class: 'tick', x: (kLeft + kWidth) / 2, y: kHeight - 3, 'text-anchor': 'middle'},
-             `${title}; ${count(rows)} rows${blanks > 0 ? `, ${count(blanks)} more without a number` : ''}`));
+             `${title}: ${count(rows)} rows${blanks > 0 ? `, ${count(blanks)} blank` : ''}`));
 }
 
 const kPlotWidth = 560, kPlotHeight = 330, kEdge = 60;

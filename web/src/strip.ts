@@ -12,7 +12,7 @@ const kHeight = 34;  // px
 const spreadHeat = (spread: number): number => (spread === kIntroduces ? 6 : spread === kInherits ? 3 : spread === kAgrees ? 0 : kNoHeat);
 
 /** Of two calls in one pixel the worse one is seen. */
-const weight = [1, 2, 3, 4, 5, 6, 7, 0];
+const weight = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 0);
 
 export class Strip {
   readonly element: HTMLElement;
@@ -22,6 +22,7 @@ export class Strip {
   private worst: Int32Array = new Int32Array();  // per pixel, the call that is seen there
   private shown: Uint8Array | null = null;       // the calls that pass the filter
   private chosen = -1;
+  private width = 0;  // px; asking the page for it would lay it out again
 
   constructor(private readonly calls: Calls, private readonly onOpen: (call: number) => void) {
     const {run} = calls;
@@ -39,7 +40,10 @@ export class Strip {
                        h('span', {class: 'legend'}, ...scale.map((word, i) => word !== '' && h('span', {class: `key heat${i}`}, word)))),
                      h('div', {class: 'layers', role: 'img', 'aria-label': `${count(calls.count)} ${nounOf(run.info)} in execution order, ${count(beyond)} beyond their bound`}, this.canvas),
                      this.tip);
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    new ResizeObserver(() => {
+      this.width = this.canvas.clientWidth;
+      this.draw();
+    }).observe(this.canvas);
     this.canvas.addEventListener('mousemove', (event) => this.point(this.at(event)));
     this.canvas.addEventListener('mouseleave', () => this.point(this.chosen));
     this.canvas.addEventListener('click', (event) => {
@@ -76,20 +80,31 @@ export class Strip {
     this.tip.textContent = `${count(call + 1)}: ${this.calls.name(call)}${x === kNoNumber ? '' : `, ${times(x)} \u00d7 bound`}`;
   }
 
+  /** What passes the filter is seen before what does not. */
+  private worstPerColumn(columns: number): Int32Array {
+    const {heat, shown} = this, n = this.calls.count;
+    const worst = new Int32Array(columns);
+    for (let column = 0, call = 0; column < columns; column++) {
+      const end = Math.ceil(((column + 1) * n) / columns);
+      for (let most = -1; call < end; call++) {
+        const score = weight[heat[call]] + (shown !== null && shown[call] === 1 ? 10 : 0);
+        if (score <= most) continue;
+        most = score;
+        worst[column] = call;
+      }
+    }
+    return worst;
+  }
+
   draw(): void {
-    const width = Math.round(this.canvas.clientWidth * Math.min(2, devicePixelRatio || 1));
+    const width = Math.round(this.width * Math.min(2, devicePixelRatio || 1));
     if (width === 0) return;
     this.canvas.width = width;
     const context = this.canvas.getContext('2d')!;
     const colours = heatColours();
     const n = this.calls.count;
     const columns = Math.min(n, width);
-    this.worst = new Int32Array(columns).fill(-1);
-    for (let call = 0; call < n; call++) {
-      const column = Math.floor((call * columns) / n), seen = this.worst[column];
-      const score = (c: number) => weight[this.heat[c]] + (this.shown?.[c] ? 10 : 0);
-      if (seen < 0 || score(call) > score(seen)) this.worst[column] = call;
-    }
+    this.worst = this.worstPerColumn(columns);
     const step = width / columns, gap = step > 5 ? 1 : 0;
     for (let column = 0; column < columns; column++) {
       const call = this.worst[column], heat = this.heat[call];

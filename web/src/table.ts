@@ -41,7 +41,7 @@ function columnsOf(calls: Calls): Column[] {
   }
   const shownMetric = (metric: Worst, i: number) => {
     const ofBound = metric.title === kOverBound;
-    columns.push({key: i, label: metric.label, width: ofBound ? '6.6rem' : '6rem', number: true, help: metric.title,
+    columns.push({key: i, label: metric.label, width: ofBound ? '7.2rem' : '6rem', number: true, help: metric.title,
                   cell: (call) => (metric.numbers[call] === kNoNumber ? '' : ofBound ? times(metric.numbers[call]) : figure(metric.numbers[call]))});
   };
   if (calls.overBound) shownMetric(calls.overBound, calls.metrics.indexOf(calls.overBound));
