@@ -10,6 +10,7 @@
 #include "execute/replay_dialect.h"
 #include "libtorch/device.h"
 #include "libtorch/version.h"
+#include "probe/run_operation.h"
 #include "protocol/frames.h"
 #include "replay/measure_outcome.h"
 #include "replay/save_data.h"
@@ -103,12 +104,25 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
   return measured(request, *record, run, *outcome);
 }
 
+Result<void> operate(const Frame& frame, const ServeOptions& serve, int output) {
+  const Result<protocol::OperationRequest> request = protocol::decode_operation_request(frame);
+  if (!request) return propagate(request);
+  const Result<Numbers> result =
+      serve.recorded || serve.foreign != nullptr
+          ? fail(ErrorKind::kUsage, fmt::format("device {} cannot be asked", serve.device_name))
+          : probe::run_operation(serve.device, request->operation);
+  const protocol::OperationResponse response{request->id, result ? "" : result.error().message,
+                                             result ? *result : Numbers{}};
+  return protocol::write_all(output, protocol::encode(response));
+}
+
 Result<void> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {
   if (frame.kind == FrameKind::kRunOptions) {
     const Result<RunOptions> options = protocol::decode_run_options(frame);
     if (!options) return propagate(options);
     return start(*options, serve, run);
   }
+  if (frame.kind == FrameKind::kOperationRequest) return operate(frame, serve, output);
   const Result<CallRequest> request = protocol::decode_call_request(frame);
   if (!request) return propagate(request);
   return protocol::write_all(

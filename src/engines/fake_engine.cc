@@ -7,6 +7,7 @@
 //   kill      dies of SIGKILL            swell       grows by 200 MB before it answers
 //   error     measures something wrong   lost        says that a tensor file is missing
 //   mapped    the same, with error maps
+// An operation does what its name says too, and gives back its first input, if it has one.
 // MSPROBE_FAKE_DIRECTORY holds what must outlive an engine; of the arguments only --device counts.
 #include <chrono>
 #include <csignal>
@@ -91,6 +92,13 @@ protocol::CallResponse answer(const protocol::CallRequest& request, const fs::pa
   return response;
 }
 
+protocol::OperationResponse answer(const protocol::OperationRequest& request,
+                                   const fs::path& directory) {
+  misbehave(request.operation.name, directory / request.operation.name);
+  if (request.operation.inputs.empty()) return {request.id, "no inputs", {}};
+  return {request.id, "", request.operation.inputs.front()};
+}
+
 int serve(const fs::path& directory, const std::string& device) {
   if (device == "none:0") {
     (void)protocol::write_all(STDOUT_FILENO,
@@ -115,6 +123,10 @@ int serve(const fs::path& directory, const std::string& device) {
       (void)protocol::write_all(STDOUT_FILENO,
                                 encode(protocol::Fatal{run->data_directory + " is not there"}));
       return 2;
+    }
+    if (const auto operation = protocol::decode_operation_request(**frame)) {
+      if (!protocol::write_all(STDOUT_FILENO, encode(answer(*operation, directory)))) return 2;
+      continue;
     }
     const auto request = protocol::decode_call_request(**frame);
     if (!request || !protocol::write_all(STDOUT_FILENO, encode(answer(*request, directory))))

@@ -154,6 +154,21 @@ void fields(Io& io, T& m) {
   io(m.id), fields(io, m.call);
 }
 
+template <class Io, Is<Numbers> T>
+void fields(Io& io, T& m) {
+  io(m.dtype), io(m.shape), io(m.bytes);
+}
+
+template <class Io, Is<OperationRequest> T>
+void fields(Io& io, T& m) {
+  io(m.id), io(m.operation.name), io(m.operation.inputs), io(m.operation.result);
+}
+
+template <class Io, Is<OperationResponse> T>
+void fields(Io& io, T& m) {
+  io(m.id), io(m.error), fields(io, m.result);
+}
+
 template <class T>
 concept Message = requires(Writer& io, const T& message) { fields(io, message); };
 
@@ -215,6 +230,12 @@ std::string encode(const CallRequest& request) {
 std::string encode(const CallResponse& response) {
   return frame_of(FrameKind::kCallResponse, response);
 }
+std::string encode(const OperationRequest& request) {
+  return frame_of(FrameKind::kOperationRequest, request);
+}
+std::string encode(const OperationResponse& response) {
+  return frame_of(FrameKind::kOperationResponse, response);
+}
 
 Result<Hello> decode_hello(const Frame& frame) {
   return message_of<Hello>(FrameKind::kHello, frame);
@@ -230,6 +251,12 @@ Result<CallRequest> decode_call_request(const Frame& frame) {
 }
 Result<CallResponse> decode_call_response(const Frame& frame) {
   return message_of<CallResponse>(FrameKind::kCallResponse, frame);
+}
+Result<OperationRequest> decode_operation_request(const Frame& frame) {
+  return message_of<OperationRequest>(FrameKind::kOperationRequest, frame);
+}
+Result<OperationResponse> decode_operation_response(const Frame& frame) {
+  return message_of<OperationResponse>(FrameKind::kOperationResponse, frame);
 }
 
 Result<bool> FrameReader::fill(int descriptor) {
@@ -254,7 +281,7 @@ Result<std::optional<Frame>> FrameReader::next() {
   std::uint64_t size = 0;
   std::memcpy(&size, left.data(), sizeof size);
   const auto kind = static_cast<std::uint8_t>(left[sizeof size]);
-  if (size > kMaxPayload || kind > std::to_underlying(FrameKind::kCallResponse)) {
+  if (size > kMaxPayload || kind > std::to_underlying(FrameKind::kOperationResponse)) {
     return fail(ErrorKind::kFormat,
                 fmt::format("engine stream: no frame: kind {}, {} bytes", kind, size));
   }

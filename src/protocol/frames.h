@@ -6,7 +6,8 @@
 //   Hello | Fatal   ->
 //                   <-             RunOptions, once
 //                   <-             CallRequest, any number in flight
-//   CallResponse    ->             in the order of the requests
+//                   <-             OperationRequest, the same
+//   CallResponse, OperationResponse ->  in the order of the requests
 //                   <-             end of file: the engine ends
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/operation.h"
 #include "core/result.h"
 #include "core/seed.h"
 #include "measure/metrics.h"
@@ -24,7 +26,7 @@
 
 namespace msprobe::protocol {
 
-inline constexpr std::uint32_t kWireVersion = 6;
+inline constexpr std::uint32_t kWireVersion = 7;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -72,7 +74,27 @@ struct CallResponse {
   MeasuredCall call;
 };
 
-enum class FrameKind : std::uint8_t { kHello, kFatal, kRunOptions, kCallRequest, kCallResponse };
+// One operator on the device alone (probe_device).
+struct OperationRequest {
+  std::uint64_t id = 0;
+  Operation operation;
+};
+
+struct OperationResponse {
+  std::uint64_t id = 0;
+  std::string error;  // empty: there is a result
+  Numbers result;
+};
+
+enum class FrameKind : std::uint8_t {
+  kHello,
+  kFatal,
+  kRunOptions,
+  kCallRequest,
+  kCallResponse,
+  kOperationRequest,
+  kOperationResponse,
+};
 
 struct Frame {
   FrameKind kind = FrameKind::kHello;
@@ -85,6 +107,8 @@ std::string encode(const Fatal& fatal);
 std::string encode(const RunOptions& options);
 std::string encode(const CallRequest& request);
 std::string encode(const CallResponse& response);
+std::string encode(const OperationRequest& request);
+std::string encode(const OperationResponse& response);
 
 // An error where the payload is of another kind or does not hold together.
 Result<Hello> decode_hello(const Frame& frame);
@@ -92,6 +116,8 @@ Result<Fatal> decode_fatal(const Frame& frame);
 Result<RunOptions> decode_run_options(const Frame& frame);
 Result<CallRequest> decode_call_request(const Frame& frame);
 Result<CallResponse> decode_call_response(const Frame& frame);
+Result<OperationRequest> decode_operation_request(const Frame& frame);
+Result<OperationResponse> decode_operation_response(const Frame& frame);
 
 // Bytes as they arrive, cut into frames.
 class FrameReader {

@@ -44,6 +44,26 @@ Frame only_frame(FrameReader& reader, const std::string& bytes) {
   return **frame;
 }
 
+TEST(Wire, OperationComesBackAsItWas) {
+  const Numbers numbers{DType::kFloat16, {2, 1}, "abcd"};
+  FrameReader reader;
+  const auto request = decode_operation_request(
+      only_frame(reader, encode(OperationRequest{3, {"cast", {numbers, numbers}, DType::kInt8}})));
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->id, 3U);
+  EXPECT_EQ(request->operation.name, "cast");
+  EXPECT_EQ(request->operation.result, DType::kInt8);
+  ASSERT_EQ(request->operation.inputs.size(), 2U);
+  EXPECT_EQ(request->operation.inputs[1].shape, (Shape{2, 1}));
+  EXPECT_EQ(request->operation.inputs[1].bytes, "abcd");
+  FrameReader other;
+  const auto response = decode_operation_response(
+      only_frame(other, encode(OperationResponse{4, "no such device", numbers})));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->error, "no such device");
+  EXPECT_EQ(response->result.bytes, "abcd");
+}
+
 TEST(Wire, ResponseComesBackAsItWas) {
   FrameReader reader;
   const auto back = decode_call_response(only_frame(reader, encode(sample_response())));

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shrink/probe.h"
 
-#include <chrono>
-
 #include <fmt/format.h>
-#include <poll.h>
 
+#include "engines/wait_frame.h"
 #include "protocol/frames.h"
 #include "shrink/call_json.h"
 
 namespace msprobe::shrink {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using protocol::MeasuredCall;
 using protocol::MeasuredLeaf;
 
@@ -67,27 +64,10 @@ Result<void> Probe::start() {
 
 // Empty where the engine ended or the time is over.
 std::optional<MeasuredCall> Probe::wait() {
-  engines::EngineProcess& process = engine_->process;
-  const Clock::time_point limit =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_seconds_));
-  while (Clock::now() < limit) {
-    process.write_some();
-    pollfd polled[] = {{process.output(), POLLIN, 0}, {process.errors(), POLLIN, 0}};
-    constexpr int kTick = 50;
-    if (::poll(polled, std::size(polled), kTick) < 0) continue;
-    process.read_errors();
-    if (polled[0].revents == 0) continue;
-    const Result<bool> more = process.read_some();
-    const Result<std::optional<protocol::Frame>> frame = process.next_frame();
-    if (!frame) return std::nullopt;
-    if (*frame) {
-      Result<protocol::CallResponse> response = protocol::decode_call_response(**frame);
-      return response ? std::optional(std::move(response->call)) : std::nullopt;
-    }
-    if (!more || !*more) return std::nullopt;
-  }
-  return std::nullopt;
+  const auto frame = engines::wait_for_frame(engine_->process, timeout_seconds_);
+  if (!frame) return std::nullopt;
+  Result<protocol::CallResponse> response = protocol::decode_call_response(*frame);
+  return response ? std::optional(std::move(response->call)) : std::nullopt;
 }
 
 Result<ProbeAnswer> Probe::ask(const dump::CallRecord& call, const std::string& save_directory) {
