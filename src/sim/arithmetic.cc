@@ -180,14 +180,15 @@ at::Tensor any_order(std::int64_t count) {
   return at::randperm(count, generator);
 }
 
-void change_arguments(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
-                      const ProductFaults& faults) {
+void change_arguments(const ProfileRow& arithmetic, const c10::OperatorHandle& op,
+                      torch::jit::Stack& stack, const ProductFaults& faults) {
+  const SimProfile profile = arithmetic.profile;
   if (const ProductRow* row = find_product(op)) {
     change_factors(profile, *row, op, stack, faults);
   } else if (profile == SimProfile::kAtomics) {
     shuffle_terms(op, stack);
   }
-  if (profile == SimProfile::kFlushToZero) flush_arguments(op, stack);
+  if (arithmetic.flushes) flush_arguments(op, stack);
 }
 
 bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
@@ -223,9 +224,9 @@ bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::j
   return true;
 }
 
-at::Tensor changed_result(SimProfile profile, const at::Tensor& result) {
-  if (profile == SimProfile::kFlushToZero) return flushed(result);
-  return profile == SimProfile::kSaturate ? saturated(result) : result;
+at::Tensor changed_result(const ProfileRow& arithmetic, const at::Tensor& result) {
+  const at::Tensor flat = arithmetic.flushes ? flushed(result) : result;
+  return arithmetic.saturates ? saturated(flat) : flat;
 }
 
 }  // namespace msprobe::sim

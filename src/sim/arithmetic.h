@@ -40,14 +40,14 @@ inline constexpr std::int64_t kManyTerms = 4096;
 
 // The arguments of an operator, changed as the profile or a fault has it. Nothing that the operator
 // writes to is touched. REQUIRES: they are on the CPU or the CPU's view of them.
-void change_arguments(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
-                      const ProductFaults& faults);
+void change_arguments(const ProfileRow& arithmetic, const c10::OperatorHandle& op,
+                      torch::jit::Stack& stack, const ProductFaults& faults);
 
 // Computes products whose sums are kept otherwise; false where this is not one.
 bool compute_product(SimProfile profile, const c10::OperatorHandle& op, torch::jit::Stack& stack,
                      const ProductFaults& faults);
 
 // What becomes of a result.
-at::Tensor changed_result(SimProfile profile, const at::Tensor& result);
+at::Tensor changed_result(const ProfileRow& arithmetic, const at::Tensor& result);
 
 }  // namespace msprobe::sim

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "units/unit_spec.h"
+
 namespace msprobe::sim {
 namespace {
 
@@ -152,6 +156,37 @@ std::string_view name(CauseClass cause) {
 std::span<const ProfileRow> profiles() { return kProfiles; }
 std::span<const FaultRow> faults() { return kFaults; }
 const ProfileRow* find_profile(std::string_view name) { return find(profiles(), name); }
+
+Result<ProfileRow> parse_profile(std::string_view text) {
+  constexpr std::string_view kUnit = "unit:";
+  const std::size_t plus = text.find('+');
+  const std::string_view first = text.substr(0, plus);
+  ProfileRow row = profiles().front();
+  if (first.starts_with(kUnit)) {
+    const Result<units::Unit> unit = units::parse_unit(first.substr(kUnit.size()));
+    if (!unit) return propagate(unit);
+    row = {SimProfile::kMatrixUnit, "unit", "a matrix unit", std::nullopt, *unit};
+  } else if (!first.empty()) {
+    const ProfileRow* known = find_profile(first);
+    if (known == nullptr) {
+      return fail(ErrorKind::kUsage, fmt::format("no sim profile '{}'", first));
+    }
+    row = *known;
+  }
+  row.flushes = row.profile == SimProfile::kFlushToZero;
+  row.saturates = row.profile == SimProfile::kSaturate;
+  for (std::string_view rest = text.substr(std::min(plus, text.size())); !rest.empty();) {
+    rest.remove_prefix(1);
+    const std::string_view mode = rest.substr(0, rest.find('+'));
+    if (mode != "ftz" && mode != "saturate") {
+      return fail(ErrorKind::kUsage,
+                  fmt::format("sim profile: '+{}' is neither +ftz nor +saturate", mode));
+    }
+    (mode == "ftz" ? row.flushes : row.saturates) = true;
+    rest.remove_prefix(mode.size());
+  }
+  return row;
+}
 const FaultRow* find_fault(std::string_view name) { return find(faults(), name); }
 const FaultRow& row_of(Fault fault) { return kFaults[std::to_underlying(fault)]; }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/result.h"
 #include "units/unit.h"
 
 namespace msprobe::sim {
@@ -73,9 +74,15 @@ struct ProfileRow {
   std::optional<CauseClass> cause;  // none: nothing of it is an error
   units::Unit unit = {};            // of Profile::kMatrixUnit
   int float8_bits = 0;              // that it keeps of float8 inputs; 0: as of others
+  bool flushes = false;             // beside what `profile` says, as kFlushToZero and kSaturate do
+  bool saturates = false;
 };
 std::span<const ProfileRow> profiles();
 const ProfileRow* find_profile(std::string_view name);
+
+// A named profile, or "unit:KEY=VALUE,..." (units/unit_spec.h), with "+ftz" and "+saturate" behind
+// it as wanted.
+Result<ProfileRow> parse_profile(std::string_view text);
 
 struct FaultRow {
   Fault fault;

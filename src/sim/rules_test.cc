@@ -67,5 +67,19 @@ TEST(Rules, WhatIsWrongIsNamed) {
   EXPECT_THAT(message("faults:\n  - {fault: [\n"), testing::HasSubstr("sim.yaml"));
 }
 
+TEST(Profiles, CanFlushAndSaturateBesideTheirArithmetic) {
+  EXPECT_EQ(parse_profile("")->profile, SimProfile::kExact);
+  EXPECT_TRUE(parse_profile("ftz")->flushes);
+  EXPECT_FALSE(parse_profile("ftz")->saturates);
+  const auto both = parse_profile("unit:block=4,bits=25+saturate+ftz");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->unit.block, 4);
+  EXPECT_TRUE(both->flushes && both->saturates);
+  EXPECT_TRUE(parse_profile("tf32+ftz")->flushes);
+  for (const char* wrong : {"nothing", "ftz+", "ftz+exact", "unit:block=0", "unit:block=1+x"}) {
+    EXPECT_FALSE(parse_profile(wrong)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace msprobe::sim

@@ -10,7 +10,6 @@
 
 #include "core/descriptor.h"
 #include "core/file.h"
-#include "units/unit_spec.h"
 
 namespace msprobe::sim {
 namespace {
@@ -18,21 +17,6 @@ namespace {
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-// A named profile, or "unit:block=8,bits=24,...".
-Result<ProfileRow> profile_of(const std::string& text) {
-  constexpr std::string_view kUnit = "unit:";
-  if (text.starts_with(kUnit)) {
-    const Result<units::Unit> unit = units::parse_unit(std::string_view(text).substr(kUnit.size()));
-    if (!unit) return propagate(unit);
-    ProfileRow row{SimProfile::kMatrixUnit, "unit", "a matrix unit", std::nullopt};
-    row.unit = *unit;
-    return row;
-  }
-  const ProfileRow* row = find_profile(text.empty() ? "exact" : text);
-  if (row != nullptr) return *row;
-  return fail(ErrorKind::kUsage, fmt::format("no sim profile '{}'", text));
 }
 
 }  // namespace
@@ -50,7 +34,7 @@ Session& Session::get() {
 }
 
 Result<void> Session::configure(const Setup& setup) {
-  const Result<ProfileRow> profile = profile_of(setup.profile);
+  const Result<ProfileRow> profile = parse_profile(setup.profile);
   if (!profile) return propagate(profile);
   FaultRules rules;
   if (!setup.config.empty()) {

@@ -13,7 +13,7 @@
 namespace msprobe::sim {
 
 struct Setup {
-  std::string profile;  // a name, or unit:KEY=VALUE,... (units/unit_spec.h); empty: exact
+  std::string profile;  // as parse_profile() reads it; empty: exact
   std::string config;   // file of rules; empty: none
   std::string log;      // file that lines are added to; empty: none
 };

@@ -45,11 +45,11 @@ class Operation {
       faults.lost_terms = faults.lost_terms || rule->fault == Fault::kLostTerms;
       faults.coarse_sums = faults.coarse_sums || rule->fault == Fault::kCoarseSums;
     }
-    change_arguments(session.profile(), op_, stack_, faults);
+    change_arguments(session.arithmetic(), op_, stack_, faults);
     compute(session.arithmetic(), faults);
     results_ = results();
     for (at::Tensor& result : results_) {
-      if (result.defined()) result = changed_result(session.profile(), result);
+      if (result.defined()) result = changed_result(session.arithmetic(), result);
     }
     for (const FaultRule* rule : rules) spoil_results(*rule, session, backward);
     give_results();

@@ -100,11 +100,23 @@ HWY_INLINE Vector add_float_by(Cut cut, Vector one, Vector other) {
                            : add_float<Cut::kNearest>(one, other);
 }
 
+// Few units keep less than float32, so this need not be fast.
+HWY_INLINE Vector kept_sum(Accumulator accumulator, Vector sum) {
+  const Doubles d;
+  double lanes[kLanes];
+  hn::StoreU(sum, d, lanes);
+  for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
+    lanes[lane] = rounded_sum(accumulator, static_cast<float>(lanes[lane]));
+  }
+  return hn::LoadU(d, lanes);
+}
+
 template <Cut kCut>
 void add_lanes(const Unit& unit, const Terms& terms, double* sums) {
   const Doubles d;
   const Vector fraction = set(static_cast<double>(std::int64_t{1} << unit.bits));
   const bool broadcast = terms.left_stride == 1;
+  const bool narrow = unit.accumulator != Accumulator::kFloat32;
   Vector sum = hn::LoadU(d, sums);
   Vector products[kMostBlock];
   for (std::int64_t start = 0; start < terms.count; start += unit.block) {
@@ -122,6 +134,7 @@ void add_lanes(const Unit& unit, const Terms& terms, double* sums) {
       Vector plain = sum;  // something is not finite, and so is the sum
       for (std::int64_t k = 0; k < length; ++k) plain = hn::Add(plain, products[k]);
       sum = hn::PromoteTo(d, hn::DemoteTo(Floats(), plain));
+      if (narrow) sum = kept_sum(unit.accumulator, sum);
       continue;
     }
     const Vector scale = hn::Div(fraction, top);
@@ -132,6 +145,7 @@ void add_lanes(const Unit& unit, const Terms& terms, double* sums) {
     const Vector value = hn::Mul(total, hn::Div(top, fraction));
     const Vector part = to_float_by(unit.sum, value);
     sum = unit.joined ? part : add_float_by(unit.sum, sum, part);
+    if (narrow) sum = kept_sum(unit.accumulator, sum);
   }
   hn::StoreU(sum, d, sums);
 }

@@ -58,7 +58,7 @@ void product_by_columns(const Unit& unit, const Shape& shape, const std::vector<
                           std::min(half, shape.terms - start)};
         add_terms(unit, terms, part);
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-          sums[lane] = static_cast<float>(sums[lane] + part[lane]);
+          sums[lane] = rounded_sum(unit.accumulator, static_cast<float>(sums[lane] + part[lane]));
         }
       }
       for (std::int64_t lane = 0; lane < width; ++lane) {
@@ -80,8 +80,10 @@ std::string text(const Unit& unit) {
   constexpr std::string_view kInputs[] = {"", ", TF32 inputs", ", HF32 inputs", ", bfloat16 inputs",
                                           ", float16 inputs"};
   constexpr std::string_view kOrders[] = {"", ", in reverse order", ", in strides", ", by halves"};
+  constexpr std::string_view kSums[] = {"", ", sums in bfloat16", ", sums in float16"};
   return text.append(kInputs[std::to_underlying(unit.inputs)])
-      .append(kOrders[std::to_underlying(unit.order)]);
+      .append(kOrders[std::to_underlying(unit.order)])
+      .append(kSums[std::to_underlying(unit.accumulator)]);
 }
 
 float rounded_input(Inputs inputs, float value) {
@@ -98,6 +100,12 @@ float rounded_input(Inputs inputs, float value) {
       break;
   }
   return value;
+}
+
+float rounded_sum(Accumulator accumulator, float value) {
+  if (accumulator == Accumulator::kFloat32) return value;
+  return rounded_input(accumulator == Accumulator::kBFloat16 ? Inputs::kBFloat16 : Inputs::kFloat16,
+                       value);
 }
 
 void fill_order(Order order, int block, std::span<std::int64_t> places) {

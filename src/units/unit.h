@@ -18,6 +18,9 @@ enum class Cut : std::uint8_t { kTowardZero, kDown, kNearest };
 // What float32 inputs are rounded to, to nearest.
 enum class Inputs : std::uint8_t { kAsTheyAre, kTf32, kHf32, kBFloat16, kFloat16 };
 
+// What a sum is kept in from one block to the next.
+enum class Accumulator : std::uint8_t { kFloat32, kBFloat16, kFloat16 };
+
 // In which order the terms of a sum are taken.
 enum class Order : std::uint8_t {
   kInOrder,
@@ -35,6 +38,7 @@ struct Unit {
   bool normalized = false;     // a product is aligned by its own exponent, not by its factors'
   Inputs inputs = Inputs::kAsTheyAre;
   Order order = Order::kInOrder;
+  Accumulator accumulator = Accumulator::kFloat32;  // narrower ones are rounded to, to nearest
 
   auto operator<=>(const Unit&) const = default;
 };
@@ -71,7 +75,8 @@ void product(const Unit& unit, const Shape& shape, const float* left, const floa
 // The order in which the unit takes `count` terms.
 void fill_order(Order order, int block, std::span<std::int64_t> places);
 
-// A float32 as the unit takes it in.
+// A float32 as the unit takes it in, and a sum as it keeps it.
 float rounded_input(Inputs inputs, float value);
+float rounded_sum(Accumulator accumulator, float value);
 
 }  // namespace msprobe::units

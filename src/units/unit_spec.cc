@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 3> kCuts = {"zero", "down", "nearest"};
 constexpr std::array<std::string_view, 5> kInputs = {"as_they_are", "tf32", "hf32", "bfloat16",
                                                      "float16"};
 constexpr std::array<std::string_view, 4> kOrders = {"in_order", "reversed", "strided", "halves"};
+constexpr std::array<std::string_view, 3> kAccumulators = {"float32", "bfloat16", "float16"};
 constexpr std::array<std::string_view, 2> kRunning = {"apart", "joined"};
 constexpr std::array<std::string_view, 2> kAligned = {"factors", "product"};
 
@@ -77,9 +78,13 @@ Result<void> apply(std::string_view key, std::string_view value, Unit& unit) {
     return assign(choose(key, value, kOrders),
                   [&](std::size_t at) { unit.order = static_cast<Order>(at); });
   }
+  if (key == "accumulator") {
+    return assign(choose(key, value, kAccumulators),
+                  [&](std::size_t at) { unit.accumulator = static_cast<Accumulator>(at); });
+  }
   return fail(ErrorKind::kUsage,
               fmt::format("matrix unit: unknown key '{}' (known: block, bits, cut, sum, running, "
-                          "aligned, inputs, order)",
+                          "aligned, inputs, order, accumulator)",
                           key));
 }
 
@@ -88,6 +93,7 @@ Result<void> apply(std::string_view key, std::string_view value, Unit& unit) {
 std::string_view name(Cut cut) { return kCuts.at(std::to_underlying(cut)); }
 std::string_view name(Inputs inputs) { return kInputs.at(std::to_underlying(inputs)); }
 std::string_view name(Order order) { return kOrders.at(std::to_underlying(order)); }
+std::string_view name(Accumulator kept) { return kAccumulators.at(std::to_underlying(kept)); }
 
 Result<Unit> parse_unit(std::string_view spec) {
   Unit unit;
@@ -107,10 +113,12 @@ Result<Unit> parse_unit(std::string_view spec) {
 }
 
 std::string spec(const Unit& unit) {
-  return fmt::format("block={},bits={},cut={},sum={},running={},aligned={},inputs={},order={}",
-                     unit.block, unit.bits, name(unit.cut), name(unit.sum),
-                     kRunning.at(unit.joined ? 1 : 0), kAligned.at(unit.normalized ? 1 : 0),
-                     name(unit.inputs), name(unit.order));
+  return fmt::format(
+      "block={},bits={},cut={},sum={},running={},aligned={},inputs={},order={},"
+      "accumulator={}",
+      unit.block, unit.bits, name(unit.cut), name(unit.sum), kRunning.at(unit.joined ? 1 : 0),
+      kAligned.at(unit.normalized ? 1 : 0), name(unit.inputs), name(unit.order),
+      name(unit.accumulator));
 }
 
 }  // namespace msprobe::units

@@ -15,7 +15,8 @@ TEST(UnitSpec, EveryFieldSurvivesTheText) {
                   .joined = false,
                   .normalized = true,
                   .inputs = Inputs::kHf32,
-                  .order = Order::kHalves};
+                  .order = Order::kHalves,
+                  .accumulator = Accumulator::kFloat16};
   const auto read = parse_unit(spec(unit));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, unit);

@@ -197,6 +197,30 @@ TEST(Unit, TurnsShapesAndOrders) {
   }
 }
 
+TEST(Unit, KeepsSumsInNarrowTypes) {
+  const auto sum = [](Accumulator accumulator, std::vector<float> terms, int block, Order order) {
+    const Unit unit{.block = block,
+                    .bits = 30,
+                    .cut = Cut::kNearest,
+                    .sum = Cut::kNearest,
+                    .order = order,
+                    .accumulator = accumulator};
+    const std::vector<float> ones(terms.size(), 1.0F);
+    float out = 0;
+    product(unit, {1, static_cast<std::int64_t>(terms.size()), 1}, terms.data(), ones.data(), &out);
+    return out;
+  };
+  using enum Accumulator;
+  const std::vector<float> terms{1, 0x1p-9F, 0x1p-9F, -1};
+  EXPECT_EQ(sum(kFloat32, terms, 1, Order::kInOrder), 0x1p-8F);
+  EXPECT_EQ(sum(kFloat16, terms, 1, Order::kInOrder), 0x1p-8F);
+  EXPECT_EQ(sum(kBFloat16, terms, 1, Order::kInOrder), 0);
+  EXPECT_EQ(sum(kBFloat16, terms, 4, Order::kInOrder), 0x1p-8F);  // all in one block
+  EXPECT_EQ(sum(kBFloat16, terms, 2, Order::kHalves), 0);
+  EXPECT_EQ(sum(kFloat16, {40000, 40000, -40000}, 1, Order::kInOrder), INFINITY);
+  EXPECT_EQ(sum(kBFloat16, {40000, 40000}, 1, Order::kInOrder), 79872);
+}
+
 TEST(Unit, PassesOnWhatIsNotFinite) {
   const float left[] = {1, INFINITY, 1, NAN};
   const float right[] = {1, 1};
