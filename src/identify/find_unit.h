@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "identify/multiply.h"
@@ -12,20 +11,27 @@
 
 namespace msprobe::identify {
 
-// What the device rounds its inputs to, from products of one number with 1. Nothing: to something
-// else, or sums keep too few bits to tell.
-std::optional<units::Inputs> find_inputs(const Multiply& multiply, Format format);
-
 // How many bits behind the leading one a running sum keeps: 23 for float32, 10 for float16, 7 for
 // bfloat16.
 int running_sum_bits(const Multiply& multiply, const Structure& structure);
 
+// What the device may round its inputs to, from products of one number with 1, if its sums keep so
+// many bits. Empty: to something else.
+std::vector<units::Inputs> possible_inputs(const Multiply& multiply, Format format,
+                                           int running_bits);
+
+// Whether float32 inputs are taken as two parts of bfloat16 each, whose products are added.
+bool takes_two_parts(const Multiply& multiply);
+
 struct FoundUnits {
   std::vector<units::Unit> fitting;  // those that cannot be told apart; empty: no known unit
-  std::int64_t compared = 0;         // results that they reproduce, bit for bit
+  std::int64_t compared = 0;         // results
+  std::int64_t equal = 0;            // those that every one of them reproduces, bit for bit
 };
 
-FoundUnits find_units(const Multiply& multiply, Format format, units::Inputs inputs,
+// Units that reproduce every result. Where there are none, those that reproduce 99.8 %: their sums
+// differ from the device's in the last digits of what they drop.
+FoundUnits find_units(const Multiply& multiply, Format format,
                       const std::vector<Structure>& structures);
 
 // Share of results on further inputs that the unit predicts, bit for bit.

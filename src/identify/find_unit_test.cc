@@ -36,6 +36,7 @@ Unit random_unit(std::mt19937_64& random) {
   unit.normalized = below(4) == 0;
   unit.inputs = static_cast<Inputs>(below(5));
   unit.order = static_cast<Order>(below(4));
+  if (below(4) == 0) unit.accumulator = static_cast<units::Accumulator>(1 + below(2));
   if (unit.block == 1 && unit.order == Order::kStrided) unit.order = Order::kInOrder;
   return unit;
 }
@@ -47,14 +48,10 @@ TEST_P(RandomUnit, IsFoundFromItsProductsAlone) {
   const Unit unit = random_unit(random);
   const Multiply device = device_of(unit, Format::kFloat32);
   SCOPED_TRACE(units::spec(unit));
-  const auto meetings = observe_meetings(device, Format::kFloat32);
-  ASSERT_TRUE(meetings);
-  const auto structures = fitting_structures(*meetings);
+  const auto structures = find_order(device, Format::kFloat32).structures;
   ASSERT_FALSE(structures.empty());
-  const auto inputs = find_inputs(device, Format::kFloat32);
-  ASSERT_TRUE(inputs);
-  EXPECT_EQ(*inputs, unit.inputs);
-  const FoundUnits found = find_units(device, Format::kFloat32, *inputs, structures);
+  const FoundUnits found = find_units(device, Format::kFloat32, structures);
+  ASSERT_FALSE(found.fitting.empty());
   EXPECT_TRUE(std::ranges::count(found.fitting, unit) == 1);
   // What else fits computes the same, also where it was not looked for.
   for (const Unit& other : {found.fitting.front(), found.fitting.back()}) {
@@ -72,10 +69,7 @@ TEST(FindUnits, SeesThroughResultsOf16Bits) {
   for (const Format format : {Format::kFloat16, Format::kBFloat16}) {
     const Unit unit{.block = 8, .bits = 24, .cut = Cut::kTowardZero, .sum = Cut::kNearest};
     const Multiply device = device_of(unit, format);
-    const auto meetings = observe_meetings(device, format);
-    ASSERT_TRUE(meetings);
-    const FoundUnits found =
-        find_units(device, format, Inputs::kAsTheyAre, fitting_structures(*meetings));
+    const FoundUnits found = find_units(device, format, find_order(device, format).structures);
     EXPECT_EQ(std::ranges::count(found.fitting, unit), 1);
     for (const Unit& other : found.fitting) {
       EXPECT_EQ(other.block, unit.block);
@@ -135,20 +129,18 @@ TEST(SumOrder, OfPlainLoops) {
       }
       return out;
     };
-    return observe_meetings(device, Format::kFloat32);
+    return find_order(device, Format::kFloat32);
   };
-  const auto in_order = order_of(false);
-  ASSERT_TRUE(in_order);
-  const auto structures = fitting_structures(*in_order);
+  const auto structures = order_of(false).structures;
   ASSERT_EQ(structures.size(), 2U);  // one term at a time; a product is rounded first, or not
   EXPECT_EQ(structures[0].block, 1);
   EXPECT_EQ(structures[0].order, Order::kInOrder);
 
-  const auto pairwise = order_of(true);
-  ASSERT_TRUE(pairwise);
-  EXPECT_EQ(pairwise->front().added, 2);  // terms 0 and 1
-  EXPECT_EQ(pairwise->back().added, 2);   // terms 255 and 254
-  EXPECT_TRUE(fitting_structures(*pairwise).empty());
+  const SumOrder pairwise = order_of(true);
+  ASSERT_FALSE(pairwise.meetings.empty());
+  EXPECT_EQ(pairwise.meetings.front().added, 2);  // terms 0 and 1
+  EXPECT_EQ(pairwise.meetings.back().added, 2);   // terms 255 and 254
+  EXPECT_TRUE(pairwise.structures.empty());
 }
 
 }  // namespace

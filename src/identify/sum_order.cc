@@ -22,7 +22,7 @@ struct Masks {
 // From wide sums to those kept in float16.
 std::vector<Masks> masks_for(Format format) {
   constexpr Masks kEverywhere{0x1p15F, 0x1p-7F};
-  constexpr Masks kNarrow{0x1p7F, 0x1p-2F};
+  constexpr Masks kNarrow{0x1p7F, 0x1p-3F};  // all small terms are 2^-12 of M
   if (format == Format::kFloat16) return {kEverywhere, kNarrow};
   return {{0x1p50F, 0x1p-10F}, kEverywhere, kNarrow};
 }
@@ -84,62 +84,79 @@ bool observe(const Multiply& multiply, const Masks& masks, std::span<Meeting> me
   return true;
 }
 
+// When each term is taken.
+std::vector<std::int64_t> turns_of(const Structure& structure) {
+  std::vector<std::int64_t> order(kTerms);
+  units::fill_order(structure.order, structure.block, order);
+  std::vector<std::int64_t> turns(order.size());
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    turns[static_cast<std::size_t>(order[at])] = static_cast<std::int64_t>(at);
+  }
+  return turns;
+}
+
+// After how many terms two of them have met; `one` and `other` are their turns.
+std::int64_t terms_until_met(const Structure& structure, std::int64_t one, std::int64_t other) {
+  const std::int64_t block = structure.block;
+  std::int64_t length = kTerms;
+  if (structure.order == units::Order::kHalves) {
+    constexpr std::int64_t kHalf = kTerms / 2;
+    if ((one < kHalf) != (other < kHalf)) return kTerms;
+    length = kHalf;
+    one %= kHalf;
+    other %= kHalf;
+  }
+  const std::int64_t later = std::max(one, other) / block;
+  const bool in_one_block = one / block == other / block;
+  // Of a wide block the terms beside the later mask are saved.
+  if (structure.wide) return in_one_block ? 2 : later * block + 1;
+  const std::int64_t end = std::min((later + 1) * block, length);
+  return in_one_block && !structure.joined ? end - later * block : end;
+}
+
+bool explains(const Structure& structure, const std::vector<Meeting>& meetings) {
+  const std::vector<std::int64_t> turns = turns_of(structure);
+  return std::ranges::all_of(meetings, [&](const Meeting& meeting) {
+    return terms_until_met(structure, turns[static_cast<std::size_t>(meeting.first)],
+                           turns[static_cast<std::size_t>(meeting.second)]) == meeting.added;
+  });
+}
+
 }  // namespace
 
-std::optional<std::vector<Meeting>> observe_meetings(const Multiply& multiply, Format format) {
-  std::vector<Meeting> meetings = wanted_meetings();
+std::vector<Structure> fitting_structures(const std::vector<Meeting>& meetings) {
+  using enum units::Order;
+  std::vector<Structure> fitting;
+  for (const units::Order order : {kInOrder, kReversed, kStrided, kHalves}) {
+    for (const bool wide : {false, true}) {
+      for (const bool joined : {true, false}) {
+        for (int block = 1; block <= units::kMostBlock; ++block) {
+          if (block == 1 && (order == kStrided || wide)) continue;  // the same as without
+          const Structure structure{block, joined, order, wide};
+          if (explains(structure, meetings)) fitting.push_back(structure);
+        }
+      }
+    }
+  }
+  return fitting;
+}
+
+SumOrder find_order(const Multiply& multiply, Format format) {
+  SumOrder found;
   for (const Masks& masks : masks_for(format)) {
+    std::vector<Meeting> meetings = wanted_meetings();
     bool sensible = true;
     for (std::size_t start = 0; sensible && start < meetings.size(); start += kSide) {
       const std::size_t count = std::min(static_cast<std::size_t>(kSide), meetings.size() - start);
       sensible = observe(multiply, masks, std::span(meetings).subspan(start, count));
     }
     const auto swallowed = [](const Meeting& meeting) { return meeting.added > 2; };
-    if (sensible && std::ranges::any_of(meetings, swallowed)) return meetings;
+    if (!sensible || std::ranges::none_of(meetings, swallowed)) continue;
+    const std::vector<Structure> structures = fitting_structures(meetings);
+    if (!structures.empty()) return {meetings, structures};
+    if (found.meetings.empty()) found.meetings = std::move(meetings);
   }
-  return std::nullopt;
-}
-
-std::int64_t terms_until_met(const units::Unit& unit, std::int64_t terms, std::int64_t first,
-                             std::int64_t second) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(terms));
-  units::fill_order(unit.order, unit.block, order);
-  std::vector<std::int64_t> turn(order.size());
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    turn[static_cast<std::size_t>(order[at])] = static_cast<std::int64_t>(at);
-  }
-  std::int64_t one = turn[static_cast<std::size_t>(first)];
-  std::int64_t other = turn[static_cast<std::size_t>(second)];
-  std::int64_t length = terms;
-  if (unit.order == units::Order::kHalves && terms > 1) {
-    const std::int64_t half = (terms + 1) / 2;
-    if ((one < half) != (other < half)) return terms;
-    length = one < half ? half : terms - half;
-    one %= half;
-    other %= half;
-  }
-  const std::int64_t later = std::max(one, other) / unit.block;
-  const std::int64_t end = std::min((later + 1) * unit.block, length);
-  const bool in_one_block = one / unit.block == other / unit.block;
-  return in_one_block && !unit.joined ? end - later * unit.block : end;
-}
-
-std::vector<Structure> fitting_structures(const std::vector<Meeting>& meetings) {
-  using enum units::Order;
-  std::vector<Structure> fitting;
-  for (const units::Order order : {kInOrder, kReversed, kStrided, kHalves}) {
-    for (const bool joined : {true, false}) {
-      for (int block = 1; block <= units::kMostBlock; ++block) {
-        if (order == kStrided && block == 1) continue;  // is in order
-        const units::Unit unit{.block = block, .joined = joined, .order = order};
-        const auto explains = [&](const Meeting& meeting) {
-          return terms_until_met(unit, kTerms, meeting.first, meeting.second) == meeting.added;
-        };
-        if (std::ranges::all_of(meetings, explains)) fitting.push_back({block, joined, order});
-      }
-    }
-  }
-  return fitting;
+  return found;
 }
 
 }  // namespace msprobe::identify

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "identify/multiply.h"
@@ -18,22 +17,28 @@ struct Meeting {
   std::int64_t added;          // terms that have been added, both included, once the two have met
 };
 
-// Meetings of a few terms with every other one. Nothing where the device does not swallow small
-// terms (its sums are wider than the masks) or where the counts make no sense.
-std::optional<std::vector<Meeting>> observe_meetings(const Multiply& multiply, Format format);
-
-// After how many terms two of them meet in a sum of this unit.
-std::int64_t terms_until_met(const units::Unit& unit, std::int64_t terms, std::int64_t first,
-                             std::int64_t second);
-
-// How a unit takes the terms: its block, its order, and whether the running sum is one of them.
+// How a unit takes the terms: its block, its order, whether the running sum is one of them, and
+// whether sums inside a block are wide enough to lose nothing (what is lost, is then lost when the
+// block is added to a narrow running sum).
 struct Structure {
   int block;
   bool joined;
   units::Order order;
+  bool wide = false;
+
+  bool operator==(const Structure&) const = default;
 };
 
 // Every structure that explains the meetings.
 std::vector<Structure> fitting_structures(const std::vector<Meeting>& meetings);
+
+struct SumOrder {
+  std::vector<Meeting> meetings;  // of a few terms with every other one; empty: they make no sense
+  std::vector<Structure> structures;  // that explain them
+};
+
+// Nothing where the device does not swallow small terms (its sums are wider than every pair of
+// masks) or where the counts make no sense.
+SumOrder find_order(const Multiply& multiply, Format format);
 
 }  // namespace msprobe::identify

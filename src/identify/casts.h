@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a device turns numbers of one dtype into another, as lines of its card.
+#pragma once
+
+#include <vector>
+
+#include "card/card.h"
+#include "core/operation.h"
+
+namespace msprobe::identify {
+
+struct CastPair {
+  DType from, to;
+};
+
+// Those that the card tells of.
+std::vector<CastPair> cast_pairs();
+
+std::vector<card::Line> describe_cast(const Compute& compute, const CastPair& pair);
+
+}  // namespace msprobe::identify

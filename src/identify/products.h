@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a device multiplies matrices, as lines of its card.
+#pragma once
+
+#include <vector>
+
+#include "card/card.h"
+#include "core/operation.h"
+#include "identify/multiply.h"
+
+namespace msprobe::identify {
+
+// A product on the device. NaN everywhere if the device fails; `failure` then says why.
+Multiply multiply_on(const Compute& compute, DType dtype, std::string& failure);
+
+// The lines of section "products" for one dtype. REQUIRES: float32, float16 or bfloat16.
+std::vector<card::Line> describe_products(const Compute& compute, DType dtype);
+
+}  // namespace msprobe::identify
