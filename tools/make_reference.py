@@ -22,6 +22,7 @@ HEAD = """# Commands and options
 | find where two runs of a model diverge, or where NaN comes from | [compare](#compare) |
 | join the parts of a check that several machines shared | [merge_checks](#merge_checks) |
 | compare one pair of tensors | [metrics](#metrics) |
+| know how a device computes | [probe_device](#probe_device) |
 | check the checker | [self_check](#self_check) |
 | use recordings of the older tool | [run_ut](#run_ut), [run_overflow_check](#run_overflow_check) |
 | shrink graph-mode dumps to minimum and maximum | [convert_info](#convert_info) |

@@ -40,6 +40,8 @@ Run declare_diff(cli::Parser& command);
 Run declare_merge_checks(cli::Parser& command);
 Run declare_metrics(cli::Parser& command);
 Run declare_multi_acc_check(cli::Parser& command);
+Run declare_predict(cli::Parser& command);
+Run declare_probe_device(cli::Parser& command);
 Run declare_report(cli::Parser& command);
 Run declare_run_overflow_check(cli::Parser& command);
 Run declare_run_ut(cli::Parser& command);

@@ -53,6 +53,15 @@ const std::vector<Command>& table() {
        "  msprobe multi_acc_check -api_info dump.json -n 32 -d 0 1 2 3\n"
        "  msprobe multi_acc_check -api_info dump.json -n 4 -d cpu\n",
        &declare_multi_acc_check},
+      {"predict", "Predict what a device will compute for a matrix product, from its card.",
+       "  msprobe predict dump.json --card card.json --only Torch.matmul.0 -o out\n"
+       "  msprobe predict dump.json --card card.json --only Torch.matmul.0 -d npu:0\n",
+       &declare_predict},
+      {"probe_device", "Find out how a device computes: the card of its arithmetic.",
+       "  msprobe probe_device -d npu:0 -o card.json\n"
+       "  msprobe probe_device -d cpu --only products --evidence\n"
+       "  msprobe probe_device --diff old.json new.json\n",
+       &declare_probe_device},
       {"report", "Write an HTML page of results: what fails, how badly, why, and where.",
        "  msprobe report out\n"
        "  msprobe report npu/accuracy_checking_result_20260101000000.csv \\\n"

@@ -32,7 +32,7 @@ TEST(RunOperation, GivesTheResultAsBytes) {
   EXPECT_EQ(cast->bytes, std::string(1, '\1'));
   const Numbers ones = floats(std::vector<float>(8, 1), {1, 1, 2, 4});
   const auto attended = run_operation(at::kCPU, {"attention", {ones, ones, ones}});
-  if (attended) EXPECT_EQ(first_of(*attended), 1);  // else: not in this PyTorch
+  EXPECT_TRUE(!attended || first_of(*attended) == 1);  // PyTorch 1.13 cannot
 }
 
 TEST(RunOperation, SaysWhatCannotBe) {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "check/dialect.h"
 #include "core/file.h"
 #include "core/path_check.h"
 #include "dump/dump_json.h"
@@ -16,6 +15,7 @@
 #include "shrink/call_json.h"
 #include "shrink/mindspore_script.h"
 #include "shrink/probe.h"
+#include "shrink/recorded_call.h"
 #include "shrink/reduce.h"
 #include "shrink/reproduction_data.h"
 #include "shrink/script.h"
@@ -24,38 +24,6 @@ namespace msprobe::shrink {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Recorded {
-  dump::CallRecord call;
-  std::string data_directory;  // empty: the dump holds ranges only
-  const check::Dialect* dialect = nullptr;
-  std::string device;  // as the engine opens it
-
-  // The device's results belong to the inputs that were recorded.
-  bool is_fixed() const { return device == "recorded"; }
-};
-
-Result<Recorded> read_call(const ShrinkOptions& options) {
-  const Result<fs::path> path = check_input_file(options.api_info, {.suffix = ".json"});
-  if (!path) return propagate(path);
-  const Result<dump::DumpIndex> index = dump::open_dump(*path);
-  if (!index) return propagate(index);
-  const Result<const check::Dialect*> dialect = check::dialect_of(*index, *path);
-  if (!dialect) return propagate(dialect);
-  for (const dump::CallSlice& slice : index->calls) {
-    if (slice.full_name != options.call) continue;
-    Result<dump::CallRecord> call = dump::parse_call(slice, path->filename().string());
-    if (!call) return propagate(call);
-    Recorded recorded{*std::move(call), "", *dialect,
-                      (*dialect)->engine_device(options.device, *index)};
-    if (!index->dump_data_dir.empty()) {
-      recorded.data_directory = (path->parent_path() / dump::kDataDirectory).string();
-    }
-    return recorded;
-  }
-  return fail(ErrorKind::kUsage,
-              fmt::format("{}: no call {}", path->filename().string(), options.call));
-}
 
 Result<void> write_text(const fs::path& path, const std::string& text) {
   if (std::ofstream(path, std::ios::binary) << text) return {};
@@ -106,29 +74,19 @@ std::string replay_command(const ShrinkOptions& options, const fs::path& dump) {
                      engines::device_text(engine), engines::run_text(engine));
 }
 
-protocol::RunOptions run_options(const ShrinkOptions& options, const Recorded& recorded) {
-  protocol::RunOptions how;
-  how.dialect = recorded.dialect->engine_name;
-  how.save_npy = recorded.dialect->saves_npy;
-  how.dump_name = fs::path(options.api_info).filename().string();
-  how.data_directory = recorded.data_directory;
-  how.seed = options.engine.seed;
-  how.strict = true;
-  return how;
-}
-
 // A call that ends its process leaves no inputs behind; they are the same on every device.
-Result<ProbeAnswer> ask_on_cpu(const ShrinkOptions& options, const Recorded& recorded,
+Result<ProbeAnswer> ask_on_cpu(const ShrinkOptions& options, const RecordedCall& recorded,
                                const dump::CallRecord& call, const fs::path& saved) {
   engines::EngineOptions on_cpu;
   on_cpu.program = options.engine.program;
-  Probe probe(engines::command_of(on_cpu, "cpu"), run_options(options, recorded),
+  Probe probe(engines::command_of(on_cpu, "cpu"),
+              run_options(recorded, options.api_info, options.engine.seed),
               options.timeout_seconds);
   return probe.ask(call, saved.string());
 }
 
 // Writes the dump, the script and what they need.
-Result<void> write_reproduction(const ShrinkOptions& options, const Recorded& recorded,
+Result<void> write_reproduction(const ShrinkOptions& options, const RecordedCall& recorded,
                                 const fs::path& out, Probe& probe, dump::CallRecord call) {
   const fs::path saved = out / "tensors";
   std::error_code error;
@@ -171,12 +129,13 @@ Result<void> write_reproduction(const ShrinkOptions& options, const Recorded& re
 }  // namespace
 
 Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
-  const Result<Recorded> recorded = read_call(options);
+  const Result<RecordedCall> recorded = read_call(options.api_info, options.call, options.device);
   if (!recorded) return propagate(recorded);
   options.device = recorded->device;
   const Result<fs::path> out = prepare_output_directory(options.out);
   if (!out) return propagate(out);
-  Probe probe(engines::command_of(options.engine, options.device), run_options(options, *recorded),
+  Probe probe(engines::command_of(options.engine, options.device),
+              run_options(*recorded, options.api_info, options.engine.seed),
               options.timeout_seconds);
   const Result<ProbeAnswer> first = probe.ask(recorded->call);
   if (!first) return propagate(first);
