@@ -293,7 +293,8 @@ ExitStatus CheckOutput::close() {
   if (const Result<void> written = write_files(); !written) return refuse(written.error());
   if (!shows_answer()) return worst_;
   if (several_) {
-    show_overall(worst_);
+    // Of an interrupted check, not all dumps were seen.
+    if (!done_.back().outcome.interrupted) show_overall(worst_);
   } else if (done_.front().has_answer) {
     show_answer(done_.front());
   }

@@ -42,7 +42,7 @@ std::string labelled(std::string_view label, std::string_view value, const Style
 }
 
 std::string metrics_text(const ReportRun& run, const ReportRow& row, const Style& style) {
-  std::vector<Field> fields{{fmt::format("    {:<10}", "metrics"), Paint::kDim}};
+  std::vector<Field> fields{{fmt::format("    {:<9}", "metrics"), Paint::kDim}};
   for (std::size_t i = 0; i < run.metrics.size() && i < row.numbers.size(); ++i) {
     if (row.numbers[i] == report::kNoNumber || !run.metrics[i].side.empty()) continue;
     fields.push_back({fmt::format("{} {:.6g}", run.metrics[i].title, row.numbers[i])});
@@ -68,8 +68,8 @@ std::string row_text(const ReportRun& run, const ReportRow& row, const Style& st
 }  // namespace
 
 std::string call_result(const ReportRun& run, const ReportCall& call, const Style& style) {
-  const std::array<Field, 3> head{Field{call.name, Paint::kBold},
-                                  Field{call.site.module, Paint::kPlain},
+  const std::string module = call.site.module.empty() ? "" : "module " + call.site.module;
+  const std::array<Field, 3> head{Field{call.name, Paint::kBold}, Field{module, Paint::kPlain},
                                   Field{report::source_line(run, call), Paint::kDim}};
   std::string text = flow(head, 3, kIndent, style);
   std::string_view arguments = call.arguments;

@@ -18,14 +18,14 @@ TEST(CallResult, ShowsEveryOutput) {
   run.rows[0].numbers = {0.5, report::kNoNumber, 1};
   EXPECT_EQ(
       call_result(run, run.calls[0], {.columns = 140}),
-      "Torch.matmul.0   model.layers.0   train.py:28\n"
+      "Torch.matmul.0   module model.layers.0   train.py:28\n"
       "  argument 0  float32 (2, 3)\n"
       "  argument dim  1\n"
       "  forward.output.0   torch.float32   (3, 3)   strict: error   documented: error\n"
       "    bound      9 of 9 elements are beyond the bound, worst at (0): device 2, bench 1, "
       "8.94e+05 times its bound\n"
       "    cause      lost terms: sums without the last 4 of 16 leave 1e-07 of the error\n"
-      "    metrics     Cosine 0.5\n"
+      "    metrics    Cosine 0.5\n"
       "  backward.output.0   strict: error   documented: pass\n"
       "    bound      9 of 9 elements are beyond the bound, worst at (0): device 2, bench 1, 7 "
       "times its bound\n"

@@ -66,7 +66,7 @@ constexpr SummaryColumn kSummaryColumns[] = {
     {"rank", {}, [](const TensorRow& row) { return fmt::format("{}", row.rank); }},
     {"graph", {}, [](const TensorRow& row) { return fmt::format("{}", row.graph); }},
     {"token", {}, [](const TensorRow& row) { return fmt::format("{}", row.token); }},
-    {"Cosine", GraphMode::kReal, &similarity<&measure::Similarity::cosine>},
+    {"1 - Cosine", GraphMode::kReal, &similarity<&measure::Similarity::cosine_distance>},
     {"MaxAbsErr", GraphMode::kReal, &similarity<&measure::Similarity::max_abs_error>},
     {"MaxRelativeErr", GraphMode::kReal, &similarity<&measure::Similarity::max_relative_error>},
     {"MaxRelativeErr", GraphMode::kStatistics, &relative_of<TensorStatistic::kMax>},
