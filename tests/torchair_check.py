@@ -156,7 +156,7 @@ def check_slices(checks: Checks) -> None:
     damages = {
         "missing": (None, "2 of 3 slices"), "cut": (whole[1][:-1], "ends in the middle"), "empty": (b"", "is empty"),
         "another shape": (other, "do not fit"),
-        "no JSON": (whole[1], "no JSON"), "another form": (whole[1], "not in the known form"),
+        "no JSON": (whole[1], "not a JSON object"), "another form": (whole[1], "not in the known form"),
     }
     for name, (content, reason) in damages.items():
         for slice, sound in zip(slices, whole):
