@@ -8,6 +8,7 @@ acc_check runs on what every kill leaves.
 """
 import argparse
 import contextlib
+import ctypes
 import glob
 import io
 import json
@@ -29,6 +30,7 @@ from msprobe.pytorch import PrecisionDebugger
 LOST_SECONDS = 0.1
 LOST_SECONDS_OF_STACKS = 1.0
 MAX_ROUNDS = 200000
+PR_SET_PDEATHSIG = 1
 
 
 class Diary:
@@ -72,9 +74,14 @@ def burn():
 
 
 def fork(work, *arguments):
+    """Of a process that ends with this one, however that ends: a training would go on for long."""
+    parent = os.getpid()
     process = os.fork()
     if process == 0:
         try:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:
+                os._exit(1)
             work(*arguments)
         finally:
             os._exit(1)
@@ -183,8 +190,8 @@ def kill_some(numbers, generator):
             kills, rounds, checks, failures = kills + 1, rounds + count, checks + is_checked, failures + len(wrong)
             for text in wrong:
                 print(f"kill {number}, {task}: {text}", flush=True)
-            if kills % 50 == 0:
-                print(f"{kills} kills in lane, {checks} checked, {failures} failures", flush=True)
+            if kills % 10 == 0:
+                print(f"{kills} kills in lane, {rounds} rounds, {checks} checked, {failures} failures", flush=True)
             if generator.random() < 0.7:  # else it is overwritten
                 shutil.rmtree(path, ignore_errors=True)
     finally:
