@@ -28,7 +28,7 @@ namespace msprobe::check {
 
 struct Dialect {
   std::string_view name;         // in the run file: "pytorch"
-  std::string_view engine_name;  // what engines are told
+  std::string_view engine_name;  // its name in messages to engines
 
   // --- Which calls are checked. ---
   // Why a call gets a row without running; kNone: it runs.

@@ -33,7 +33,7 @@ struct SliceInfo {
   std::vector<std::vector<std::vector<AxisRange>>> output_ranges;
 };
 
-// An error where there is no such attribute or it is no JSON of that form.
+// An error if there is no such attribute or it is not JSON of that form.
 Result<SliceInfo> read_slice_info(const DumpFile& file);
 
 // Where one tensor of the whole operator is.

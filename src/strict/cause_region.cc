@@ -41,7 +41,7 @@ std::string box_text(const std::vector<Extent>& box) {
   return fmt::format("({})", fmt::join(parts, ", "));
 }
 
-// Channels stand second in what convolutions and normalisations see.
+// Convolutions and normalisations have channels as their second dimension.
 std::string_view slice_name(std::size_t dim, std::size_t dims) {
   if (dims >= 3 && dim == 1) return "channel";
   if (dims >= 2 && dim + 1 == dims) return "column";
@@ -66,7 +66,7 @@ std::string stride_text(const at::Tensor& mask) {
 
 // So many elements do not lie in one part of a result by chance.
 constexpr std::int64_t kMany = 6;
-// A box is no part of a result that it nearly fills.
+// A box that nearly fills the result is not a part of it.
 constexpr double kClearlyLess = 0.9;
 
 // The box around the bad elements, where it is mostly bad or a small part of the result.

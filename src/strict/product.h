@@ -20,7 +20,7 @@ Product in_double(const Product& product);
 // The shape of left @ right.
 std::vector<std::int64_t> shape_of(const Product& product);
 
-// Nothing where the API is no such product, or not for these arguments.
+// Nothing if the API is not such a product, or not for these arguments.
 std::optional<Product> forward_product(std::string_view bare_name, const arguments::PyCall& call);
 // The gradient at `path` of such a call.
 std::optional<Product> gradient_product(std::string_view bare_name, const arguments::PyCall& call,

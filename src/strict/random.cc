@@ -68,7 +68,7 @@ at::Tensor column_sums(const at::Tensor& device, const at::Tensor& draws, double
   const at::Tensor squares = draws.square().sum(0);
   const at::Tensor variance =
       ((squares - left_out.square()) / (kDraws - 1) - mean.square()).clamp_min(0);
-  // Others that are all alike differ from the device by its rounding: that is no width.
+  // If all others are alike, they differ from the device by its rounding: that is not a width.
   const at::Tensor alike = (kAlike * std::max(eps, kLeastEps) * mean).square();
   const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-300);
   const at::Tensor single = squashed(at::where(variance > alike, z, at::zeros_like(z)));
@@ -188,7 +188,7 @@ std::optional<StrictFinding> judge_two_values(const at::Tensor& device, const at
       number_text(high[first].item<double>())));
 }
 
-// Zeros in a row: a part that was never written is no chance, however many zeros are right in all.
+// Zeros in a row: a part that was never written is not chance, whatever the number of zeros in all.
 // Elements that are zero in every draw say nothing.
 std::optional<StrictFinding> judge_dropped_runs(const at::Tensor& device, const at::Tensor& draws,
                                                 at::IntArrayRef shape) {

@@ -10,7 +10,7 @@
 
 namespace msprobe::strict {
 
-// Of an output that stands at `path` in what was recorded; nothing where no tensor is there.
+// Of the recorded output at `path`; nothing if there is no tensor.
 std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& record,
                                                    std::string_view path);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs that are no tensors: numbers, truth values, texts.
+// Outputs other than tensors: numbers, truth values, texts.
 #pragma once
 
 #include "core/strict.h"

@@ -15,7 +15,7 @@
 
 namespace msprobe::strict {
 
-// The outputs of one call; undefined where one is no tensor.
+// The outputs of one call; undefined if not a tensor.
 struct Outputs {
   std::vector<at::Tensor> bench;
   std::vector<at::Tensor> device;
