@@ -77,6 +77,7 @@ std::string short_cause(std::string_view cause) {
   std::string_view detail = cause.substr(colon + 1);
   while (detail.starts_with(' ')) detail.remove_prefix(1);
   detail = without(detail.substr(0, detail.find(';')), "sums without the ", " leave ");
+  detail = without(detail, "", " give an error of this size");
   if (detail.size() <= kLongestDetail) {
     const bool has_brackets = detail.starts_with('(') && detail.ends_with(')');
     return has_brackets ? fmt::format("{} {}", name, detail) : fmt::format("{} ({})", name, detail);

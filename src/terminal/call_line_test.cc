@@ -61,6 +61,9 @@ TEST(CallLine, ShortCauses) {
   EXPECT_EQ(short_cause("bad tile: (0, 16..31)"), "bad tile (0, 16..31)");
   EXPECT_EQ(short_cause("wrong scale: 2 times the benchmark; gradient only"),
             "wrong scale (2 times the benchmark)");
+  EXPECT_EQ(short_cause("low-precision accumulation: sums kept in torch.bfloat16 give an error of "
+                        "this size"),
+            "low-precision accumulation (sums kept in torch.bfloat16)");
   EXPECT_EQ(
       short_cause("lost tail: the last 100 of 16384 elements, from (3, 3, 31, 31) on, are zero"),
       "lost tail (the last 100 of 16384 elements, from (3, 3, 31, ...)");
