@@ -213,6 +213,11 @@ TEST(RecordedGradients, OfANodeThatLeadsStraightToTheArguments) {
   EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(a));
   EXPECT_TRUE(found->values[1].as<at::Tensor>()->equal(b * 2));  // wrong, and its place is known
   EXPECT_TRUE(found->node.empty());
+  // Recorded in the order of the arguments.
+  const auto ordered = match_gradients(inputs, {{a, b}, last}, {{a}, {b}}, no_other);
+  ASSERT_TRUE(ordered);
+  EXPECT_TRUE(ordered->values[0].as<at::Tensor>()->equal(a));
+  EXPECT_TRUE(ordered->values[1].as<at::Tensor>()->equal(b));
 }
 
 TEST(RecordedGradients, NodeOrderAndTransposes) {  // decision 18

@@ -198,9 +198,11 @@ OrSkip<RecordedGradients> match_gradients(const std::vector<Input>& inputs,
                                           const InLayout& in_layout) {
   Match match = beside_node(inputs, bench, Layout::kContiguous, recorded);
   const bool is_one_operator = !bench.last.next.empty() && straight(inputs, bench.last).has_value();
-  if (match.agrees() || (match.fits() && is_one_operator)) return std::move(match.gradients);
+  if (match.agrees()) return std::move(match.gradients);
   Match ordered = in_order(inputs, bench.of_inputs, recorded);
-  if (ordered.agrees() || (ordered.fits() && is_one_operator)) return std::move(ordered.gradients);
+  if (ordered.agrees()) return std::move(ordered.gradients);
+  if (is_one_operator && match.fits()) return std::move(match.gradients);
+  if (is_one_operator && ordered.fits()) return std::move(ordered.gradients);
 
   // A function of several operators, and its last node is another one, or the numbers are wrong.
   std::vector<LastNode> seen{bench.last};
