@@ -127,8 +127,26 @@ std::string lost(const Failure& failure) {
   return "";
 }
 
+// Every subnormal result is zero, and no other result is that should not be: whatever else is off
+// is what flushed inputs left.
+std::string flushed(const Failure& failure) {
+  const double least = failure.type.least_normal;
+  const at::Tensor device = failure.device.to(at::kDouble);
+  const at::Tensor right = failure.bench.to(failure.device.scalar_type()).to(at::kDouble).abs();
+  const at::Tensor small = right.ne(0).logical_and(right.lt(least));
+  const auto count = small.sum().item<std::int64_t>();
+  const at::Tensor zero = device.eq(0);
+  if (count < kFew || zero.all().item<bool>()) return "";
+  const bool none_left = !device.abs().lt(least).logical_and(zero.logical_not()).any().item<bool>();
+  const bool others = zero.logical_and(right.ge(kAboveSubnormal * least)).any().item<bool>();
+  if (!none_left || others) return "";
+  return fmt::format("flushed subnormals: all {} elements below {} are zero", count,
+                     number_text(least));
+}
+
 std::string clipped(const Failure& failure) {
   if (failure.device.is_complex()) return "";
+  if (std::string cause = flushed(failure); !cause.empty()) return cause;
   const at::Tensor mask = beyond_mask(failure.device, failure.bench, failure.limits);
   const at::Tensor device = failure.device.masked_select(mask).to(at::kDouble);
   const at::Tensor bench = failure.bench.masked_select(mask).to(at::kDouble);

@@ -14,6 +14,10 @@ constexpr double kMostLeft = 0.3;
 // So many elements tell. All of a large result would cost as much as the product itself.
 constexpr std::int64_t kSampled = 1 << 14;
 
+// So many terms are looked at together, and they are told apart from here on.
+constexpr std::int64_t kMostTogether = 512;
+constexpr double kToldApart = 1e-9;
+
 double root_mean_square(const at::Tensor& values) {
   return std::sqrt(values.square().nan_to_num(0, 0, 0).mean().item<double>());
 }
@@ -30,6 +34,28 @@ Steps steps_for(std::int64_t elements, std::int64_t rows, std::int64_t columns) 
   const std::int64_t row = std::clamp<std::int64_t>(root, 1, std::max<std::int64_t>(1, rows));
   const std::int64_t column = (times + row - 1) / row;
   return {row, std::clamp<std::int64_t>(column, 1, std::max<std::int64_t>(1, columns))};
+}
+
+// The share of each term in the error: -1 of one that was left out, about 0 of the others. Terms
+// that are alike share in the same error, so that all shares are found together, by least squares;
+// of very many terms, each one apart.
+at::Tensor shares(const Product& wide, const at::Tensor& error) {
+  const std::int64_t terms = wide.left.size(-1);
+  const at::Tensor parts = (at::matmul(error, wide.right.mT()) * wide.left).sum(-2);
+  const at::Tensor of_error = parts.reshape({-1, terms}).sum(0);
+  if (terms > kMostTogether || error.numel() < terms) {
+    const at::Tensor sizes =
+        wide.left.square().sum(-2, true) * wide.right.square().sum(-1, true).mT();
+    return of_error / sizes.reshape({-1, terms}).sum(0);
+  }
+  const at::Tensor alike =
+      at::matmul(wide.left.mT(), wide.left) * at::matmul(wide.right, wide.right.mT());
+  const at::Tensor together = alike.reshape({-1, terms, terms}).sum(0);
+  const at::Tensor sizes = together.diagonal().sqrt();
+  const at::Tensor usual = together / sizes.outer(sizes);  // terms of very different sizes
+  const at::Tensor inverse =
+      at::linalg_pinv(usual.nan_to_num(0, 0, 0), kToldApart, /*hermitian=*/true);
+  return at::mv(inverse, (of_error / sizes).nan_to_num(0, 0, 0)) / sizes;
 }
 
 }  // namespace
@@ -65,11 +91,7 @@ LostTerms scattered_lost_terms(const Product& product, const at::Tensor& error) 
   const Product wide = in_double(product);
   const at::Tensor all = error.reshape(shape).to(at::kDouble).nan_to_num(0, 0, 0);
   const std::int64_t terms = wide.left.size(-1);
-  // The share of each term in the error: -1 of one that was left out, about 0 of the others.
-  const at::Tensor shared = (at::matmul(all, wide.right.mT()) * wide.left).reshape({-1, terms});
-  const at::Tensor sizes =
-      wide.left.square().sum(-2, true) * wide.right.square().sum(-1, true).mT();
-  const at::Tensor share = shared.sum(0) / sizes.reshape({-1, terms}).sum(0);
+  const at::Tensor share = shares(wide, all);
   const at::Tensor lost = share.lt(-0.5).nonzero().flatten();
   if (lost.numel() == 0 || lost.numel() > terms / 2) return {};
   const at::Tensor rest =
