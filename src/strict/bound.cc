@@ -10,10 +10,22 @@ namespace {
 
 // How much worse than most an element may be.
 constexpr double kFewTimes = 6;
+// Of so many inexact elements, so many may be outliers, which are at most so many times worse than
+// the others. Errors of sums are nearly normal: of ten, one is that far out once in 10^8.
+constexpr std::int64_t kEnoughElements = 10;
+constexpr std::int64_t kOutliers = 2;
+constexpr double kOfOthers = 16;
 // The mean of the power of two below a sum that grows evenly is at most this share of it.
 constexpr double kMeanPower = 0.375;
 // A spread of several runs is at least this many roundings of the root of the squared terms.
 constexpr double kLeastSpread = 0.4;
+
+// Of every element, in float64.
+at::Tensor sizes_of(const Limits& limits, const at::Tensor& bench) {
+  at::Tensor sizes = bench.abs().mul_(limits.relative).add_(limits.absolute);
+  if (limits.spreads.defined()) sizes += limits.spreads.view(bench.sizes()) * limits.spread;
+  return sizes;
+}
 
 }  // namespace
 
@@ -60,6 +72,23 @@ at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error) {
   const std::int64_t rank = std::max<std::int64_t>(1, used.numel() * 9 / 10);
   const double most = std::get<0>(used.kthvalue(rank)).item<double>();
   return limits * std::min(1.0, kFewTimes * most);
+}
+
+Limits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
+                      const at::Tensor& bench, const at::Tensor& terms) {
+  const at::Tensor wide = bench.to(at::kDouble);
+  at::Tensor sizes = sizes_of(limits, wide);
+  if (terms.defined()) sizes *= (terms / terms.max()).sqrt_();
+  const at::Tensor error = (device.to(at::kDouble) - wide).abs_();
+  const at::Tensor inexact = error.gt(0).logical_and_(error.isfinite());
+  const at::Tensor used = (error / sizes).masked_select(inexact);
+  if (used.numel() < kEnoughElements) return limits;
+  const double usual = std::get<0>(used.kthvalue(used.numel() - kOutliers)).item<double>();
+  if (!(kOfOthers * usual < 1)) return limits;
+  Limits lower = least;
+  lower.spread = 1;
+  lower.spreads = (sizes * (kOfOthers * usual) - sizes_of(least, wide)).clamp_min_(0);
+  return lower;
 }
 
 Limits cut_limits(const FloatType& type, double length, const Limits& limits,

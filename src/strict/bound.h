@@ -51,6 +51,14 @@ Limits cut_limits(const FloatType& type, double length, const Limits& limits,
 // than the others is not explained by what is true of all.
 at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error);
 
+// The bound `limits` of results that sum equally many terms each, lowered to what the arithmetic
+// shows that made them: none may need a larger share of it than a few times the third largest, but
+// `least` always holds. `limits` where too few elements are inexact to tell. `terms`: how many
+// terms of each element are not zero, where that is known. REQUIRES: neither has units, natives or
+// drifts; none of the tensors is complex.
+Limits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
+                      const at::Tensor& bench, const at::Tensor& terms = {});
+
 // A unit loses at most this much in each term, in 2^-23 of the power of two below the running sum:
 // by cutting the term to 23 bits, and the sum to float32.
 inline constexpr double kMostDrift = 2;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "execute/replay_dialect.h"
+#include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/kernels.h"
@@ -21,6 +22,18 @@ constexpr double kLeastSpreads = kIntermediates + kSumOfTerms;
 
 double largest_of(const at::Tensor& tensor) {
   return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
+}
+
+// What a normalisation adds to the variance: its last fractional argument.
+double added_variance(const arguments::PyCall& call) {
+  double found = 1e-5;
+  for (const auto& value : call.args) {
+    if (const auto* number = value.as<double>()) found = *number;
+  }
+  for (const auto& [key, value] : call.kwargs) {
+    if (const auto* number = value.as<double>(); number != nullptr && key == "eps") found = *number;
+  }
+  return found > 0 ? found : 1e-5;
 }
 
 // By how much every argument moves besides, as MindSpore's kernel does.
@@ -55,6 +68,34 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
 ops::Traits CallContext::traits() const { return ops::traits_of(name.bare_name); }
 
 bool CallContext::is_convolution() const { return traits().form == ops::Form::kConvolution2d; }
+
+bool CallContext::has_even_sums(const Pair& pair) const {
+  if (pair.device.scalar_type() != at::kFloat || by_mindspore) return false;
+  switch (traits().sums) {
+    case ops::Sums::kLastExtent:
+    case ops::Sums::kPerChannel:
+    case ops::Sums::kPerInstance:
+    case ops::Sums::kPerGroup:
+    case ops::Sums::kNormalizedShape:
+      return true;
+    default:
+      return traits().form == ops::Form::kSum;
+  }
+}
+
+at::Tensor CallContext::terms_in(const Pair& pair) {
+  if (traits().form != ops::Form::kSum || pair.direction == Direction::kBackward) return {};
+  execute::Variation ones = benchmark.how;
+  ones.forward_only = true;
+  ones.change = [](const at::Tensor& tensor, at::ScalarType) {
+    return tensor.ne(0).to(tensor.scalar_type());
+  };
+  const auto leaves = rerun.run(ones);
+  const LeafTensors counts = leaves ? tensors_of(*leaves) : LeafTensors{};
+  const auto found = counts.find({pair.direction, pair.leaf.path});
+  const bool fits = found != counts.end() && found->second.sizes() == pair.bench.sizes();
+  return fits ? found->second.to(at::kDouble) : at::Tensor();
+}
 
 probe::DeviceSums CallContext::device_sums(const Pair& pair) const {
   return allowed.device_sums ? allowed.device_sums(pair.device.scalar_type())
@@ -119,6 +160,32 @@ bool CallContext::add_neighbours(const Pair& pair, Limits& limits) {
   if (!errors.defined() || errors.numel() != limits.natives.numel()) return false;
   limits.natives = at::maximum(limits.natives, errors);
   return true;
+}
+
+void CallContext::add_cancelled(const Pair& pair, const FloatType& type, Limits& limits) {
+  const ops::Sums sums = traits().sums;
+  if (sums != ops::Sums::kNormalizedShape && sums != ops::Sums::kPerGroup) return;
+  const auto call = rerun.arguments();
+  const auto arriving = rerun.arriving();
+  const auto* input =
+      !call || (*call)->args.empty() ? nullptr : (*call)->args.front().as<at::Tensor>();
+  if (input == nullptr || input->numel() == 0 || !arriving ||
+      reduction_length(name.bare_name, **call, 1, input->numel(), false) > 1) {
+    return;
+  }
+  double size = kResultEps * type.accumulator_eps / std::sqrt(added_variance(**call));
+  const auto times = [&](const arguments::PyValue& value) {
+    execute::for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (tensor.numel() > 0) size *= std::max(1.0, largest_of(tensor));
+    });
+  };
+  for (const auto& value : (*call)->args) times(value);
+  for (const auto& [key, value] : (*call)->kwargs) times(value);
+  if (pair.direction == Direction::kBackward) {
+    for (const auto& value : **arriving) times(value);
+    size *= static_cast<double>(input->numel()) / static_cast<double>(pair.device.numel());
+  }
+  limits.absolute += size;
 }
 
 bool CallContext::add_kernel(const Pair& pair, const FloatType& type, Limits& limits) const {

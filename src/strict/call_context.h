@@ -36,6 +36,12 @@ struct CallContext {
   ops::Traits traits() const;
   // Of images. A kernel may compute it otherwise than as one product: Winograd's.
   bool is_convolution() const;
+  // Whether every element is made of equally many terms, by one kernel of PyTorch's: sums and
+  // norms.
+  bool has_even_sums(const Pair& pair) const;
+  // Of a sum, how many terms of each element are not zero; undefined where that is not known. Costs
+  // one run.
+  at::Tensor terms_in(const Pair& pair);
   // How the device adds the terms of products of this type.
   probe::DeviceSums device_sums(const Pair& pair) const;
   // Whether the factors of this product may have been rounded to TF32.
@@ -59,6 +65,9 @@ struct CallContext {
   bool add_native(const Pair& pair, const FloatType& type, Limits& limits);
   // Adds what the CPU errs at inputs next to these: at one input it may be small by chance.
   bool add_neighbours(const Pair& pair, Limits& limits);
+  // Adds what a normalisation of single elements may leave of them: it takes a number from itself,
+  // and no change of the number shows how both were rounded.
+  void add_cancelled(const Pair& pair, const FloatType& type, Limits& limits);
   // Adds what MindSpore's kernel errs. False where it adds nothing.
   bool add_kernel(const Pair& pair, const FloatType& type, Limits& limits) const;
 

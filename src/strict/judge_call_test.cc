@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/judge_call.h"
 
+#include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -50,6 +51,30 @@ TEST(JudgeCall, OneWrongElementIsSeenWithItsPlace) {
     EXPECT_THAT(finding.reason, HasSubstr("(7, 5)"));
     EXPECT_EQ(finding.cause, "one bad element: (7, 5)");
   }
+}
+
+// x - mean(x) is 0 for one element, but not where both are rounded before.
+TEST(JudgeCall, NormOfSingleElementsMayLeaveTheirRounding) {
+  for (const DType dtype : libtorch::cpu_floats()) {
+    RunCall run(call("Functional.layer_norm.0",
+                     {{tensor({64, 1}, dtype, false, -9, 9)}, {dump::List{{std::int64_t{1}}}}}));
+    EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
+    run.set_device(at::full_like(run.device(), 9 * 0x1p-24 / std::sqrt(1e-5)));
+    EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
+    run.set_device(at::full_like(run.device(), 0.1));
+    EXPECT_EQ(run.forward().status, Verdict::kError) << run.forward().reason;
+  }
+}
+
+// One sum of many that is worse than all others, but not than a running sum in float32 may be.
+TEST(JudgeCall, OneSumThatIsWorseThanTheOthersIsSeen) {
+  RunCall run(
+      call("Torch.sum.0", {{tensor({200, 4096}, DType::kFloat32, false, 0)}, {std::int64_t{1}}}));
+  EXPECT_EQ(run.forward().status, Verdict::kPass) << run.forward().reason;
+  at::Tensor device = run.device().clone();
+  device[7] *= 1 + 0x1p-18;
+  run.set_device(device);
+  EXPECT_EQ(run.forward().cause, "one bad element: (7)") << run.forward().reason;
 }
 
 TEST(JudgeCall, NanInOneElementNeverPasses) {

@@ -59,6 +59,7 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
     if (once) {
       Limits limits = wide_limits(type, length, spread);
       context.add_kernel(pair, type, limits);
+      context.add_cancelled(pair, type, limits);
       if (compare(std::move(limits))) return within_spread(context, tried.found);
       if (auto finding = judge_cut(context, pair, type, tried)) return finding;
       if (!has_rounded_steps(context, pair, tried.limits)) continue;
@@ -66,8 +67,20 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
     Limits limits = spread_limits(type, length, spread);
     if (context.allows_tf32(pair)) limits.spread += 2 * kIntermediates * kTf32Moves;
     context.add_kernel(pair, type, limits);
-    if (compare(limits)) return within_spread(context, tried.found);
-    if (auto finding = judge_cut(context, pair, type, tried)) return finding;
+    context.add_cancelled(pair, type, limits);
+    if (compare(limits)) {
+      if (!context.has_even_sums(pair)) return within_spread(context, tried.found);
+      const auto lowered = [&](const at::Tensor& terms) {
+        return as_others_need(limits, first_limits(type), pair.device, pair.bench, terms);
+      };
+      if (compare(lowered({}))) return within_spread(context, tried.found);
+      if (const at::Tensor terms = context.terms_in(pair); terms.defined()) {
+        if (compare(lowered(terms))) return within_spread(context, tried.found);
+      }
+      limits = tried.limits;
+    } else if (auto finding = judge_cut(context, pair, type, tried)) {
+      return finding;
+    }
     if (!context.add_native(pair, type, limits)) continue;
     const bool hopeless = tried.found.not_finite > 0;  // no further run makes a NaN right
     if (compare(limits)) return within_native(context, pair, tried);

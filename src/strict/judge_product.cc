@@ -8,29 +8,7 @@ namespace msprobe::strict {
 namespace {
 
 constexpr std::string_view kAsUnit = ", as a matrix unit adds that cuts its sums";
-// Most results are so exact that the sizes of some terms of a long sum are enough.
-constexpr std::int64_t kLongSum = 512;
-constexpr std::int64_t kPartOfTerms = 8;
-
-enum class Look : std::uint8_t { kSomeTerms, kAllTerms, kPartialSums };
-
-// False where that would be nothing new.
-bool look_at(Look look, ProductBound& bound) {
-  const std::int64_t terms = bound.terms();
-  switch (look) {
-    case Look::kSomeTerms:
-      if (terms < kLongSum) return false;
-      bound.take_terms(terms / kPartOfTerms);
-      break;
-    case Look::kAllTerms:
-      bound.take_terms(terms);
-      break;
-    case Look::kPartialSums:
-      bound.walk_sums();
-      break;
-  }
-  return true;
-}
+constexpr std::string_view kFromTerms = ", from the sizes of its terms";
 
 }  // namespace
 
@@ -64,14 +42,14 @@ std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair
 std::optional<StrictFinding> judge_product(CallContext& context, const Pair& pair,
                                            const FloatType& type, ProductBound& bound,
                                            Tried& tried) {
-  for (const Look look : {Look::kSomeTerms, Look::kAllTerms, Look::kPartialSums}) {
-    if (!look_at(look, bound)) continue;
+  if (const auto found = bound.scan_some_terms(pair.device)) return within(*found, kFromTerms);
+  bound.take_terms(bound.terms());
+  for (const bool walked : {false, true}) {
+    if (walked) bound.walk_sums();
     tried.limits = bound.rounded(pair.device);
     tried.found = scan(pair.device, pair.bench, tried.limits);
-    if (tried.found.good()) return within(tried.found, ", from the sizes of its terms");
-    if (look == Look::kSomeTerms || context.device_sums(pair) == probe::DeviceSums::kRounded) {
-      continue;
-    }
+    if (tried.found.good()) return within(tried.found, kFromTerms);
+    if (context.device_sums(pair) == probe::DeviceSums::kRounded) continue;
     const Scan cut = scan(pair.device, pair.bench, bound.cut(pair.device));
     if (!cut.good()) continue;
     if (bound.has_faulty_terms(pair.device)) return std::nullopt;

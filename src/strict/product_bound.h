@@ -21,6 +21,11 @@ class ProductBound {
                                         const FloatType& type, bool tf32);
 
   std::int64_t terms() const { return product_.left.size(-1); }
+  // Whether `device` has sums that are rounded to nearest, seen from the sizes of some terms, and
+  // of all of them for few elements: nothing where that does not tell. Most results are exact
+  // enough.
+  std::optional<Scan> scan_some_terms(const at::Tensor& device);
+
   // Takes the sizes of the terms into account, up to this one; costs their share of one product.
   // With less than all of them the bounds are smaller than they need be, and hold as well.
   // REQUIRES: not less than before.
@@ -46,13 +51,16 @@ class ProductBound {
   ProductBound(Product product, const FloatType& type, bool tf32)
       : product_(std::move(product)), type_(type), tf32_(tf32) {}
 
-  // Gives the factors of the terms from `start` to `end`, in float64 and some terms at a time: what
+  // Gives the factors of the terms from `start` to `end`, as `type` and some terms at a time: what
   // is converted at once stays in the cache.
-  void for_parts(std::int64_t start, std::int64_t end,
+  void for_parts(std::int64_t start, std::int64_t end, at::ScalarType type,
                  const std::function<void(const Product&)>& take) const;
 
   at::Tensor error_of(const at::Tensor& device) const;
-  at::Tensor noise() const;
+  // The limits of elements with these norms, whose benchmark is `bench`; `sums` of it is product.
+  Limits limits_of(const at::Tensor& norms, const at::Tensor& sums, const at::Tensor& bench) const;
+  // The roots of the sums of all squared terms, of the elements at these places.
+  at::Tensor norms_at(const at::Tensor& places) const;
   bool has_rounded_factors(const at::Tensor& error) const;
 
   Product product_;

@@ -75,7 +75,7 @@ Judged judged(const Factors& given, const at::Tensor& device) {
   const at::Tensor right = given.right.to(at::kDouble);
   const at::Tensor bench = at::matmul(left, right);
   const FloatType type = *float_type(device.scalar_type());
-  auto bound = ProductBound::of({left, right, {}}, bench, type, false);
+  auto bound = ProductBound::of({given.left, given.right, {}}, bench, type, false);
   bound->take_terms(bound->terms());
   for (const bool walked : {false, true}) {
     if (walked) bound->walk_sums();
@@ -179,6 +179,29 @@ TEST(ProductBound, OfSomeTermsIsSmaller) {
       ProductBound::of({given.left, given.right, {}}, bench, *float_type(at::kFloat), false);
   at_once->take_terms(4000);
   EXPECT_TRUE(at::allclose(at_once->rounded(device).spreads, all));
+}
+
+// Few terms for all elements, and all terms for few elements, say what all terms for all say.
+TEST(ProductBound, SomeTermsAreEnoughForMostResults) {
+  at::manual_seed(11);
+  const at::Tensor left = at::randn({2, 3, 200, 300});
+  const at::Tensor right = at::randn({3, 300, 150});
+  const at::Tensor bench = at::matmul(left.to(at::kDouble), right.to(at::kDouble));
+  at::Tensor device = at::matmul(left, right);
+  const auto looked = [&] {
+    auto bound = ProductBound::of({left, right, {}}, bench, *float_type(at::kFloat), false);
+    const auto some = bound->scan_some_terms(device);
+    bound->take_terms(300);
+    const bool good = scan(device, bench, bound->rounded(device)).good();
+    EXPECT_EQ(some && some->good(), good);
+    return good;
+  };
+  EXPECT_TRUE(looked());
+  const double norm = std::sqrt(300.0);
+  device[1][2][199][0] += norm * norm * 0x1p-24 * 3;  // within what all of its terms allow
+  EXPECT_TRUE(looked());
+  device[1][2][199][0] += norm * norm * 0x1p-24 * 30;
+  EXPECT_FALSE(looked());
 }
 
 TEST(ProductBound, CoversSubnormalSums) {
