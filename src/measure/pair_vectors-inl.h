@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "measure/bfloat16_group-inl.h"
 #include "measure/float_group-inl.h"
 #include "measure/quotients-inl.h"
 #include "measure/similarity.h"
@@ -62,6 +63,9 @@ class PairVectors {
   // kFloatVectors vectors of floats. False, with nothing added, where floats do not do.
   template <class Device, class Bench>
   HWY_INLINE bool add_group(const Device* device, const Bench* bench) {
+    if constexpr (kRule == RelativeRule::kEpsilonSingle && kAreBFloat16<Device, Bench>) {
+      if (HWY_LIKELY(add_bfloat16(device, bench))) return true;
+    }
     const std::size_t lanes = hn::Lanes(Floats());
     SideFloats<kHasSides> of_device;
     SideFloats<kHasSides> of_bench;
@@ -137,6 +141,22 @@ class PairVectors {
     beyond_200_ += hn::CountTrue(Doubles(), hn::Ge(relative, set(0.005)));
     relative_ = hn::Max(relative_, relative);
     if (highest_ < kBelowThresholds) raise_bounds();
+  }
+
+  // Most groups of bfloat16. False, with nothing added, where they take the way of all floats.
+  HWY_INLINE bool add_bfloat16(const hwy::bfloat16_t* device, const hwy::bfloat16_t* bench) {
+    BFloat16Group group;
+    if (HWY_UNLIKELY(!group.add(device, bench, bfloat16_bound_))) return false;
+    raise_max_error(device, bench, hn::GetLane(hn::MaxOfLanes(Floats(), group.max_error)));
+    count_ += kFloatVectors * hn::Lanes(Floats());
+    beyond_1000_ += group.count_1000();
+    beyond_200_ += group.count_200();
+    add_floats(dot_, group.dot);
+    add_floats(error_squares_, group.error_squares);
+    add_floats(error_sum_, group.error_sum);
+    add_floats(device_.squares, group.device_squares);
+    add_floats(bench_.squares, group.bench_squares);
+    return true;
   }
 
   // `largest` is the largest error of a group, rounded to a float. Where that may hide one larger
@@ -276,6 +296,7 @@ class PairVectors {
     bound_ = set(near * (1 - 0x1p-50));
     float_near_ = static_cast<float>(near * (1 - 0x1p-20));
     float_bound_ = static_cast<float>(std::min(highest_, 0x1p100) * (1 - 0x1p-20));
+    bfloat16_bound_ = bfloat16_bound(highest_);
   }
 
   // Rounding of the product does not reach a threshold from here.
@@ -291,6 +312,7 @@ class PairVectors {
   // So much below `bound_` and `highest_` that rounding in floats does not matter.
   float float_near_ = 0;
   float float_bound_ = 0;
+  float bfloat16_bound_ = 0;
   SideVectors<kHasSides> device_;
   SideVectors<kHasSides> bench_;
   std::uint64_t count_ = 0;

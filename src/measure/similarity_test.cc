@@ -2,6 +2,7 @@
 // The similarity kernel against the plain loop, and its definitions.
 #include "measure/similarity.h"
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -147,6 +148,31 @@ TEST(Similarity, NeighboursInBFloat16AreCountedExactly) {
     EXPECT_GT(plain.beyond_200, 1000U);
     EXPECT_GT(plain.beyond_1000, plain.beyond_200);
     expect_equal(tally_similarity_by(rule, d.view(), b.view(), 0), plain, 0x1p-18);
+  }
+}
+
+// Numbers of every size, subnormals and zeros among them, beside others a few places on: all the
+// relative errors there are, and many equal ones.
+TEST(Similarity, BFloat16OfEverySizeIsMeasuredExactly) {
+  for (const std::uint32_t most : {1U, 2U, 60U, 600U, 40000U}) {
+    for (const std::uint32_t first : {0U, 0x80U, 0x1e00U, 0x2f00U, 0x3f80U, 0x4f00U}) {
+      SCOPED_TRACE(testing::Message() << "places up to " << most << ", from " << first);
+      std::vector<float> device(6000), bench(6000);
+      std::uint32_t random = most + first;
+      for (std::size_t i = 0; i < device.size(); ++i) {
+        random = random * 1664525U + 1013904223U;
+        const std::uint32_t bits = first + (random >> 8U) % 0x300U;
+        const std::uint32_t other = (bits + (random >> 20U) % (most + 1)) % 0x7f80U;
+        const std::uint32_t sign = random & 0x80000000U;
+        bench[i] = std::bit_cast<float>(bits << 16U | sign);
+        device[i] = std::bit_cast<float>(other << 16U | (i % 97 == 0 ? 0U : sign));
+      }
+      const auto d = tensor_of(DType::kBFloat16, device);
+      const auto b = tensor_of(DType::kBFloat16, bench);
+      const RelativeRule rule = epsilon_rule(DType::kBFloat16, DType::kBFloat16);
+      expect_equal(tally_similarity_by(rule, d.view(), b.view(), 0),
+                   tally_similarity_plainly_by(rule, d.view(), b.view(), 0), 0x1p-18);
+    }
   }
 }
 
