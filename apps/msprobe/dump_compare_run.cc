@@ -176,7 +176,7 @@ class DumpComparison {
         report = &reports_.emplace_back(pair, start, as_given(pair.target));
         search_.keep_flow();
       }
-      search_.start(pair, as_given(pair.target));
+      search_.start(pair, as_given(pair.target), start);
       return finish_tables(pair.step);
     };
     events.on_block = [&](std::span<const EntryRows> block) -> Result<void> {
@@ -292,7 +292,7 @@ class DumpComparison {
       fmt::print("first rows that fail:\n");
       for (const std::string& line : failures_) fmt::print("{}\n", line);
     }
-    fmt::print("{}\n", totals_text(totals_));
+    if (!failed_ || totals_.rows > 0) fmt::print("{}\n", totals_text(totals_));
     search_.finish();
     constexpr std::int64_t kNoStep = -1;
     if (const auto done = finish_tables(kNoStep); !done) return propagate(done);

@@ -7,10 +7,10 @@
 #include <optional>
 #include <span>
 #include <tuple>
-#include <unordered_map>
 
 #include "divergence/candidates.h"
 #include "divergence/difference.h"
+#include "divergence/tensor_table.h"
 
 namespace msprobe::divergence {
 namespace {
@@ -155,13 +155,13 @@ class Aligner {
     any_known_ = false;
     bool differs = false;
     for (const RunTensor& tensor : target_.inputs(call)) {
-      const auto known = counterpart_.find(tensor.identity);
-      if (known == counterpart_.end()) {
+      const std::uint32_t* const known = counterpart_.find(tensor.identity);
+      if (known == nullptr) {
         translated_.push_back(tensor);
         continue;
       }
       any_known_ = true;
-      translated_.push_back(golden_.tensors[known->second]);
+      translated_.push_back(golden_.tensors[*known]);
       differs = differs || difference(tensor, translated_.back(), exact_) >
                                tolerance(tensor, translated_.back());
     }
@@ -196,9 +196,9 @@ class Aligner {
     const auto inputs = target_.inputs(call);
     const auto others = golden_.inputs(other);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto known = counterpart_.find(inputs[i].identity);
-      if (known == counterpart_.end()) continue;
-      const RunTensor& tensor = golden_.tensors[known->second];
+      const std::uint32_t* const known = counterpart_.find(inputs[i].identity);
+      if (known == nullptr) continue;
+      const RunTensor& tensor = golden_.tensors[*known];
       if (difference(tensor, others[i], exact_) > tolerance(tensor, others[i])) return true;
     }
     return false;
@@ -243,13 +243,13 @@ class Aligner {
       const Call& other = golden_.calls[partner.golden];
       if (call.outputs == other.outputs) {
         for (std::uint32_t i = 0; i < call.outputs; ++i) {
-          counterpart_[target_.tensors[call.first + call.inputs + i].identity] =
-              other.first + other.inputs + i;
+          counterpart_.set(target_.tensors[call.first + call.inputs + i].identity,
+                           other.first + other.inputs + i);
         }
       }
       if (call.inputs != other.inputs || partner.match == Match::kOutputs) continue;
       for (std::uint32_t i = 0; i < call.inputs; ++i) {
-        counterpart_.try_emplace(target_.tensors[call.first + i].identity, other.first + i);
+        counterpart_.add(target_.tensors[call.first + i].identity, other.first + i);
       }
     }
   }
@@ -323,7 +323,7 @@ class Aligner {
   std::uint32_t next_ = 0;  // the golden call that is expected
   bool diverged_ = false;   // a call had no counterpart with its values
   std::optional<CallIndex> index_;
-  std::unordered_map<std::uint64_t, std::uint32_t> counterpart_;  // identity -> golden tensor
+  TensorTable counterpart_;  // the golden tensor that a target tensor is
   std::uint32_t learned_ = 0;
   // Of the call that is looked for.
   CallShape shape_;

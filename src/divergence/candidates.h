@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "divergence/recorded_run.h"
@@ -14,10 +15,14 @@ namespace msprobe::divergence {
 // Calls under a key, in order of a number; near numbers are found by binary search.
 class NumberIndex {
  public:
-  void add(std::uint64_t key, double number, std::uint32_t call) {
-    rows_.push_back({key, number, call});
-  }
-  void sort();
+  struct Row {
+    std::uint64_t key;
+    double number;
+    std::uint32_t call;
+  };
+
+  NumberIndex() = default;
+  explicit NumberIndex(std::vector<Row> rows);
 
   // The calls under `key` whose number is within `reach` of `number`, nearest first, at most
   // `most`.
@@ -29,12 +34,16 @@ class NumberIndex {
             std::vector<std::uint32_t>& out) const;
 
  private:
-  struct Row {
-    std::uint64_t key;
-    double number;
-    std::uint32_t call;
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
   };
-  std::vector<Row> rows_;
+  Range range_of(std::uint64_t key) const;
+
+  // Apart from each other, so that a search touches little memory: a run has few kinds of calls.
+  std::vector<double> numbers_;
+  std::vector<std::uint32_t> calls_;
+  std::unordered_map<std::uint64_t, Range> ranges_;  // by key
 };
 
 // What a call looks like without its values.

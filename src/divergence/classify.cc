@@ -5,6 +5,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "divergence/tensor_table.h"
+
 namespace msprobe::divergence {
 namespace {
 
@@ -132,15 +134,15 @@ class Classifier {
       const double apart = difference(tensor, golden, exact_);
       if (apart <= tolerance(tensor, golden)) continue;
       input_differs = true;
-      const auto made = producer_.find(tensor.identity);
-      if (made == producer_.end()) {
+      const std::uint32_t* const made = producer_.find(tensor.identity);
+      if (made == nullptr) {
         event.cause = Cause::kOutside;
-      } else if (target_.calls[made->second].makes_garbage) {
+      } else if (target_.calls[*made].makes_garbage) {
         event.cause = Cause::kUninitialised;
-        event.call = made->second;
-      } else if (result_.roles[made->second].role == Role::kTargetOnly) {
+        event.call = *made;
+      } else if (result_.roles[*made].role == Role::kTargetOnly) {
         event.cause = Cause::kUnmatched;
-        event.call = made->second;
+        event.call = *made;
       } else {
         continue;
       }
@@ -159,7 +161,7 @@ class Classifier {
   void learn(std::uint32_t until) {
     for (; learned_ < until; ++learned_) {
       for (const RunTensor& tensor : target_.outputs(target_.calls[learned_])) {
-        producer_[tensor.identity] = learned_;
+        producer_.set(tensor.identity, learned_);
       }
     }
   }
@@ -237,7 +239,7 @@ class Classifier {
   const bool exact_;
   const MeasureFiles& measure_;
   Classified result_;
-  std::unordered_map<std::uint64_t, std::uint32_t> producer_;  // identity -> target call
+  TensorTable producer_;  // the target call that made a tensor
   std::uint32_t learned_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> forward_;  // Call::twin -> forward call
 };

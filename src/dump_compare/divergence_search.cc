@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump_compare/divergence_search.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -19,6 +20,15 @@ std::uint64_t key_of(std::string_view target_entry, std::string_view target_plac
   return key;
 }
 
+// So that what grows is not copied again and again. Memory that is not needed is never touched.
+void make_room(divergence::Trace& run, std::uint64_t entries) {
+  constexpr std::uint64_t kMostEntries = 1'000'000;
+  constexpr std::size_t kTensorsOfAnEntry = 4;
+  const std::size_t count = std::min(entries, kMostEntries);
+  run.calls.reserve(count);
+  run.tensors.reserve(count * kTensorsOfAnEntry);
+}
+
 std::string_view name_of(divergence::Role role) {
   switch (role) {
     case divergence::Role::kIntroduces:
@@ -35,13 +45,16 @@ std::string_view name_of(divergence::Role role) {
 
 }  // namespace
 
-void DivergenceSearch::start(const DumpPair& pair, std::string target_as_given) {
+void DivergenceSearch::start(const DumpPair& pair, std::string target_as_given,
+                             const CompareStart& start) {
   if (pair.step != current_) finish();
   current_ = pair.step;
   if (report_ && report_->first) return;
   auto rank = std::make_unique<Rank>();
   rank->number = static_cast<int>(pair.rank);
   rank->target_dump = std::move(target_as_given);
+  make_room(rank->target, start.target_entries);
+  make_room(rank->golden, start.golden_entries);
   ranks_.push_back(std::move(rank));
 }
 

@@ -25,7 +25,7 @@ namespace msprobe::dump_compare {
 class DivergenceSearch {
  public:
   // Begins a rank. Once a step has an answer, later ones are not looked at.
-  void start(const DumpPair& pair, std::string target_as_given);
+  void start(const DumpPair& pair, std::string target_as_given, const CompareStart& start);
   // The entries of both dumps, as they are read. Of real data, what the files say decides instead
   // of recorded statistics.
   void add(std::span<const EntryRows> block, DataMode mode, int threads);

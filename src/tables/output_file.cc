@@ -23,6 +23,16 @@ Failure failed(const std::filesystem::path& path, std::string_view doing) {
               fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
 }
 
+Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(partial(path), "write");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
@@ -37,7 +47,8 @@ Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
-      buffer_(std::move(other.buffer_)) {}
+      buffer_(std::move(other.buffer_)),
+      writing_(std::move(other.writing_)) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   if (this != &other) {
@@ -45,6 +56,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
     path_ = std::move(other.path_);
     fd_ = std::exchange(other.fd_, -1);
     buffer_ = std::move(other.buffer_);
+    writing_ = std::move(other.writing_);
   }
   return *this;
 }
@@ -53,30 +65,41 @@ OutputFile::~OutputFile() { discard(); }
 
 void OutputFile::discard() {
   if (fd_ < 0) return;
+  if (writing_.valid()) writing_.wait();
   ::close(std::exchange(fd_, -1));
   ::unlink(partial(path_).c_str());
 }
 
-Result<void> OutputFile::flush() {
-  std::string_view left = buffer_;
-  while (!left.empty()) {
-    const ssize_t written = ::write(fd_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed(partial(path_), "write");
-    left.remove_prefix(static_cast<std::size_t>(written));
+// Leaves an empty buffer with the memory of the one that was written.
+Result<void> OutputFile::finish_writing() {
+  std::string written;
+  if (writing_.valid()) {
+    Result<std::string> done = writing_.get();
+    if (!done) return propagate(done);
+    written = *std::move(done);
   }
-  buffer_.clear();
+  written.clear();
+  buffer_.swap(written);
   return {};
 }
 
 Result<void> OutputFile::flush_if_full() {
   if (buffer_.size() < kFull) return {};
-  return flush();
+  std::string full = std::move(buffer_);
+  if (const auto done = finish_writing(); !done) return done;
+  writing_ =
+      std::async(std::launch::async, [fd = fd_, path = path_, bytes = std::move(full)]() mutable {
+        const Result<void> written = write_all(fd, bytes, path);
+        return written ? Result<std::string>(std::move(bytes))
+                       : Result<std::string>(propagate(written));
+      });
+  return {};
 }
 
 Result<void> OutputFile::commit() {
-  const Result<void> flushed = flush();
-  if (!flushed) return flushed;
+  const std::string rest = std::move(buffer_);
+  if (const auto done = finish_writing(); !done) return done;
+  if (const auto done = write_all(fd_, rest, path_); !done) return done;
   if (::rename(partial(path_).c_str(), path_.c_str()) != 0) return failed(path_, "rename to it");
   if (::close(std::exchange(fd_, -1)) != 0) return failed(path_, "close");
   return {};

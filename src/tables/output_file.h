@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <future>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,8 @@
 namespace msprobe::tables {
 
 // Collects bytes in `path`.partial; commit() gives it its name. Without commit the partial file is
-// removed.
+// removed. A full buffer is written by another thread while the next one is filled; an error of it
+// is returned by the call after.
 class OutputFile {
  public:
   static Result<OutputFile> create(const std::filesystem::path& path);
@@ -28,12 +30,13 @@ class OutputFile {
 
  private:
   OutputFile(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
-  Result<void> flush();
+  Result<void> finish_writing();
   void discard();
 
   std::filesystem::path path_;
   int fd_ = -1;
   std::string buffer_;
+  std::future<Result<std::string>> writing_;  // returns the memory of what it wrote
 };
 
 // `stem`, or with a number behind it if an earlier run of the same second has its tables.
