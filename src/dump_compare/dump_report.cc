@@ -2,7 +2,7 @@
 #include "dump_compare/dump_report.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -89,6 +89,23 @@ report::Spread spread_of(std::string_view role) {
   return role == "target only" ? report::Spread::kOneSided : report::Spread::kUnknown;
 }
 
+// "Module.blocks.0.Block.forward.0": "Module.blocks.0.Block". What is not a call of a module, such
+// as "optimizer", stays as it is.
+std::string module_of(std::string_view call) {
+  const std::optional<dump::EntryName> parts = dump::parse_entry_name(call);
+  return std::string(parts && parts->is_module ? parts->owner : call);
+}
+
+using Parents = std::map<std::string, std::string, std::less<>>;
+
+// Whether `module` is `other`, or a part of it.
+bool is_within(const Parents& parents, const std::string& module, const std::string& other) {
+  for (auto at = parents.find(module); at != parents.end(); at = parents.find(at->second)) {
+    if (at->first == other || at->second == other) return true;
+  }
+  return module == other;
+}
+
 }  // namespace
 
 DumpCompareReport::DumpCompareReport(const DumpPair& pair, const CompareStart& start,
@@ -113,10 +130,15 @@ void DumpCompareReport::add(const EntryRows& rows) {
   report::ReportCall& call = run_.calls.emplace_back();
   call.name = entry.name;
   call.api = entry.parts.owner;
-  call.group = !rows.module.empty()     ? rows.module
-               : entry.parts.is_module  ? std::string(entry.parts.owner)
+  call.group = entry.parts.is_module    ? std::string(entry.parts.owner)
+               : !rows.module.empty()   ? module_of(rows.module)
                : rows.target == nullptr ? "only in the reference dump"
                                         : "no module";
+  if (entry.parts.is_module && entry.parts.kind != dump::EntryKind::kParametersGrad) {
+    module_calls_.try_emplace(call.group, entry.name);
+  } else if (!entry.parts.is_module && !rows.module.empty()) {
+    module_calls_.try_emplace(call.group, rows.module);
+  }
   call.first_row = run_.rows.size();
   call.row_count = rows.rows.size();
   if (!rows.stack.empty()) {
@@ -165,17 +187,22 @@ void DumpCompareReport::set_edges(const DivergenceSearch::Flow& flow) {
   }
 }
 
+// A module is part of the one that its first call ran in; calls that are recomputed run elsewhere.
 void DumpCompareReport::set_group_parents() {
   if (!modules_) return;
-  std::set<std::string, std::less<>> known;
-  for (const report::ReportCall& call : run_.calls) {
-    std::string group = call.group;
-    while (!group.empty() && known.insert(group).second) {
-      std::string parent(modules_->parent(group));
-      run_.group_parents.emplace_back(group, parent);
-      group = std::move(parent);
+  Parents parents;
+  for (const auto& [module, first_call] : module_calls_) {
+    std::string name = module;
+    std::string_view call = first_call;
+    while (!name.empty() && !parents.contains(name)) {
+      call = modules_->parent(call);
+      std::string parent = call.empty() ? std::string() : module_of(call);
+      if (is_within(parents, parent, name)) parent.clear();
+      parents.emplace(name, parent);
+      name = std::move(parent);
     }
   }
+  run_.group_parents.assign(parents.begin(), parents.end());
 }
 
 void DumpCompareReport::set_first_divergence(const std::string& entry, std::string text) {

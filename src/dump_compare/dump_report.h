@@ -3,6 +3,8 @@
 // the rows, and calls are grouped by the module they ran in.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +42,7 @@ class DumpCompareReport {
 
   report::ReportRun run_;
   std::optional<dump::ConstructIndex> modules_;
+  std::map<std::string, std::string, std::less<>> module_calls_;  // of each module, the first one
   DumpPair pair_;
   DataMode mode_;
 };

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump_compare/dump_report.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace msprobe::dump_compare {
+namespace {
+
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+FileBytes bytes_of(const std::string& text) {
+  auto kept = std::make_shared<std::string>(text);
+  return {.owner = kept, .bytes = std::as_bytes(std::span(*kept))};
+}
+
+// The tree of modules of calls, given as name and the module call they ran in.
+report::ReportRun report_of(const std::string& construct,
+                            const std::vector<std::pair<std::string, std::string>>& calls) {
+  const auto modules = dump::index_construct(bytes_of(construct), "construct.json");
+  EXPECT_TRUE(modules);
+  CompareStart start;
+  start.mode = DataMode::kStatistics;
+  start.modules = &*modules;
+  DumpCompareReport report({}, start, "dump.json");
+  for (const auto& [name, module] : calls) {
+    EntryRows rows;
+    rows.target = std::make_unique<dump::Entry>();
+    rows.target->name = name;
+    rows.target->parts = *dump::parse_entry_name(rows.target->name);
+    const dump::Item item;
+    rows.module = module;
+    ItemRow& row = rows.rows.emplace_back();
+    row.target_entry = rows.target.get();
+    row.target = &item;
+    report.add(rows);
+  }
+  report.complete(DivergenceSearch());
+  return report.run();
+}
+
+TEST(DumpReport, ForwardAndBackwardOfAModuleAreOneGroupOfATree) {
+  const report::ReportRun run = report_of(
+      R"({"Functional.linear.0.forward": "Module.net.fc.Linear.forward.0",
+          "Module.net.fc.Linear.forward.0": "Module.net.Net.forward.0",
+          "Module.net.Net.forward.0": null,
+          "Functional.linear.0.backward": "Module.net.fc.Linear.backward.0",
+          "Module.net.fc.Linear.backward.0": "Module.net.Net.backward.0",
+          "Torch.add.0.forward": "optimizer"})",
+      {{"Functional.linear.0.forward", "Module.net.fc.Linear.forward.0"},
+       {"Module.net.fc.Linear.forward.0", "Module.net.Net.forward.0"},
+       {"Functional.linear.0.backward", "Module.net.fc.Linear.backward.0"},
+       {"Module.net.fc.Linear.parameters_grad.0", ""},
+       {"Module.net.fc.Linear.backward.0", "Module.net.Net.backward.0"},
+       {"Torch.add.0.forward", "optimizer"},
+       {"Torch.add.1.forward", ""}});
+  std::vector<std::string> groups;
+  for (const report::ReportCall& call : run.calls) groups.push_back(call.group);
+  const std::string linear = "Module.net.fc.Linear";
+  EXPECT_EQ(groups, (std::vector<std::string>{linear, linear, linear, linear, linear, "optimizer",
+                                              "no module"}));
+  EXPECT_THAT(run.group_parents,
+              UnorderedElementsAre(Pair(linear, "Module.net.Net"), Pair("Module.net.Net", ""),
+                                   Pair("optimizer", "")));
+}
+
+// A recomputed call runs below the backward pass of its own part, and files can say anything.
+TEST(DumpReport, ModulesThatAreWithinEachOtherMakeNoCircle) {
+  const report::ReportRun run = report_of(
+      R"({"Torch.exp.0.forward": "Module.a.A.forward.0", "Module.a.A.forward.0": "Module.b.B.forward.0",
+          "Module.b.B.forward.0": "Module.c.C.forward.0", "Module.c.C.forward.0": "Module.a.A.forward.0"})",
+      {{"Torch.exp.0.forward", "Module.a.A.forward.0"}});
+  EXPECT_THAT(run.group_parents,
+              UnorderedElementsAre(Pair("Module.a.A", "Module.b.B"),
+                                   Pair("Module.b.B", "Module.c.C"), Pair("Module.c.C", "")));
+}
+
+}  // namespace
+}  // namespace msprobe::dump_compare
