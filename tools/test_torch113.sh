@@ -9,4 +9,4 @@ tools/setup.sh --torch113
 cmake --preset torch113
 cmake --build --preset torch113 --target msprobe msprobe-engine aten_test arguments_test execute_test npu_test strict_test \
   msprobe_collect_module
-ctest --preset torch113 -R '^((aten|arguments|execute|npu|strict|case|hostile)\.|collector\.(capture|communication|files|function_body|golden|models|processes|surroundings)$)'
+ctest --preset torch113 -R '^((aten|arguments|execute|npu|strict|case|hostile)\.|collector\.(capture|communication|files|function_body|golden|levels|models|processes|surroundings)$)'
