@@ -2,6 +2,7 @@
 #include "identify/find_unit.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <span>
@@ -135,6 +136,31 @@ std::uint64_t seed_of(std::size_t round, Kind kind, std::int64_t terms) {
   return round * 1000 + static_cast<std::uint64_t>(kind) * 100 + static_cast<std::uint64_t>(terms);
 }
 
+constexpr int kMostSumBits = 40;
+
+// How small 2^-k may be and still come out of 1 + 2^-k - 1, at these places among zeros.
+int bits_between(const Multiply& multiply, std::int64_t terms,
+                 const std::array<std::int64_t, 3>& places) {
+  constexpr std::int64_t kColumns = 16;
+  std::vector<float> left(static_cast<std::size_t>(kMostSumBits * terms));
+  for (int row = 0; row < kMostSumBits; ++row) {
+    const auto in_row = [&](std::int64_t term) -> float& {
+      return left[static_cast<std::size_t>(row * terms + term)];
+    };
+    in_row(places[0]) = 1;
+    in_row(places[1]) = std::ldexp(1.0F, -row - 1);
+    in_row(places[2]) = -1;
+  }
+  const std::vector<float> right(static_cast<std::size_t>(terms * kColumns), 1.0F);
+  const std::vector<float> out = multiply({kMostSumBits, terms, kColumns}, left, right);
+  int bits = 0;
+  while (bits < kMostSumBits &&
+         out[static_cast<std::size_t>(bits * kColumns)] == std::ldexp(1.0F, -bits - 1)) {
+    ++bits;
+  }
+  return bits;
+}
+
 FoundUnits best_of(const std::vector<Candidate>& left, FoundUnits found) {
   const std::int64_t fewest = std::ranges::min(left, {}, &Candidate::wrong).wrong;
   found.equal = found.compared - fewest;
@@ -205,31 +231,27 @@ bool takes_two_parts(const Multiply& multiply) {
 }
 
 int running_sum_bits(const Multiply& multiply, const Structure& structure) {
-  // 1, then 2^-k, then -1, each in a block of its own and, of a sum in halves, in the first half.
-  constexpr int kMost = 40;
+  // Each in a block of its own and, of a sum in halves, in the first half.
   const std::int64_t terms = 8 * std::int64_t{structure.block};
   std::vector<std::int64_t> turns(static_cast<std::size_t>(terms));
   units::fill_order(structure.order, structure.block, turns);
   const auto term_at = [&](std::int64_t block) {
     return turns[static_cast<std::size_t>(block * structure.block)];
   };
-  const units::Shape shape{kMost, terms, 16};
-  std::vector<float> left(static_cast<std::size_t>(kMost * terms));
-  for (int row = 0; row < kMost; ++row) {
-    const auto in_row = [&](std::int64_t term) -> float& {
-      return left[static_cast<std::size_t>(row * terms + term)];
-    };
-    in_row(term_at(0)) = 1;
-    in_row(term_at(1)) = std::ldexp(1.0F, -row - 1);
-    in_row(term_at(2)) = -1;
+  return bits_between(multiply, terms, {term_at(0), term_at(1), term_at(2)});
+}
+
+int fewest_sum_bits(const Multiply& multiply) {
+  // Two of the three meet first; if they are 1 and -1, nothing is lost.
+  int fewest = kMostSumBits;
+  for (const std::array<std::int64_t, 3>& places : {std::array<std::int64_t, 3>{0, 1, 2},
+                                                    {0, 100, 200},
+                                                    {3, 255, 7},
+                                                    {250, 2, 130},
+                                                    {9, 77, 8}}) {
+    fewest = std::min(fewest, bits_between(multiply, 256, places));
   }
-  const std::vector<float> right(static_cast<std::size_t>(terms * 16), 1.0F);
-  const std::vector<float> out = multiply(shape, left, right);
-  int bits = 0;
-  while (bits < kMost && out[static_cast<std::size_t>(bits) * 16] == std::ldexp(1.0F, -bits - 1)) {
-    ++bits;
-  }
-  return bits;
+  return fewest;
 }
 
 FoundUnits find_units(const Multiply& multiply, Format format,

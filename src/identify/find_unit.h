@@ -15,6 +15,9 @@ namespace msprobe::identify {
 // bfloat16.
 int running_sum_bits(const Multiply& multiply, const Structure& structure);
 
+// The same without knowing the order: the fewest bits that are kept between any of a few terms.
+int fewest_sum_bits(const Multiply& multiply);
+
 // What the device may round its inputs to, from products of one number with 1, if its sums keep so
 // many bits. Empty: to something else.
 std::vector<units::Inputs> possible_inputs(const Multiply& multiply, Format format,

@@ -102,6 +102,8 @@ TEST(RunningSumBits, AreThoseOfTheAccumulator) {
     return out;
   };
   EXPECT_EQ(running_sum_bits(narrow, {16, false, Order::kInOrder}), 7);
+  EXPECT_EQ(fewest_sum_bits(narrow), 7);
+  EXPECT_EQ(fewest_sum_bits(device_of(unit, Format::kFloat32)), 23);
 }
 
 TEST(SumOrder, OfPlainLoops) {

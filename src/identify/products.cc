@@ -247,17 +247,19 @@ void add_without_unit(const Multiply& multiply, Format format, const SumOrder& o
                       Lines& lines) {
   const std::string why = "no known unit reproduces the results";
   std::set<std::string_view> told;
-  const auto know = [&](const char* field, std::string value, std::string evidence) {
+  const auto know = [&](const char* field, std::string value, std::string evidence,
+                        Confidence confidence) {
     told.insert(field);
-    lines.know(field, std::move(value), std::move(evidence), Confidence::kMedium);
+    lines.know(field, std::move(value), std::move(evidence), confidence);
   };
   constexpr int kAllBits = 23;
   const std::vector<units::Inputs> inputs = possible_inputs(multiply, format, kAllBits);
   if (inputs.size() == 1) {
-    know("input rounding", std::string(name(inputs.front())), "64 products of a number with 1");
+    know("input rounding", std::string(name(inputs.front())), "64 products of a number with 1",
+         Confidence::kMedium);
   } else if (format == Format::kFloat32 && takes_two_parts(multiply)) {
     know("input rounding", "three-pass",
-         "64 products of a number with 1 are those of two bfloat16 parts");
+         "64 products of a number with 1 are those of two bfloat16 parts", Confidence::kMedium);
   }
   if (!order.structures.empty()) {
     const Structure& first = order.structures.front();
@@ -265,17 +267,21 @@ void add_without_unit(const Multiply& multiply, Format format, const SumOrder& o
       return other.block == first.block && other.order == first.order;
     };
     if (std::ranges::all_of(order.structures, same)) {
-      know("block", std::to_string(first.block), meetings_text(order.meetings));
-      know("order", std::string(name(first.order)), meetings_text(order.meetings));
+      const std::string seen = "sums of 256 terms: " + meetings_text(order.meetings);
+      know("block", std::to_string(first.block), seen, Confidence::kLow);
+      know("order", std::string(name(first.order)), seen, Confidence::kLow);
     }
-    const int bits = running_sum_bits(multiply, first);
-    if (bits == 23 || bits == 10 || bits == 7) {
-      know("accumulator",
-           bits == 23   ? "float32"
-           : bits == 10 ? "float16"
-                        : "bfloat16",
-           fmt::format("1 + 2^-{} - 1 is not lost, 1 + 2^-{} - 1 is", bits, bits + 1));
-    }
+  }
+  // float16 just holds 2^-24, the first that sums in float32 lose.
+  const int bits = fewest_sum_bits(multiply);
+  if (bits == 23 || bits == 10 || bits == 7) {
+    know("accumulator",
+         bits == 23   ? "float32"
+         : bits == 10 ? "float16"
+                      : "bfloat16",
+         fmt::format("1 + 2^-{} - 1 is not lost at five places in 256 terms, 1 + 2^-{} - 1 is",
+                     bits, bits + 1),
+         Confidence::kMedium);
   }
   for (const char* field : kUnitFields) {
     if (told.contains(field)) continue;
