@@ -133,9 +133,9 @@ void CheckOutput::watch(check::CheckOptions& options, const std::string& title) 
         report::from_anywhere(options.rerun_command, options.working_directory);
   }
   options.judged = [this](const check::JudgedCall& judged) { show_call(judged); };
-  options.say = [this](log::Level level, const std::string& text) {
+  options.say = [this](log::Severity level, const std::string& text) {
     // Why a call is skipped: its line says it, or the count of the answer.
-    if (level == log::Level::kError && shows_answer() && !shown_.verbose) return;
+    if (level == log::Severity::kError && shows_answer() && !shown_.verbose) return;
     bar_.clear();
     log::write(level, text);
   };

@@ -18,7 +18,7 @@
 namespace msprobe::app {
 namespace {
 
-struct ConvertOptions {
+struct ConvertArguments {
   std::string path;
   std::string arrays;
   bool watch = false;
@@ -37,7 +37,7 @@ void watch(torchair::Converter& converter) {
 }
 
 // The tensors of one file as arrays, for programs that want to reduce them in their own way.
-ExitStatus write_arrays(const ConvertOptions& options) {
+ExitStatus write_arrays(const ConvertArguments& options) {
   const Result<std::filesystem::path> file = check_input_file(options.path, {});
   if (!file) return refuse(file.error());
   const Result<std::filesystem::path> directory = prepare_output_directory(options.arrays);
@@ -46,7 +46,7 @@ ExitStatus write_arrays(const ConvertOptions& options) {
   return written ? kPassed : refuse(written.error());
 }
 
-ExitStatus run(const ConvertOptions& options) {
+ExitStatus run(const ConvertArguments& options) {
   install_sigbus_handler();
   if (!options.arrays.empty()) return write_arrays(options);
   const Result<std::filesystem::path> root = check_input_directory(options.path);
@@ -78,7 +78,7 @@ ExitStatus run(const ConvertOptions& options) {
 }  // namespace
 
 Run declare_convert_info(cli::Parser& command) {
-  auto options = std::make_shared<ConvertOptions>();
+  auto options = std::make_shared<ConvertArguments>();
   command.value("PATH", options->path, "GE or FX dump directory").required();
   command.flag("--watch", options->watch, "keep converting beside a running dump until Ctrl-C");
   command

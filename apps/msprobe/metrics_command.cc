@@ -48,7 +48,7 @@ Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
   return converted;
 }
 
-std::string text_for_a_person(const pair::Answer& answer, judge::Profile profile) {
+std::string text_for_a_person(const pair::Evaluation& answer, judge::Profile profile) {
   tables::TextTable table{{"Metric", "Value"}, {}};
   for (pair::Line& line : pair::to_lines(answer, profile)) {
     table.rows.push_back({std::move(line.title), std::move(line.value)});
@@ -66,7 +66,7 @@ ExitStatus run(const MetricsOptions& options) {
   const Result<Tensor> device = load(options.device, options.device_dtype);
   if (!device) return refuse(device.error());
   const judge::Profile profile = options.verdict.profile;
-  const pair::Answer answer = pair::evaluate(
+  const pair::Evaluation answer = pair::evaluate(
       bench->view(), device->view(),
       {.api = options.api, .profile = profile, .threads = options.threads}, *standards);
   const Result<void> shown = show_summary(options.json, pair::to_json(answer, profile),

@@ -160,7 +160,7 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   if (!options) return refuse(options.error());
   ProgressBar bar("Processing");
   options->dispatch.interrupt = interrupt.descriptor();
-  options->say = [&](log::Level level, const std::string& text) {
+  options->say = [&](log::Severity level, const std::string& text) {
     bar.clear();
     log::write(level, text);
   };

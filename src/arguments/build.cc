@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "arguments/hf32.h"
-#include "arguments/packed.h"
+#include "arguments/packed_sequence.h"
 #include "arguments/random_tensor.h"
 #include "core/cast.h"
 #include "dump/tensor_file.h"

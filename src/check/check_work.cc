@@ -78,10 +78,10 @@ bool CheckWork::answered(std::size_t position, const protocol::MeasuredCall& cal
 
 void CheckWork::say_why_skipped(std::string_view full_name, const Skip& skip) {
   if (++shown_skips_ > kShownSkips) return;
-  options_.say(log::Level::kError, fmt::format("Run {} acc_check Error: {}", full_name,
-                                               with_advice(skip_message(skip))));
+  options_.say(log::Severity::kError, fmt::format("Run {} acc_check Error: {}", full_name,
+                                                  with_advice(skip_message(skip))));
   if (shown_skips_ == kShownSkips) {
-    options_.say(log::Level::kInfo, "further skipped calls are only counted");
+    options_.say(log::Severity::kInfo, "further skipped calls are only counted");
   }
 }
 

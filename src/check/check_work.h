@@ -28,7 +28,7 @@ class CheckWork : public engines::Work {
                 std::size_t device) override;
   void commit(std::size_t position) override;
   Result<void> flush() override { return journal_.flush(); }
-  void say(const std::string& text) override { options_.say(log::Level::kWarning, text); }
+  void say(const std::string& text) override { options_.say(log::Severity::kWarning, text); }
   void show_progress(std::size_t committed) override;
 
  private:

@@ -47,7 +47,7 @@ class MergeTest : public ::testing::Test {
     options.shard = shard;
     options.rerun_command = "msprobe acc_check -api_info dump.json --only";
     options.timestamp = [] { return "20260101000000"; };
-    options.say = [](log::Level, const std::string&) {};
+    options.say = [](log::Severity, const std::string&) {};
     return options;
   }
   CheckOutcome check(const std::string& out, journal::Shard shard = {}) {

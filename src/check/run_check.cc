@@ -21,7 +21,7 @@
 namespace msprobe::check {
 namespace {
 
-using log::Level;
+using log::Severity;
 
 constexpr int kGreetingTries = 2;
 
@@ -105,9 +105,9 @@ Result<Recorded> read_dump(const CheckOptions& options) {
   if (!dialect) return propagate(dialect);
   const Result<std::vector<std::string>> warnings = (*dialect)->look_at(*dump, options.dump);
   if (!warnings) return propagate(warnings);
-  for (const std::string& warning : *warnings) options.say(Level::kWarning, warning);
+  for (const std::string& warning : *warnings) options.say(Severity::kWarning, warning);
   if (options.drop_repeats) {
-    options.say(Level::kInfo, "Start filtering the api in the api_info_file.");
+    options.say(Severity::kInfo, "Start filtering the api in the api_info_file.");
   }
   Result<Plan> plan = plan_calls(*dump, {.white_list = options.config.white_list,
                                          .black_list = options.config.black_list,
@@ -117,13 +117,13 @@ Result<Recorded> read_dump(const CheckOptions& options) {
                                          .dialect = *dialect});
   if (!plan) return propagate(plan);
   if (options.drop_repeats) {
-    options.say(Level::kInfo,
+    options.say(Severity::kInfo,
                 fmt::format("Finish filtering the api in the api_info_file: {} of {} calls repeat "
                             "another.",
                             plan->repeats, plan->recorded));
   }
   for (const auto& [group, calls] : plan->left_out) {
-    options.say(Level::kInfo, fmt::format("{} {} calls are not checked", calls, group));
+    options.say(Severity::kInfo, fmt::format("{} {} calls are not checked", calls, group));
   }
   std::vector<std::string> devices;
   for (const std::string& named : options.devices) {
@@ -220,14 +220,14 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
                   const protocol::Hello& engine) {
   const std::string& asked = options.devices.front();
   if (engines::is_bare_id(asked) && asked != engine.device) {
-    options.say(Level::kInfo, fmt::format("device {} is {}", asked, engine.device));
+    options.say(Severity::kInfo, fmt::format("device {} is {}", asked, engine.device));
   }
   if (options.engine.jit_compile && !engine.jit_compile_has_effect) {
-    options.say(Level::kInfo, fmt::format("jit_compile has no effect on {}", engine.device));
+    options.say(Severity::kInfo, fmt::format("jit_compile has no effect on {}", engine.device));
   }
   if (dump.jit_compile && *dump.jit_compile != options.engine.jit_compile) {
     options.say(
-        Level::kWarning,
+        Severity::kWarning,
         fmt::format("the dump was recorded with jit_compile {}, this check runs with it {}; "
                     "results may differ for that reason alone: {} -j",
                     *dump.jit_compile ? "on" : "off", options.engine.jit_compile ? "on" : "off",
@@ -238,8 +238,8 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
 void say_where(const CheckOptions& options, const journal::Journal& journal,
                const Recorded& recorded) {
   const std::size_t total = recorded.plan.calls.size();
-  const auto say = [&](const std::string& text) { options.say(Level::kInfo, text); };
-  for (const std::string& note : journal.notes()) options.say(Level::kWarning, note);
+  const auto say = [&](const std::string& text) { options.say(Severity::kInfo, text); };
+  for (const std::string& note : journal.notes()) options.say(Severity::kWarning, note);
   if (options.resume) {
     say(fmt::format("continuing after {} of {} calls", journal.done(), total));
   }
@@ -266,7 +266,7 @@ Failure resumable(const Error& error, const journal::CsvPaths& paths) {
 }  // namespace
 
 Result<CheckOutcome> run_check(const CheckOptions& options) {
-  options.say(Level::kInfo, "start acc_check test");
+  options.say(Severity::kInfo, "start acc_check test");
   // The engine loads while the dump is read, on the device that most dumps mean.
   std::optional<engines::EngineProcess> started;
   const auto start_on = [&](const std::string& device) -> Result<void> {

@@ -60,7 +60,7 @@ struct CheckOptions {
   engines::DispatchOptions dispatch;
 
   std::function<std::string()> timestamp;
-  std::function<void(log::Level, const std::string&)> say;
+  std::function<void(log::Severity, const std::string&)> say;
   std::function<void(std::size_t done, std::size_t total)> show_progress;
   std::function<void(const JudgedCall&)> judged;  // each call, in dump order; may be empty
 };

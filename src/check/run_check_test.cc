@@ -51,7 +51,7 @@ class RunCheckTest : public ::testing::Test {
     options.rerun_command = "msprobe acc_check -api_info dump.json --only";
     options.dispatch.window = 16;
     options.timestamp = [] { return "20260101000000"; };
-    options.say = [this](log::Level, const std::string& text) { said_ += text + "\n"; };
+    options.say = [this](log::Severity, const std::string& text) { said_ += text + "\n"; };
     return options;
   }
   struct Bytes {

@@ -88,7 +88,7 @@ class ClusterTest : public ::testing::Test {
     options.devices = {"cpu"};
     options.rerun_command = "msprobe acc_check -api_info dump.json --only";
     options.timestamp = [] { return "20260101000000"; };
-    options.say = [this](log::Level, const std::string& text) { said_ += text + "\n"; };
+    options.say = [this](log::Severity, const std::string& text) { said_ += text + "\n"; };
     return options;
   }
   // Checks with `hosts` machines.

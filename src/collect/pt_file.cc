@@ -144,12 +144,12 @@ Result<void> write_pt(const std::string& path, DType dtype, std::span<const std:
                       std::span<const std::byte> bytes, std::uint32_t crc) {
   const std::string pickle = Pickle().tensor(dtype, shape, bytes.size());
   const auto text = [](std::string name, std::string_view content) {
-    return ZipMember{std::move(name), as_bytes(content), crc32(content)};
+    return StoredMember{std::move(name), as_bytes(content), crc32(content)};
   };
-  const ZipMember members[] = {text("archive/data.pkl", pickle),
-                               text("archive/byteorder", "little"),
-                               {"archive/data/0", bytes, crc},
-                               text("archive/version", "3\n")};
+  const StoredMember members[] = {text("archive/data.pkl", pickle),
+                                  text("archive/byteorder", "little"),
+                                  {"archive/data/0", bytes, crc},
+                                  text("archive/version", "3\n")};
   return write_file(path, make_stored_zip(members, kAlignment).pieces);
 }
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compare/call_result.h"
+#include "compare/call_verdict.h"
 #include "compare/compare_columns.h"
 #include "compare/details_name.h"
 #include "compare/gpu_index.h"
@@ -148,7 +148,7 @@ class Comparison {
   GpuIndex index_;
   tables::OutputFile details_;
   tables::OutputFile result_;
-  std::optional<CallResult> call_;
+  std::optional<CallVerdict> call_;
   PrecisionOutcome outcome_;
 };
 

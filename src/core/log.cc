@@ -43,7 +43,7 @@ void only_warnings() {
   if (std::getenv("MSPROBE_LOG_LEVEL") == nullptr) spdlog::set_level(spdlog::level::warn);
 }
 
-void write(Level level, std::string_view text) {
+void write(Severity level, std::string_view text) {
   const auto index = static_cast<std::size_t>(level);
   spdlog::log(kSpdlogLevels[index], "[{}] {}", kNames[index], clean(text));
 }

@@ -10,7 +10,7 @@
 
 namespace msprobe::log {
 
-enum class Level { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3, kSilent = 4 };
+enum class Severity { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3, kSilent = 4 };
 
 // Takes the level from MSPROBE_LOG_LEVEL (0 debug .. 4 nothing; default 1) and decides on colour
 // (only on a terminal, never with NO_COLOR or TERM=dumb). Called once, by main.
@@ -19,23 +19,23 @@ void start();
 // Nothing below warnings from here on, unless MSPROBE_LOG_LEVEL says otherwise.
 void only_warnings();
 
-void write(Level level, std::string_view text);
+void write(Severity level, std::string_view text);
 
 template <class... T>
 void info(fmt::format_string<T...> format, T&&... arguments) {
-  write(Level::kInfo, fmt::format(format, std::forward<T>(arguments)...));
+  write(Severity::kInfo, fmt::format(format, std::forward<T>(arguments)...));
 }
 template <class... T>
 void warning(fmt::format_string<T...> format, T&&... arguments) {
-  write(Level::kWarning, fmt::format(format, std::forward<T>(arguments)...));
+  write(Severity::kWarning, fmt::format(format, std::forward<T>(arguments)...));
 }
 template <class... T>
 void error(fmt::format_string<T...> format, T&&... arguments) {
-  write(Level::kError, fmt::format(format, std::forward<T>(arguments)...));
+  write(Severity::kError, fmt::format(format, std::forward<T>(arguments)...));
 }
 template <class... T>
 void debug(fmt::format_string<T...> format, T&&... arguments) {
-  write(Level::kDebug, fmt::format(format, std::forward<T>(arguments)...));
+  write(Severity::kDebug, fmt::format(format, std::forward<T>(arguments)...));
 }
 
 // Replaces control characters and their URL spellings (%08 %0a %0b %0c %0d %7f) by '_': one record

@@ -12,7 +12,7 @@ constexpr std::uint64_t kMax32 = 0xffffffff;
 
 // A member and where its local header is.
 struct Placed {
-  const ZipMember& member;
+  const StoredMember& member;
   std::uint64_t offset = 0;
 
   std::uint64_t size() const { return member.bytes.size(); }
@@ -67,7 +67,7 @@ std::string end_of_archive(std::size_t count, std::uint64_t offset, std::uint64_
 
 }  // namespace
 
-StoredZip make_stored_zip(std::span<const ZipMember> members, std::uint64_t alignment) {
+StoredZip make_stored_zip(std::span<const StoredMember> members, std::uint64_t alignment) {
   StoredZip archive;
   archive.texts.reserve(members.size() + 1);  // the pieces point into its strings
   const auto add_text = [&](std::string text) {
@@ -76,7 +76,7 @@ StoredZip make_stored_zip(std::span<const ZipMember> members, std::uint64_t alig
   };
   std::string directory;
   std::uint64_t offset = 0;
-  for (const ZipMember& member : members) {
+  for (const StoredMember& member : members) {
     const Placed placed{member, offset};
     add_text(local_header(placed, alignment));
     archive.pieces.push_back(member.bytes);

@@ -10,7 +10,7 @@
 
 namespace msprobe {
 
-struct ZipMember {
+struct StoredMember {
   std::string name;
   std::span<const std::byte> bytes;
   std::uint32_t crc = 0;  // CRC-32 of the bytes
@@ -24,6 +24,6 @@ struct StoredZip {
 
 // The bytes of every member begin at a multiple of `alignment`, moved there by the padding field of
 // PyTorch; 1 for archives without it. Members and archives above 4 GiB are zip64.
-StoredZip make_stored_zip(std::span<const ZipMember> members, std::uint64_t alignment);
+StoredZip make_stored_zip(std::span<const StoredMember> members, std::uint64_t alignment);
 
 }  // namespace msprobe

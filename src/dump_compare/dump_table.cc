@@ -31,10 +31,10 @@ fs::path held_path(const fs::path& directory, const std::string& stem) {
 }
 
 // Of a row, by its cell `Result`.
-tables::Mark mark_of(std::string_view outcome) {
-  if (outcome == name(DumpOutcome::kPass)) return tables::Mark::kNone;
-  if (outcome == name(DumpOutcome::kError)) return tables::Mark::kAbnormal;
-  return tables::Mark::kSuspicious;
+tables::RowMark mark_of(std::string_view outcome) {
+  if (outcome == name(DumpOutcome::kPass)) return tables::RowMark::kNone;
+  if (outcome == name(DumpOutcome::kError)) return tables::RowMark::kAbnormal;
+  return tables::RowMark::kSuspicious;
 }
 
 void write_name(JsonWriter& json, std::string_view key, const dump::Entry* entry,

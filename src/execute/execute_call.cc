@@ -364,7 +364,7 @@ class Execution {
 
   // The gradients of the benchmark once more, from arguments that lie otherwise in memory.
   OrSkip<BenchGradients> in_layout(Layout layout) {
-    const Side side = bench_side(
+    const CallSide side = bench_side(
         outcome_.arguments.call, precision_, /*with_grad=*/true,
         [&](const at::Tensor& tensor, at::ScalarType) { return laid_out(tensor, layout); });
     const OrSkip<PyValue> output =
@@ -401,7 +401,7 @@ class Execution {
   Precision precision_;
   bool with_grad_ = false;
   bool rounds_ = false;  // the benchmark computes in float32 for lack of a half kernel
-  Side bench_, device_;
+  CallSide bench_, device_;
   PyValue bench_output_, device_output_;
   CallOutcome outcome_;
 };

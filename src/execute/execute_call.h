@@ -12,7 +12,7 @@
 #include "arguments/py_value.h"
 #include "core/skip.h"
 #include "dump/call_record.h"
-#include "execute/layout.h"
+#include "execute/memory_layout.h"
 #include "libtorch/device_calls.h"
 
 namespace msprobe::execute {

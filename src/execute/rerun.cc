@@ -50,7 +50,7 @@ PyList changed(const PyList& arriving, const TensorChange& change) {
   return list;
 }
 
-void watch_only(const std::string& path, Side& side) {
+void watch_only(const std::string& path, CallSide& side) {
   for (std::size_t i = 0; i < side.inputs.size(); ++i) {
     if (fmt::format("{}", i) != path) side.inputs[i].edge = {};
   }
@@ -131,7 +131,7 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   SideOptions run{variation.seed.value_or(options_.arguments.seed), {}, at::kCPU};
   if (!variation.raise) run.autocast = how.autocast;
 
-  OrSkip<Side> side = caught(SkipReason::kBenchFailed, [&] {
+  OrSkip<CallSide> side = caught(SkipReason::kBenchFailed, [&] {
     return bench_side(*edited, how, backward, in_layout(variation.change));
   });
   if (!side) return std::unexpected(side.error());
@@ -160,7 +160,7 @@ TensorChange Rerun::in_layout(const TensorChange& change) const {
 }
 
 // None where there are none; those of another node than the one compared say nothing.
-std::vector<at::Tensor> Rerun::gradients(const Side& side, const PyValue& output,
+std::vector<at::Tensor> Rerun::gradients(const CallSide& side, const PyValue& output,
                                          const PyList& arriving) const {
   libtorch::LastNode last;
   const auto found =

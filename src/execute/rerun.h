@@ -64,7 +64,7 @@ class Rerun {
   const Precision& precision();
   Precision precision_for(const Variation& variation);
   TensorChange in_layout(const TensorChange& change) const;
-  std::vector<at::Tensor> gradients(const Side& side, const PyValue& output,
+  std::vector<at::Tensor> gradients(const CallSide& side, const PyValue& output,
                                     const PyList& arriving) const;
 
   const dump::CallRecord& record_;

@@ -12,8 +12,8 @@ namespace {
 
 // Builds a side out of what `change` makes of each leaf; `change` returns detached tensors.
 template <class Change>
-Side side_of(const PyCall& call, bool with_grad, const Change& change) {
-  Side side;
+CallSide side_of(const PyCall& call, bool with_grad, const Change& change) {
+  CallSide side;
   const auto copy = [&](bool of_keyword, bool in_list) {
     return [&, of_keyword, in_list](const PyValue& leaf) {
       PyValue changed = change(leaf);
@@ -107,8 +107,8 @@ Roots roots_of(const PyValue& output, const PyList& arriving) {
 
 }  // namespace
 
-Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
-                const TensorChange& change) {
+CallSide bench_side(const PyCall& call, const Precision& precision, bool with_grad,
+                    const TensorChange& change) {
   return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
     if (const auto* tensor = leaf.as<at::Tensor>())
       return {raised_copy(*tensor, precision, change)};
@@ -117,7 +117,7 @@ Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
   });
 }
 
-Side device_side(const PyCall& call, at::Device device, bool with_grad) {
+CallSide device_side(const PyCall& call, at::Device device, bool with_grad) {
   return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
     if (const auto* tensor = leaf.as<at::Tensor>()) return {moved_copy(*tensor, device)};
     if (leaf.as<at::Device>() != nullptr) return {device};
@@ -125,7 +125,7 @@ Side device_side(const PyCall& call, at::Device device, bool with_grad) {
   });
 }
 
-OrSkip<PyValue> run_forward(const Api& api, const Side& side, const SideOptions& options,
+OrSkip<PyValue> run_forward(const Api& api, const CallSide& side, const SideOptions& options,
                             SkipReason reason) {
   return caught(reason, [&] {
     std::optional<libtorch::AutocastScope> autocast;
@@ -136,7 +136,7 @@ OrSkip<PyValue> run_forward(const Api& api, const Side& side, const SideOptions&
   });
 }
 
-OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
+OrSkip<std::vector<at::Tensor>> run_backward(const CallSide& side, const PyValue& output,
                                              const PyList& arriving, SkipReason reason,
                                              libtorch::LastNode* last) {
   return caught(reason, [&] {

@@ -19,7 +19,7 @@ struct Input {
   libtorch::Edge edge;   // invalid: not differentiated for
 };
 
-struct Side {
+struct CallSide {
   PyCall call;
   std::vector<Input> inputs;  // every tensor: positional ones depth first, then keyword ones
 };
@@ -28,10 +28,10 @@ struct Side {
 using TensorChange = std::function<at::Tensor(const at::Tensor& raised, at::ScalarType recorded)>;
 
 // Copies in raised precision, rounded first where autocast would round, changed where asked for.
-Side bench_side(const PyCall& call, const Precision& precision, bool with_grad,
-                const TensorChange& change = {});
+CallSide bench_side(const PyCall& call, const Precision& precision, bool with_grad,
+                    const TensorChange& change = {});
 // As recorded, on `device`. On the CPU the tensors are those of `call` itself, not copies.
-Side device_side(const PyCall& call, at::Device device, bool with_grad);
+CallSide device_side(const PyCall& call, at::Device device, bool with_grad);
 
 struct SideOptions {
   std::uint64_t seed = 0;
@@ -41,12 +41,12 @@ struct SideOptions {
 
 // The one place where what LibTorch throws becomes a value. `reason` is kBenchFailed or
 // kDeviceFailed.
-OrSkip<PyValue> run_forward(const Api& api, const Side& side, const SideOptions& options,
+OrSkip<PyValue> run_forward(const Api& api, const CallSide& side, const SideOptions& options,
                             SkipReason reason);
 
 // One gradient per input; undefined where it has none. `arriving`: the gradients at the outputs,
 // None where an output has none. `last`: what the node of the first differentiable output gave.
-OrSkip<std::vector<at::Tensor>> run_backward(const Side& side, const PyValue& output,
+OrSkip<std::vector<at::Tensor>> run_backward(const CallSide& side, const PyValue& output,
                                              const PyList& arriving, SkipReason reason,
                                              libtorch::LastNode* last = nullptr);
 

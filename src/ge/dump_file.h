@@ -26,7 +26,7 @@ struct OriginalOp {
 
 struct DumpTensor {
   std::uint32_t type = 0;    // see element_type()
-  std::uint32_t format = 2;  // see Format
+  std::uint32_t format = 2;  // see TensorFormat
   std::uint32_t sub_format = 0;
   bool has_shape = false;  // false: the header says nothing; true and empty: a scalar
   Shape shape;             // as it lies on the device; -1: not known

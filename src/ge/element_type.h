@@ -43,7 +43,7 @@ std::optional<std::uint32_t> code_of_acl(std::uint32_t acl);
 std::int8_t decode_integer(Storage storage, std::uint8_t bits);
 float decode_float(Storage storage, std::uint8_t bits);
 
-enum class Format : std::uint32_t {
+enum class TensorFormat : std::uint32_t {
   kNchw = 0,
   kNhwc = 1,
   kNd = 2,

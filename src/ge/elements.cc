@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "dump/npy.h"
-#include "ge/layout.h"
+#include "ge/stored_layout.h"
 
 namespace msprobe::ge {
 namespace {
@@ -192,8 +192,8 @@ Result<Elements> elements_of(const DumpTensor& tensor, const FileBytes& file) {
   Elements elements;
   elements.file = file;
   elements.type_text = type->text;
-  if (tensor.format != static_cast<std::uint32_t>(Format::kNd) &&
-      tensor.format != static_cast<std::uint32_t>(Format::kNchw)) {
+  if (tensor.format != static_cast<std::uint32_t>(TensorFormat::kNd) &&
+      tensor.format != static_cast<std::uint32_t>(TensorFormat::kNchw)) {
     elements.format = format_name(tensor.format);
   }
   if (type->storage == Storage::kOpaque) return opaque(tensor, *type, std::move(elements));

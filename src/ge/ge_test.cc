@@ -18,8 +18,8 @@
 #include "ge/elements.h"
 #include "ge/file_name.h"
 #include "ge/graph_text.h"
-#include "ge/layout.h"
 #include "ge/statistics_file.h"
+#include "ge/stored_layout.h"
 
 namespace msprobe::ge {
 namespace {
@@ -178,7 +178,7 @@ TEST(Elements, RefusesWhatDoesNotFit) {
 }
 
 // Stores `logical` order numbers through the layout and reads them back.
-void expect_round_trip(const Shape& stored, const Shape& logical, Format format,
+void expect_round_trip(const Shape& stored, const Shape& logical, TensorFormat format,
                        const std::vector<std::int32_t>& at_device) {
   DumpTensor tensor;
   tensor.type = 7;
@@ -208,22 +208,22 @@ TEST(Layout, FractalNzWithPadding) {
       device[static_cast<std::size_t>(((j / 4 * 2 + i / 2) * 2 + i % 2) * 4 + j % 4)] = i * 5 + j;
     }
   }
-  expect_round_trip({2, 2, 2, 4}, {3, 5}, Format::kFractalNz, device);
+  expect_round_trip({2, 2, 2, 4}, {3, 5}, TensorFormat::kFractalNz, device);
 }
 
 TEST(Layout, Nc1hwc0CutsTheChannels) {
   // N 1, C 3 in blocks of 2, H 2, W 1.
   const std::vector<std::int32_t> device{0, 2, 1, 3, 4, -1, 5, -1};
-  expect_round_trip({1, 2, 2, 1, 2}, {1, 3, 2, 1}, Format::kNc1hwc0, device);
+  expect_round_trip({1, 2, 2, 1, 2}, {1, 3, 2, 1}, TensorFormat::kNc1hwc0, device);
 }
 
 TEST(Layout, ChannelsLastIsPermuted) {
-  expect_round_trip({1, 2, 1, 3}, {1, 3, 2, 1}, Format::kNhwc, {0, 2, 4, 1, 3, 5});
+  expect_round_trip({1, 2, 1, 3}, {1, 3, 2, 1}, TensorFormat::kNhwc, {0, 2, 4, 1, 3, 5});
 }
 
 TEST(Layout, WhatDoesNotFitStaysAsStored) {
   const StoredLayout layout =
-      layout_of({2, 3}, {7, 5}, static_cast<std::uint32_t>(Format::kFractalNz), 0);
+      layout_of({2, 3}, {7, 5}, static_cast<std::uint32_t>(TensorFormat::kFractalNz), 0);
   EXPECT_THAT(layout.shape, ElementsAre(2, 3));
   EXPECT_FALSE(layout.note.empty());
 }
@@ -320,7 +320,7 @@ TEST(FileName, FieldsAreCountedFromTheLeft) {
 
 TEST(StatisticsFile, ColumnsAreFoundByTitle) {
   const auto rows = read_statistics(
-      "Input/Output,Index,Data Size,Data Type,Format,Shape,Count,l2norm,Max Value,Nan Count\n"
+      "Input/Output,Index,Data Size,Data Type,TensorFormat,Shape,Count,l2norm,Max Value,Nan Count\n"
       "Input,0,8,DT_FLOAT,ND,2x3,6,1.5,nan,2\nOutput,1,8,DT_BF16,ND,-,1,NA,,\n");
   ASSERT_TRUE(rows) << rows.error().message;
   ASSERT_EQ(rows->size(), 2U);

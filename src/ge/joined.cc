@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "ge/layout.h"
+#include "ge/stored_layout.h"
 
 namespace msprobe::ge {
 namespace {

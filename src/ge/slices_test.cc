@@ -149,7 +149,7 @@ TEST(JoinSlices, OfADeviceLayoutAreConvertedAsAWhole) {
   halves.add({2, 1, 2, 2}, {0, 1, 3, 4, 2, -1, 5, -1});
   halves.add({2, 1, 2, 2}, {6, 7, 9, 10, 8, -1, 11, -1});
   for (DumpTensor& tensor : halves.tensors) {
-    tensor.format = static_cast<std::uint32_t>(Format::kFractalNz);
+    tensor.format = static_cast<std::uint32_t>(TensorFormat::kFractalNz);
     tensor.original_shape = {2, 3};
   }
   std::vector<std::int32_t> wanted(12);

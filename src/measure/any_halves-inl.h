@@ -16,7 +16,7 @@
 #include "measure/any_vectors-inl.h"
 #include "measure/half_group-inl.h"
 #include "measure/halves-inl.h"
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,7 +29,7 @@ namespace msprobe::measure::HWY_NAMESPACE {
 template <class Traits>
 class AnyHalves {
  public:
-  explicit AnyHalves(const Pair& pair) : any_(pair), limits_(pair) { note_maxima(); }
+  explicit AnyHalves(const TensorPair& pair) : any_(pair), limits_(pair) { note_maxima(); }
 
   // REQUIRES: `count` is a multiple of the lanes.
   template <class Device, class Bench>

@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,7 +20,7 @@ namespace msprobe::measure::HWY_NAMESPACE {
 template <class Traits>
 class AnyVectors {
  public:
-  explicit AnyVectors(const Pair& pair)
+  explicit AnyVectors(const TensorPair& pair)
       : eps_(set(pair.format.eps)),
         smallest_normal_(set(pair.format.device.smallest_normal)),
         overflow_(set(pair.format.device.overflow)),

@@ -14,7 +14,7 @@
 
 #include "measure/clean_vectors-inl.h"
 #include "measure/halves-inl.h"
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,7 +29,7 @@ class CleanHalves {
  public:
   static constexpr std::size_t kFloatSum = HWY_NAMESPACE::kFloatSum;
 
-  explicit CleanHalves(const Pair& pair)
+  explicit CleanHalves(const TensorPair& pair)
       : lowest_(bits(set_float(lowest(pair)))),
         highest_(bits(set_float(std::min(pair.format.device.overflow, 0x1p60)))),
         largest_(bits(set_float(std::numeric_limits<float>::denorm_min()))),
@@ -84,7 +84,7 @@ class CleanHalves {
   }
 
  private:
-  static double lowest(const Pair& pair) {
+  static double lowest(const TensorPair& pair) {
     return std::max({pair.thresholds.small_value, pair.format.device.smallest_normal, 0x1p-30});
   }
   HWY_INLINE bool add(Float device, Float bench) {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,7 +21,7 @@ namespace msprobe::measure::HWY_NAMESPACE {
 // and not above rtol, and U is not above ulp_count, because R is at most E / |B| and U below
 // 2^(mantissa_bits + 1) * E / |B|. What is compared is rounded: the caller leaves room for that.
 template <class Traits>
-double clean_error(const Pair& pair) {
+double clean_error(const TensorPair& pair) {
   const double limit = std::min(Traits::kCoarse ? 0.01 : 0.0001, pair.thresholds.rtol);
   if (!Traits::kUlp) return limit;
   return std::min(limit, std::ldexp(pair.thresholds.ulp_count, -pair.format.ulp_mantissa_bits - 1));
@@ -40,7 +40,7 @@ inline CosineSums products(double bench_squares, double cross, double error_squa
 template <class Traits>
 class CleanVectors {
  public:
-  explicit CleanVectors(const Pair& pair)
+  explicit CleanVectors(const TensorPair& pair)
       : lowest_(
             bits(set(std::max(pair.thresholds.small_value, pair.format.device.smallest_normal)))),
         overflow_(bits(set(pair.format.device.overflow))),

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 
 namespace msprobe::measure {
 namespace {

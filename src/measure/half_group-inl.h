@@ -13,7 +13,7 @@
 #include <limits>
 
 #include "measure/halves-inl.h"
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,7 +36,7 @@ struct OpenLimit {
 
 // What a group is held against.
 struct HalfLimits {
-  explicit HalfLimits(const Pair& pair)
+  explicit HalfLimits(const TensorPair& pair)
       : eps(set_float(pair.format.eps)),
         smallest_normal(set_float(pair.format.device.smallest_normal)),
         highest(set_float(std::min(pair.format.device.overflow, 0x1p60))),
@@ -56,7 +56,7 @@ struct HalfLimits {
   // Whether the thresholds allow a group to be measured in floats: normal elements are above 2^-30,
   // so that squares of their errors do not vanish; the number of units is a float, and where U is
   // that number, D is within a factor of 2 of B (or B is not a normal number).
-  static bool fit(const Pair& pair) {
+  static bool fit(const TensorPair& pair) {
     const double count = std::ldexp(pair.thresholds.ulp_count, -ulp_shift_of(pair));
     return pair.thresholds.small_value >= 0x1p-30 && float_below(count) == count &&
            pair.thresholds.ulp_count <= std::ldexp(1, pair.format.ulp_mantissa_bits - 2);
@@ -64,7 +64,7 @@ struct HalfLimits {
 
   // Units of bfloat16 may be so small that their reciprocals overflow: U is kept as 2^-64 of
   // itself there. It is at least 2^-16 or 0, so nothing vanishes.
-  static int ulp_shift_of(const Pair& pair) {
+  static int ulp_shift_of(const TensorPair& pair) {
     return pair.format.ulp_smallest_normal < 0x1p-100 ? 64 : 0;
   }
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,7 +63,7 @@ HWY_INLINE Float ulp_error(Float error, Float power, Word scale) {
 }
 
 // FloatFormat::rounding for sums in float, which has 29 bits less than double.
-HWY_INLINE Float half_rounding(const Pair& pair) {
+HWY_INLINE Float half_rounding(const TensorPair& pair) {
   return set_float(std::ldexp(pair.format.device.rounding, -29));
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <complex>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/widen.h"
 
 namespace msprobe::measure {
@@ -19,7 +19,7 @@ bool alike(const std::complex<double>& device, const std::complex<double>& bench
 }
 
 template <class Number>
-bool all_alike(const Pair& pair, std::size_t count) {
+bool all_alike(const TensorPair& pair, std::size_t count) {
   std::array<Number, kBlock> device{};
   std::array<Number, kBlock> bench{};
   for (std::size_t first = 0; first < count; first += kBlock) {
@@ -35,7 +35,7 @@ bool all_alike(const Pair& pair, std::size_t count) {
 
 }  // namespace
 
-bool is_identical(const Pair& pair, const Metrics& metrics) {
+bool is_identical(const TensorPair& pair, const Metrics& metrics) {
   if (metrics.count == 0 || metrics.different == 0) return metrics.count > 0;
   if (metrics.not_finite == 0 || metrics.not_finite_errors > 0) return false;
   const bool complex = is_complex(pair.device.dtype) || is_complex(pair.bench.dtype);

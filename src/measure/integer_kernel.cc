@@ -20,11 +20,12 @@
 namespace msprobe::measure::HWY_NAMESPACE {
 namespace {
 
-Tally tally_integer_with_target(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_integer_with_target(const TensorPair& pair, std::size_t first, std::size_t count) {
   return tally_integer(pair, first, count);
 }
 
-Tally tally_reference_integer_with_target(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_reference_integer_with_target(const TensorPair& pair, std::size_t first,
+                                          std::size_t count) {
   return tally_reference_integer(pair, first, count);
 }
 
@@ -126,7 +127,7 @@ class WrappedDistance {
 
 // Most pairs of integers are equal throughout, so equal vectors take a shorter way.
 template <class T, template <class> class Error, bool is_bool>
-Tally tally_equal_types(const Pair& pair, std::size_t first, std::size_t count,
+Tally tally_equal_types(const TensorPair& pair, std::size_t first, std::size_t count,
                         TallyFunction plain) {
   const hn::ScalableTag<T> tag;
   const auto* device = reinterpret_cast<const T*>(pair.device.bytes.data()) + first;
@@ -168,7 +169,8 @@ Tally tally_equal_types(const Pair& pair, std::size_t first, std::size_t count,
 }
 
 template <template <class> class Error>
-Tally tally_with(const Pair& pair, std::size_t first, std::size_t count, TallyFunction plain) {
+Tally tally_with(const TensorPair& pair, std::size_t first, std::size_t count,
+                 TallyFunction plain) {
   switch (pair.device.dtype) {
     case DType::kBool:
       return tally_equal_types<std::uint8_t, Error, true>(pair, first, count, plain);
@@ -191,11 +193,12 @@ Tally tally_with(const Pair& pair, std::size_t first, std::size_t count, TallyFu
   }
 }
 
-Tally tally_integer_with_target(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_integer_with_target(const TensorPair& pair, std::size_t first, std::size_t count) {
   return tally_with<Distance>(pair, first, count, &tally_integer);
 }
 
-Tally tally_reference_integer_with_target(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_reference_integer_with_target(const TensorPair& pair, std::size_t first,
+                                          std::size_t count) {
   return tally_with<WrappedDistance>(pair, first, count, &tally_reference_integer);
 }
 
@@ -211,11 +214,12 @@ namespace msprobe::measure {
 HWY_EXPORT(tally_integer_with_target);
 HWY_EXPORT(tally_reference_integer_with_target);
 
-Tally tally_integer_in_vectors(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_integer_in_vectors(const TensorPair& pair, std::size_t first, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(tally_integer_with_target)(pair, first, count);
 }
 
-Tally tally_reference_integer_in_vectors(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_reference_integer_in_vectors(const TensorPair& pair, std::size_t first,
+                                         std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(tally_reference_integer_with_target)(pair, first, count);
 }
 

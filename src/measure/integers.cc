@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/widen.h"
 
 namespace msprobe::measure {
@@ -52,7 +52,7 @@ double wrapped_magnitude(Exact difference, const Promoted& type) {
 }
 
 template <class Error>
-Tally tally_with(const Pair& pair, std::size_t first, std::size_t count, Error error) {
+Tally tally_with(const TensorPair& pair, std::size_t first, std::size_t count, Error error) {
   Tally tally;
   tally.count = count;
   std::array<std::int64_t, kBlock> device;
@@ -75,11 +75,11 @@ Tally tally_with(const Pair& pair, std::size_t first, std::size_t count, Error e
 
 }  // namespace
 
-Tally tally_integer(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_integer(const TensorPair& pair, std::size_t first, std::size_t count) {
   return tally_with(pair, first, count, &magnitude);
 }
 
-Tally tally_reference_integer(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_reference_integer(const TensorPair& pair, std::size_t first, std::size_t count) {
   const Promoted type = promote(pair.device.dtype, pair.bench.dtype);
   return tally_with(pair, first, count,
                     [&type](Exact difference) { return wrapped_magnitude(difference, type); });

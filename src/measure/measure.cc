@@ -15,7 +15,7 @@ bool can_stay_unscaled(double abs_max) {
   return abs_max >= kLowestUnscaled && abs_max <= kHighestUnscaled;
 }
 
-TallyFunction fast_loop(PairKind kind, const Pair& pair) {
+TallyFunction fast_loop(PairKind kind, const TensorPair& pair) {
   if (kind == PairKind::kReal && pair.format.ulp != UlpKind::kFloat8) return &tally_real_in_vectors;
   if (pair.device.dtype == pair.bench.dtype) {
     if (kind == PairKind::kInteger) return &tally_integer_in_vectors;
@@ -29,7 +29,7 @@ TallyFunction fast_loop(PairKind kind, const Pair& pair) {
 Metrics measure(const TensorView& device, const TensorView& bench, const MeasureOptions& options) {
   assert(device.numel() == bench.numel());
   const std::size_t count = device.numel();
-  const Pair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};
+  const TensorPair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};
   const PairKind kind = kind_of(device.dtype, bench.dtype, options.arithmetic);
   const TallyFunction part_of = fast_loop(kind, pair);
   const auto tally = reduce_in_chunks<Tally>(

@@ -2,7 +2,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 
 namespace msprobe::measure {
 
@@ -32,7 +32,7 @@ TallyFunction plain_loop(PairKind kind) {
   return &tally_complex;
 }
 
-Metrics finish(const Pair& pair, PairKind kind, const Tally& tally) {
+Metrics finish(const TensorPair& pair, PairKind kind, const Tally& tally) {
   const bool rounded = kind == PairKind::kReferenceReal;
   Metrics metrics = finish(tally, rounded ? reference_mean_formats(pair) : MeanFormats{});
   const bool integers = kind == PairKind::kInteger || kind == PairKind::kReferenceInteger;
@@ -50,7 +50,7 @@ Metrics measure_reference(const TensorView& device, const TensorView& bench,
                           const MeasureOptions& options) {
   assert(device.numel() == bench.numel());
   const std::size_t count = device.numel();
-  const Pair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};
+  const TensorPair pair{device, bench, pair_format(device.dtype, bench.dtype), options.thresholds};
   const PairKind kind = kind_of(device.dtype, bench.dtype, options.arithmetic);
   Metrics metrics = finish(pair, kind, plain_loop(kind)(pair, 0, count));
   if (options.arithmetic == Arithmetic::kDocumented)

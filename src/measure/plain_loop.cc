@@ -4,7 +4,7 @@
 #include <complex>
 
 #include "measure/finite.h"
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/widen.h"
 
 namespace msprobe::measure {
@@ -20,7 +20,7 @@ struct Element {
   bool finite;
 };
 
-void add(Tally& tally, const Pair& pair, const Element& element) {
+void add(Tally& tally, const TensorPair& pair, const Element& element) {
   const Thresholds& limits = pair.thresholds;
   const double error = element.error;
   const double relative = error / (element.bench + pair.format.eps);
@@ -65,7 +65,7 @@ double ulp_error(const PairFormat& format, double device, double bench) {
   return std::abs(device - bench) / unit;
 }
 
-void add(Tally& tally, const Pair& pair, double device, double bench) {
+void add(Tally& tally, const TensorPair& pair, double device, double bench) {
   const PairFormat& format = pair.format;
   const double cast = round_to(format.device, bench);
   const bool finite = std::isfinite(device) && std::isfinite(cast);
@@ -81,7 +81,7 @@ void add(Tally& tally, const Pair& pair, double device, double bench) {
   }
 }
 
-void add(Tally& tally, const Pair& pair, const Complex& device, const Complex& bench) {
+void add(Tally& tally, const TensorPair& pair, const Complex& device, const Complex& bench) {
   const PairFormat& format = pair.format;
   const Complex cast(round_to(format.device, bench.real()), round_to(format.device, bench.imag()));
   const bool finite = is_finite(device) && is_finite(cast);
@@ -109,7 +109,7 @@ void add(CosineSums& sums, const Complex& device, const Complex& bench) {
 
 // Calls visit(device, bench) for each element of the part, widened to T, in index order.
 template <class T, class Visit>
-void for_each_element(const Pair& pair, std::size_t first, std::size_t count, Visit visit) {
+void for_each_element(const TensorPair& pair, std::size_t first, std::size_t count, Visit visit) {
   std::array<T, kBlock> device;
   std::array<T, kBlock> bench;
   for (std::size_t done = 0; done < count; done += kBlock) {
@@ -121,7 +121,7 @@ void for_each_element(const Pair& pair, std::size_t first, std::size_t count, Vi
 }
 
 template <class T>
-Tally tally_elements(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_elements(const TensorPair& pair, std::size_t first, std::size_t count) {
   Tally tally;
   for_each_element<T>(pair, first, count, [&](const T& device, const T& bench) {
     add(tally, pair, device, bench);
@@ -131,7 +131,7 @@ Tally tally_elements(const Pair& pair, std::size_t first, std::size_t count) {
 }
 
 template <class T>
-CosineSums scaled_products_of(const Pair& pair, double device_scale, double bench_scale,
+CosineSums scaled_products_of(const TensorPair& pair, double device_scale, double bench_scale,
                               std::size_t first, std::size_t count) {
   CosineSums sums;
   for_each_element<T>(pair, first, count, [&](const T& device, const T& bench) {
@@ -142,15 +142,15 @@ CosineSums scaled_products_of(const Pair& pair, double device_scale, double benc
 
 }  // namespace
 
-Tally tally_real(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_real(const TensorPair& pair, std::size_t first, std::size_t count) {
   return tally_elements<double>(pair, first, count);
 }
 
-Tally tally_complex(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_complex(const TensorPair& pair, std::size_t first, std::size_t count) {
   return tally_elements<Complex>(pair, first, count);
 }
 
-CosineSums scaled_products(const Pair& pair, double device_scale, double bench_scale,
+CosineSums scaled_products(const TensorPair& pair, double device_scale, double bench_scale,
                            std::size_t first, std::size_t count) {
   const bool complex_pair = is_complex(pair.device.dtype) || is_complex(pair.bench.dtype);
   return complex_pair ? scaled_products_of<Complex>(pair, device_scale, bench_scale, first, count)

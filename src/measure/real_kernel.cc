@@ -21,7 +21,7 @@
 namespace msprobe::measure::HWY_NAMESPACE {
 namespace {
 
-Tally tally_with_target(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_with_target(const TensorPair& pair, std::size_t first, std::size_t count) {
   return tally_real(pair, first, count);
 }
 
@@ -58,7 +58,7 @@ constexpr std::size_t kSparedBlocks = 15;
 // the elements done .. done + n - 1 lie. After a block with many vectors that are not clean, some
 // are spared the trial.
 template <class Clean, class Any, class Device, class Bench, class BlockOf>
-Tally tally_blocks(const Pair& pair, std::size_t count, const BlockOf& block_of) {
+Tally tally_blocks(const TensorPair& pair, std::size_t count, const BlockOf& block_of) {
   Clean clean(pair);
   Any any(pair);
   AbsMax<Device> device_max;
@@ -99,7 +99,7 @@ Tally tally_blocks(const Pair& pair, std::size_t count, const BlockOf& block_of)
 }
 
 // What does not fill a vector at the end is left to the plain loop.
-Tally with_rest(Tally tally, const Pair& pair, std::size_t first, std::size_t count) {
+Tally with_rest(Tally tally, const TensorPair& pair, std::size_t first, std::size_t count) {
   const std::size_t done = tally.count;
   if (done < count) merge(tally, tally_real(pair, first + done, count - done));
   return tally;
@@ -117,7 +117,7 @@ bool squares_vanish_in_float(const Tally& tally) {
 
 // The elements as they lie in memory.
 template <class Device, class Bench>
-Tally tally_stored(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_stored(const TensorPair& pair, std::size_t first, std::size_t count) {
   constexpr bool kDeviceArrayIsSingle = std::is_same_v<Device, hwy::bfloat16_t>;
   constexpr std::size_t kArrayBytes = kDeviceArrayIsSingle ? sizeof(float) : sizeof(Device);
   using PairTraits =
@@ -143,7 +143,7 @@ Tally tally_stored(const Pair& pair, std::size_t first, std::size_t count) {
 
 // Any other pair, widened a block at a time.
 template <bool ulp>
-Tally tally_widened(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_widened(const TensorPair& pair, std::size_t first, std::size_t count) {
   using PairTraits = Traits</*rounds=*/true, ulp, /*coarse=*/false>;
   std::array<double, kBlock> device;
   std::array<double, kBlock> bench;
@@ -158,7 +158,7 @@ Tally tally_widened(const Pair& pair, std::size_t first, std::size_t count) {
 }
 
 template <class Device>
-TallyFunction kernel_for(const Pair& pair) {
+TallyFunction kernel_for(const TensorPair& pair) {
   if (pair.bench.dtype == DType::kFloat64) return &tally_stored<Device, double>;
   if (pair.bench.dtype == DType::kFloat32) return &tally_stored<Device, float>;
   if (sizeof(Device) == 2 && pair.bench.dtype == pair.device.dtype) {
@@ -167,7 +167,7 @@ TallyFunction kernel_for(const Pair& pair) {
   return pair.format.ulp == UlpKind::kBinary ? &tally_widened<true> : &tally_widened<false>;
 }
 
-Tally tally_with_target(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_with_target(const TensorPair& pair, std::size_t first, std::size_t count) {
   switch (pair.device.dtype) {
     case DType::kFloat16:
       return kernel_for<hwy::float16_t>(pair)(pair, first, count);
@@ -193,7 +193,7 @@ namespace msprobe::measure {
 
 HWY_EXPORT(tally_with_target);
 
-Tally tally_real_in_vectors(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_real_in_vectors(const TensorPair& pair, std::size_t first, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(tally_with_target)(pair, first, count);
 }
 

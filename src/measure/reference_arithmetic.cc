@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "measure/pair.h"
+#include "measure/tensor_pair.h"
 #include "measure/widen.h"
 
 namespace msprobe::measure {
@@ -41,7 +41,7 @@ double floor_log2(double magnitude) {
 // The thresholds, each rounded to the type it is compared in.
 template <class Bench, class Wide, class Ulp>
 struct Limits {
-  explicit Limits(const Pair& pair)
+  explicit Limits(const TensorPair& pair)
       : small_value(Bench::round(pair.thresholds.small_value)),
         small_value_atol(Wide::round(pair.thresholds.small_value_atol)),
         absolute_small_value_atol(Wide::round(pair.thresholds.absolute_small_value_atol)),
@@ -66,7 +66,7 @@ struct Limits {
 template <class Device, class Bench, class Ulp>
 class ReferenceLoop {
  public:
-  explicit ReferenceLoop(const Pair& pair)
+  explicit ReferenceLoop(const TensorPair& pair)
       : format_(pair.format), limits_(pair), narrow_bench_(pair.device.dtype == DType::kBFloat16) {}
 
   void add(double device, double bench_as_stored) {
@@ -165,7 +165,7 @@ class ReferenceLoop {
 };
 
 template <class Device, class Bench, class Ulp>
-Tally run(const Pair& pair, std::size_t first, std::size_t count) {
+Tally run(const TensorPair& pair, std::size_t first, std::size_t count) {
   ReferenceLoop<Device, Bench, Ulp> loop(pair);
   std::array<double, kBlock> device;
   std::array<double, kBlock> bench;
@@ -179,11 +179,11 @@ Tally run(const Pair& pair, std::size_t first, std::size_t count) {
 }
 
 // The public tool turns both sides of a bfloat16 output into float32.
-FloatFormat bench_format(const Pair& pair) {
+FloatFormat bench_format(const TensorPair& pair) {
   return pair.device.dtype == DType::kBFloat16 ? kSingle : pair.format.bench;
 }
 
-FloatFormat ulp_format(const Pair& pair) {
+FloatFormat ulp_format(const TensorPair& pair) {
   if (pair.device.dtype == DType::kFloat32 || is_float8(pair.device.dtype)) return kDouble;
   return pair.format.device == kHalf && pair.format.bench == kHalf ? kHalf : kSingle;
 }
@@ -202,7 +202,7 @@ TallyFunction loop_for(const FloatFormat& bench, const FloatFormat& ulp) {
   return loop_for<Device, Double>(ulp);
 }
 
-TallyFunction loop_for(const Pair& pair) {
+TallyFunction loop_for(const TensorPair& pair) {
   const FloatFormat bench = bench_format(pair);
   const FloatFormat ulp = ulp_format(pair);
   if (pair.format.device == kHalf) return loop_for<Half>(bench, ulp);
@@ -212,11 +212,11 @@ TallyFunction loop_for(const Pair& pair) {
 
 }  // namespace
 
-Tally tally_reference_real(const Pair& pair, std::size_t first, std::size_t count) {
+Tally tally_reference_real(const TensorPair& pair, std::size_t first, std::size_t count) {
   return loop_for(pair)(pair, first, count);
 }
 
-MeanFormats reference_mean_formats(const Pair& pair) {
+MeanFormats reference_mean_formats(const TensorPair& pair) {
   const FloatFormat bench = bench_format(pair);
   const bool device_wider = pair.format.device.mantissa_bits > bench.mantissa_bits;
   return {.error = device_wider ? pair.format.device : bench, .ulp = ulp_format(pair)};

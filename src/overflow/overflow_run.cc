@@ -21,7 +21,7 @@ namespace msprobe::overflow {
 namespace {
 
 using check::Plan;
-using log::Level;
+using log::Severity;
 
 constexpr std::string_view kRecordedDevice = "recorded";
 constexpr std::size_t kListedNames = 20;
@@ -55,7 +55,7 @@ Result<Input> read_input(const OverflowOptions& options) {
   if (!dump) return propagate(dump);
   input.dump = *std::move(dump);
   for (const std::string& warning : check::warnings_about(input.dump)) {
-    options.say(Level::kWarning, warning);
+    options.say(Severity::kWarning, warning);
   }
   Result<Plan> plan = check::plan_calls(input.dump, {.only = options.only});
   if (!plan) return propagate(plan);
@@ -138,7 +138,7 @@ class OverflowWork : public engines::Work {
   }
 
   Result<void> flush() override { return csv_ ? csv_->flush_if_full() : Result<void>(); }
-  void say(const std::string& text) override { options_.say(Level::kWarning, text); }
+  void say(const std::string& text) override { options_.say(Severity::kWarning, text); }
   void show_progress(std::size_t committed) override {
     if (options_.show_progress) options_.show_progress(committed, input_.plan.calls.size());
   }
@@ -149,7 +149,7 @@ class OverflowWork : public engines::Work {
   }
 
   void write(const OverflowRow& row) {
-    options_.say(row.expected ? Level::kWarning : Level::kInfo, row.message);
+    options_.say(row.expected ? Severity::kWarning : Severity::kInfo, row.message);
     if (csv_) append_csv(row, csv_->buffer());
     outcome_.add(row);
   }
@@ -208,7 +208,7 @@ void say_unmatched(const OverflowOptions& options, const dump::DumpIndex& dump,
     OverflowRow row{.name = key};
     row.message = fmt::format("Run {} UT Error: {} has no forward entry of this call", key,
                               options.input.filename().string());
-    options.say(Level::kWarning, row.message);
+    options.say(Severity::kWarning, row.message);
     outcome.add(row);
   }
 }
@@ -241,7 +241,7 @@ void OverflowOutcome::add(const OverflowRow& row) {
 }
 
 Result<OverflowOutcome> run(const OverflowOptions& options) {
-  options.say(Level::kInfo, "start UT test");
+  options.say(Severity::kInfo, "start UT test");
   // The engine loads while the file is read.
   const bool on_cpu = options.device.empty() || options.device == kRecordedDevice;
   const std::string first = on_cpu ? "cpu" : options.device;
@@ -278,7 +278,7 @@ Result<OverflowOutcome> run(const OverflowOptions& options) {
   if (csv && !outcome.interrupted) {
     if (const Result<void> written = csv->commit(); !written) return propagate(written);
   }
-  options.say(Level::kInfo, "UT task completed.");
+  options.say(Severity::kInfo, "UT task completed.");
   return outcome;
 }
 

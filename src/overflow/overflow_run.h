@@ -31,7 +31,7 @@ struct OverflowOptions {
   engines::DispatchOptions dispatch;
 
   std::optional<std::filesystem::path> csv;  // not there yet; empty: none is written
-  std::function<void(log::Level, const std::string&)> say;
+  std::function<void(log::Severity, const std::string&)> say;
   std::function<void(std::size_t done, std::size_t total)> show_progress;
 };
 

@@ -86,7 +86,7 @@ void write_cell(JsonWriter& json, const judge::Cell& cell) {
   }
 }
 
-void write_row(JsonWriter& json, const Answer& answer) {
+void write_row(JsonWriter& json, const Evaluation& answer) {
   json.key("row").begin_object();
   json.key("bench_dtype").value(text(answer.pair.bench_dtype));
   json.key("device_dtype").value(text(answer.pair.device_dtype));
@@ -121,7 +121,7 @@ bool applies(judge::Standard standard, const judge::OutputPair& pair) {
   return standard != judge::Standard::kUlp || judge::has_new_standard(pair.device_dtype);
 }
 
-void write_algorithms(JsonWriter& json, const Answer& answer, judge::Profile profile) {
+void write_algorithms(JsonWriter& json, const Evaluation& answer, judge::Profile profile) {
   json.key("algorithms").begin_object();
   std::string_view open;
   for (const AlgorithmCell& column : kAlgorithmCells) {
@@ -150,13 +150,13 @@ std::string cell_text(const judge::Cell& cell) {
 
 }  // namespace
 
-Answer evaluate(const TensorView& bench, const TensorView& device, const Options& options,
-                const judge::Standards& standards) {
+Evaluation evaluate(const TensorView& bench, const TensorView& device, const PairOptions& options,
+                    const judge::Standards& standards) {
   const std::string api = bare_name(options.api);
   const std::string row_name = api.empty() ? "pair" : api;
   const judge::Context context{
       .row_name = row_name, .api = api, .profile = options.profile, .standards = standards};
-  Answer answer{
+  Evaluation answer{
       .pair = {bench.dtype, bench.shape, device.dtype, device.shape}, .row = {}, .metrics = {}};
   const std::optional<judge::DetailRow> settled = judge::judge_structure(answer.pair, context);
   if (std::ranges::equal(bench.shape, device.shape)) {
@@ -167,7 +167,7 @@ Answer evaluate(const TensorView& bench, const TensorView& device, const Options
   return answer;
 }
 
-std::string to_json(const Answer& answer, judge::Profile profile) {
+std::string to_json(const Evaluation& answer, judge::Profile profile) {
   JsonWriter json;
   json.begin_object();
   write_row(json, answer);
@@ -176,7 +176,7 @@ std::string to_json(const Answer& answer, judge::Profile profile) {
   return json.text();
 }
 
-std::vector<Line> to_lines(const Answer& answer, judge::Profile profile) {
+std::vector<Line> to_lines(const Evaluation& answer, judge::Profile profile) {
   std::vector<Line> lines = {{"Bench dtype", std::string(text(answer.pair.bench_dtype))},
                              {"Device dtype", std::string(text(answer.pair.device_dtype))},
                              {"Shape", judge::shape_text(answer.pair.device_shape)}};

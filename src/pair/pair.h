@@ -16,31 +16,31 @@
 
 namespace msprobe::pair {
 
-struct Options {
+struct PairOptions {
   std::string_view api;  // its standard applies: "conv2d" or "Functional.conv2d.0"; empty: none
   judge::Profile profile = judge::Profile::kDocumented;
   int threads = 1;
 };
 
-struct Answer {
+struct Evaluation {
   judge::OutputPair pair;
   judge::DetailRow row;
   std::optional<measure::Metrics> metrics;  // empty: the pair cannot be measured
 };
 
 // The views must outlive the answer, whose shapes are theirs.
-Answer evaluate(const TensorView& bench, const TensorView& device, const Options& options,
-                const judge::Standards& standards);
+Evaluation evaluate(const TensorView& bench, const TensorView& device, const PairOptions& options,
+                    const judge::Standards& standards);
 
 // Keys as `msprobe metrics --json` prints them: "row", the cells of a details row; "algorithms",
 // the cells of each algorithm.
-std::string to_json(const Answer& answer, judge::Profile profile);
+std::string to_json(const Evaluation& answer, judge::Profile profile);
 
 // What a person reads: a title and a value each, metrics that the pair does not have left out.
 struct Line {
   std::string title;
   std::string value;
 };
-std::vector<Line> to_lines(const Answer& answer, judge::Profile profile);
+std::vector<Line> to_lines(const Evaluation& answer, judge::Profile profile);
 
 }  // namespace msprobe::pair

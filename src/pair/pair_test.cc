@@ -20,27 +20,27 @@ TensorView view(const std::array<float, 3>& values, std::span<const std::int64_t
 
 TEST(EvaluatePair, AFullNameAndABareOneChooseTheSameStandard) {
   const judge::Standards standards;
-  const Answer full = evaluate(view(kBench), view(kDevice), {.api = "Torch.mul.3"}, standards);
-  const Answer bare = evaluate(view(kBench), view(kDevice), {.api = "mul"}, standards);
+  const Evaluation full = evaluate(view(kBench), view(kDevice), {.api = "Torch.mul.3"}, standards);
+  const Evaluation bare = evaluate(view(kBench), view(kDevice), {.api = "mul"}, standards);
   EXPECT_EQ(full.row.status, bare.row.status);
   EXPECT_EQ(to_json(full, judge::Profile::kDocumented), to_json(bare, judge::Profile::kDocumented));
 }
 
 TEST(EvaluatePair, EqualTensorsPass) {
-  const Answer answer = evaluate(view(kBench), view(kBench), {}, {});
+  const Evaluation answer = evaluate(view(kBench), view(kBench), {}, {});
   EXPECT_EQ(answer.row.status, Verdict::kPass);
   ASSERT_TRUE(answer.metrics);
   EXPECT_EQ(answer.metrics->max_abs_error, 0);
 }
 
 TEST(EvaluatePair, OtherShapesAreNotMeasured) {
-  const Answer answer = evaluate(view(kBench), view(kBench, kOneByThree), {}, {});
+  const Evaluation answer = evaluate(view(kBench), view(kBench, kOneByThree), {}, {});
   EXPECT_EQ(answer.row.status, Verdict::kError);
   EXPECT_FALSE(answer.metrics);
 }
 
 TEST(PairLines, BeginWithTheDtypesAndEndWithTheStatus) {
-  const Answer answer = evaluate(view(kBench), view(kDevice), {}, {});
+  const Evaluation answer = evaluate(view(kBench), view(kDevice), {}, {});
   const std::vector<Line> lines = to_lines(answer, judge::Profile::kDocumented);
   EXPECT_EQ(lines.front().title, "Bench dtype");
   EXPECT_EQ(lines.back().title, "Status");

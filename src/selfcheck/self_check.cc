@@ -63,7 +63,7 @@ Result<check::CheckOptions> check_options(const SelfCheckOptions& options, const
   check.dispatch.timeout_seconds = scenario.timeout_seconds;
   check.dispatch.interrupt = options.interrupt;
   check.timestamp = options.timestamp;
-  check.say = [](log::Level, const std::string&) {};
+  check.say = [](log::Severity, const std::string&) {};
   Result<std::vector<std::string>> only = first_calls(options.dump, scenario.calls);
   if (!only) return propagate(only);
   check.only = std::move(*only);

@@ -24,20 +24,20 @@ constexpr std::size_t kLongestName = 25;
 // The verdicts of all our tables, with the documented marks.
 struct MarkedText {
   std::string_view text;
-  Mark mark;
+  RowMark mark;
 };
-constexpr std::array<MarkedText, 8> kMarkedTexts = {{{"pass", Mark::kNormal},
-                                                     {"True", Mark::kNormal},
-                                                     {"warning", Mark::kSuspicious},
-                                                     {"documented only", Mark::kSuspicious},
-                                                     {"error", Mark::kAbnormal},
-                                                     {"False", Mark::kAbnormal},
-                                                     {"device wrong", Mark::kAbnormal},
-                                                     {"both wrong", Mark::kAbnormal}}};
+constexpr std::array<MarkedText, 8> kMarkedTexts = {{{"pass", RowMark::kNormal},
+                                                     {"True", RowMark::kNormal},
+                                                     {"warning", RowMark::kSuspicious},
+                                                     {"documented only", RowMark::kSuspicious},
+                                                     {"error", RowMark::kAbnormal},
+                                                     {"False", RowMark::kAbnormal},
+                                                     {"device wrong", RowMark::kAbnormal},
+                                                     {"both wrong", RowMark::kAbnormal}}};
 
-Mark mark_of(std::string_view text) {
+RowMark mark_of(std::string_view text) {
   const auto* found = std::ranges::find(kMarkedTexts, text, &MarkedText::text);
-  return found == kMarkedTexts.end() ? Mark::kNone : found->mark;
+  return found == kMarkedTexts.end() ? RowMark::kNone : found->mark;
 }
 
 // A name that every spreadsheet takes and that is not used yet.
@@ -60,7 +60,7 @@ void add_rows(XlsxTable& table, CsvReader& csv, Result<bool>& more) {
     for (const std::string_view text : csv.cells()) {
       cells.push_back({.text = std::string(text), .mark = mark_of(text)});
     }
-    table.add(cells, Mark::kNone);
+    table.add(cells, RowMark::kNone);
   }
 }
 

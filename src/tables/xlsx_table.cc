@@ -19,11 +19,12 @@ constexpr lxw_row_t kRowsOfSheet = 1'000'000;
 constexpr std::size_t kMostCharacters = 32767;  // of a cell
 
 struct Colour {
-  Mark mark;
+  RowMark mark;
   lxw_color_t background;
 };
-constexpr std::array<Colour, 3> kColours = {
-    {{Mark::kNormal, 0xC6EFCE}, {Mark::kSuspicious, 0xFFFF00}, {Mark::kAbnormal, 0xFF0000}}};
+constexpr std::array<Colour, 3> kColours = {{{RowMark::kNormal, 0xC6EFCE},
+                                             {RowMark::kSuspicious, 0xFFFF00},
+                                             {RowMark::kAbnormal, 0xFF0000}}};
 
 // A finite number, so that a spreadsheet can sort by it; everything else stays text.
 bool is_finite_number(const std::string& text, double& number) {
@@ -75,7 +76,7 @@ struct XlsxTable::Book {
     ++next;
   }
 
-  lxw_format* format_of(Mark mark) const {
+  lxw_format* format_of(RowMark mark) const {
     for (std::size_t i = 0; i < kColours.size(); ++i) {
       if (kColours[i].mark == mark) return formats[i];
     }
@@ -124,11 +125,11 @@ void XlsxTable::start_table(std::vector<std::string> titles, std::string name) {
   book_->start_sheet();
 }
 
-void XlsxTable::add(std::span<const XlsxCell> cells, Mark mark) {
+void XlsxTable::add(std::span<const XlsxCell> cells, RowMark mark) {
   if (book_->next > kRowsOfSheet) book_->start_sheet();
   lxw_col_t place = 0;
   for (const XlsxCell& cell : cells) {
-    lxw_format* format = book_->format_of(cell.mark == Mark::kNone ? mark : cell.mark);
+    lxw_format* format = book_->format_of(cell.mark == RowMark::kNone ? mark : cell.mark);
     const std::string text(fitting_text(cell.text));
     double number = 0;
     if (!cell.is_text && is_finite_number(text, number)) {

@@ -16,12 +16,12 @@
 
 namespace msprobe::tables {
 
-enum class Mark : std::uint8_t { kNone, kNormal, kSuspicious, kAbnormal };
+enum class RowMark : std::uint8_t { kNone, kNormal, kSuspicious, kAbnormal };
 
 struct XlsxCell {
   std::string text;
   bool is_text = false;     // never a number, whatever it looks like: the CRC 234161e3
-  Mark mark = Mark::kNone;  // of this cell alone; none: that of its row
+  RowMark mark = RowMark::kNone;  // of this cell alone; none: that of its row
 };
 
 // Rows go to disk as they come. A sheet holds a million rows; more go to further sheets.
@@ -34,7 +34,7 @@ class XlsxTable {
   XlsxTable& operator=(XlsxTable&&) noexcept;
   ~XlsxTable();
 
-  void add(std::span<const XlsxCell> cells, Mark mark);
+  void add(std::span<const XlsxCell> cells, RowMark mark);
   // The rows that follow are those of another table, on a sheet of its own.
   void start_table(std::vector<std::string> titles, std::string name);
   Result<bool> close();

@@ -139,17 +139,17 @@ void judge(TensorRow& row, GraphMode mode, const VerdictLimits& limits) {
   }
 }
 
-Mark mark_of(const TensorRow& row) {
-  if (row.status == Status::kUnreadable) return Mark::kSuspicious;
+RowMark mark_of(const TensorRow& row) {
+  if (row.status == Status::kUnreadable) return RowMark::kSuspicious;
   switch (row.verdict) {
     case RowVerdict::kFail:
-      return Mark::kAbnormal;
+      return RowMark::kAbnormal;
     case RowVerdict::kPass:
-      return row.reached ? Mark::kNormal : Mark::kSuspicious;
+      return row.reached ? RowMark::kNormal : RowMark::kSuspicious;
     case RowVerdict::kNone:
       break;
   }
-  return Mark::kNone;
+  return RowMark::kNone;
 }
 
 }  // namespace msprobe::torchair

@@ -28,7 +28,7 @@ std::optional<double> difference(const StatisticPair& pair);
 std::optional<double> relative_difference(const StatisticPair& pair);
 
 // Red, yellow and green of the documented marks.
-using tables::Mark;
-Mark mark_of(const TensorRow& row);
+using tables::RowMark;
+RowMark mark_of(const TensorRow& row);
 
 }  // namespace msprobe::torchair

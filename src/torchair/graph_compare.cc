@@ -64,8 +64,8 @@ std::uint64_t bytes_in(const fs::path& directory) {
   return bytes;
 }
 
-void measure_all(std::vector<OpRows>& ops, const MeasureOptions& options, Progress& progress) {
-  MeasureOptions alone = options;
+void measure_all(std::vector<OpRows>& ops, const OpMeasureOptions& options, Progress& progress) {
+  OpMeasureOptions alone = options;
   alone.threads = 1;
   std::vector<OpRows*> small;
   for (OpRows& op : ops) {

@@ -20,7 +20,7 @@ struct GraphCompareOptions {
   std::optional<GraphMode> mode;  // nothing: what the files are
   VerdictLimits limits;
   int threads = 1;
-  bool places = false;  // see MeasureOptions
+  bool places = false;  // see OpMeasureOptions
 };
 
 struct CompareTotals {

@@ -7,7 +7,7 @@
 namespace msprobe::torchair {
 
 std::string make_npz(const std::vector<std::pair<std::string, std::string>>& arrays) {
-  std::vector<ZipMember> members;
+  std::vector<StoredMember> members;
   for (const auto& [array, content] : arrays) {
     members.push_back({array + ".npy", std::as_bytes(std::span(content)), crc32(content)});
   }

@@ -86,7 +86,7 @@ double largest_magnitude(const SideTally& side) {
 }
 
 TensorNumbers measure_real(const ge::Elements& device, const ge::Elements& bench,
-                           const MeasureOptions& options) {
+                           const OpMeasureOptions& options) {
   const int threads = options.threads;
   const Part total = tally_pair(device, bench, threads, &measure::tally_similarity);
   const bool complex_pair = is_complex(device.dtype) || is_complex(bench.dtype);
@@ -216,7 +216,7 @@ std::string crc_of(const ge::Elements& elements) {
 }
 
 Md5Numbers measure_md5(const ge::Elements& device, const ge::Elements& bench,
-                       const MeasureOptions& options) {
+                       const OpMeasureOptions& options) {
   Md5Numbers numbers;
   numbers.device_crc = crc_of(device);
   numbers.bench_crc = crc_of(bench);
@@ -253,7 +253,7 @@ bool counts_differ(TensorRow& row, const ge::Elements& device, const ge::Element
 }
 
 void compare_elements(TensorRow& row, const ge::Elements& device, const ge::Elements& bench,
-                      const MeasureOptions& options) {
+                      const OpMeasureOptions& options) {
   if (counts_differ(row, device, bench)) return;
   if (device.shape != bench.shape) {
     row.message = fmt::format("shape {} against {} of the reference, as many elements",
@@ -278,7 +278,7 @@ void note_form(TensorRow& row, const TensorData& device, const TensorData& bench
 }
 
 void compare(TensorRow& row, const TensorData& device, const TensorData& bench,
-             const MeasureOptions& options) {
+             const OpMeasureOptions& options) {
   note_form(row, device, bench);
   if (options.mode == GraphMode::kStatistics) {
     const bool both = device.elements && bench.elements;
@@ -338,7 +338,7 @@ class BenchFiles {
 
 }  // namespace
 
-void measure_op(OpRows& op, const MeasureOptions& options) {
+void measure_op(OpRows& op, const OpMeasureOptions& options) {
   if (std::ranges::none_of(op.rows,
                            [](const TensorRow& row) { return row.status == Status::kPaired; })) {
     return;

@@ -6,13 +6,13 @@
 
 namespace msprobe::torchair {
 
-struct MeasureOptions {
+struct OpMeasureOptions {
   GraphMode mode = GraphMode::kReal;
   int threads = 1;      // for one tensor
   bool places = false;  // of every largest error, not of those that matter only
 };
 
 // All rows of one file. A file that cannot be read after all makes its rows unreadable.
-void measure_op(OpRows& op, const MeasureOptions& options);
+void measure_op(OpRows& op, const OpMeasureOptions& options);
 
 }  // namespace msprobe::torchair

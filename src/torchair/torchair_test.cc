@@ -150,8 +150,8 @@ TEST(Verdict, RealDataAsDocumented) {
   EXPECT_FALSE(real_row(1, 0.01).reached);
   EXPECT_FALSE(real_row(0.98, 0).reached);
   EXPECT_TRUE(real_row(1, 0).reached);
-  EXPECT_EQ(mark_of(real_row(1, 0, 1.5)), Mark::kSuspicious);
-  EXPECT_EQ(mark_of(real_row(1, 0)), Mark::kNormal);
+  EXPECT_EQ(mark_of(real_row(1, 0, 1.5)), RowMark::kSuspicious);
+  EXPECT_EQ(mark_of(real_row(1, 0)), RowMark::kNormal);
 }
 
 TensorRow statistics_row(double device, double bench) {

@@ -27,7 +27,7 @@ void destroy(PyObject* self) {
 }
 
 void record_legacy(Collector& collector, const RecordedName& name, PyObject* arriving) {
-  const std::string key = entry_key(Style::kLegacy, name);
+  const std::string key = entry_key(RecordStyle::kLegacy, name);
   JsonText json(JsonText::Layout::kOneLine);
   Describer describer(collector, key, json);
   describer.save_into(collector.settings.backward_directory);
@@ -43,7 +43,8 @@ void record(Collector& collector, const RecordedName& name, const std::string& m
   if (!collector.backward_names.insert(entry_name).second) return;  // a second pass over the graph
   if (collector.tree.is_on) collector.tree.add_backward(*collector.recorder, entry_name, module);
   if (!wants(collector.filter, entry_name)) return;
-  if (collector.settings.style == Style::kLegacy) return record_legacy(collector, name, arriving);
+  if (collector.settings.style == RecordStyle::kLegacy)
+    return record_legacy(collector, name, arriving);
   JsonText json(JsonText::Layout::kIndented, 2);
   Describer describer(collector, entry_name, json);
   json.begin_object();

@@ -74,7 +74,7 @@ struct Parameters {
 
 // The arguments as written at the call site. False if more were given: the function was not called
 // there itself, but by another callable (functools.partial).
-bool take_as_written(const CallSite& site, const Parameters& parameters, Origin& origin) {
+bool take_as_written(const WrittenArguments& site, const Parameters& parameters, Origin& origin) {
   PyObject* names = parameters.names;
   Py_ssize_t count = site.positional;
   if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "self") == 0) ++count;
@@ -149,7 +149,7 @@ void CallFrames::recover_arguments(const PythonCallbacks& callbacks, PyObject* f
   }
   const PyRef names = parameter_names(code_of(origin.api_frame.get()).get());
   if (!names || PyTuple_GET_SIZE(names.get()) == 0) return drop_exception();
-  const CallSite& written = site(callbacks, origin.caller.get());
+  const WrittenArguments& written = site(callbacks, origin.caller.get());
   const PyRef defaults = defaults_of(callbacks, func);
   const Parameters parameters{names.get(), defaults.get(), args, kwargs};
   if (written.known && take_as_written(written, parameters, origin)) return;
@@ -168,7 +168,7 @@ PyRef CallFrames::defaults_of(const PythonCallbacks& callbacks, PyObject* func) 
   return defaults_.try_emplace(func, answer).first->second;
 }
 
-const CallSite& CallFrames::site(const PythonCallbacks& callbacks, PyObject* frame) {
+const WrittenArguments& CallFrames::site(const PythonCallbacks& callbacks, PyObject* frame) {
   const PyRef code = code_of(frame);
   const Place place{code.get(), offset_of(frame)};
   const auto found = sites_.find(place);
@@ -177,7 +177,7 @@ const CallSite& CallFrames::site(const PythonCallbacks& callbacks, PyObject* fra
   // Another thread may come by while Python runs: nothing is stored before it is known.
   const PyRef answer =
       PyRef::take(PyObject_CallFunction(callbacks.call_site.get(), "Oi", code.get(), place.offset));
-  CallSite site;
+  WrittenArguments site;
   if (answer && PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 2) {
     site.positional = PyLong_AsSsize_t(PyTuple_GET_ITEM(answer.get(), 0));
     site.keywords = PyRef::share(PyTuple_GET_ITEM(answer.get(), 1));
@@ -206,7 +206,7 @@ std::size_t CallFrames::child(const PythonCallbacks& callbacks, std::size_t node
     const PyRef kind =
         PyRef::take(PyObject_CallOneArg(callbacks.frame_kind.get(), code->co_filename));
     const char* file = PyUnicode_AsUTF8(code->co_filename);
-    inner.kind = static_cast<FrameKind>(kind ? PyLong_AsLong(kind.get()) : 0);
+    inner.kind = static_cast<SourceOwner>(kind ? PyLong_AsLong(kind.get()) : 0);
     if (file != nullptr) inner.line = std::string(file) + ":" + std::to_string(line);
   }
   drop_exception();
@@ -250,8 +250,8 @@ void CallFrames::write_stack(Node& node, std::size_t depth) const {
     if (at->text.empty()) continue;
     frames.string(at->text);
     any = true;
-    if (innermost == nullptr && at->kind != FrameKind::kFramework) innermost = at;
-    if (users == nullptr && at->kind == FrameKind::kUser) users = at;
+    if (innermost == nullptr && at->kind != SourceOwner::kFramework) innermost = at;
+    if (users == nullptr && at->kind == SourceOwner::kUser) users = at;
   }
   if (!any) frames.string("The call stack retrieval failed.");
   frames.end_array();

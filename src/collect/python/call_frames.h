@@ -17,7 +17,7 @@ namespace msprobe::collect {
 struct PythonCallbacks;
 
 // A call site read from its byte code: the number of positional arguments, and the keywords.
-struct CallSite {
+struct WrittenArguments {
   bool known = false;
   Py_ssize_t positional = 0;
   PyRef keywords;  // tuple of names
@@ -30,7 +30,7 @@ struct Origin {
 };
 
 // Whose line of source it is.
-enum class FrameKind : std::uint8_t { kFramework, kLibrary, kUser };
+enum class SourceOwner : std::uint8_t { kFramework, kLibrary, kUser };
 
 struct CallStack {
   const std::string* frames = nullptr;  // a JSON array
@@ -63,11 +63,11 @@ class CallFrames {
     std::size_t outer = 0;
     std::string text;  // of this frame; empty: not shown
     std::string line;  // file:line
-    FrameKind kind = FrameKind::kFramework;
+    SourceOwner kind = SourceOwner::kFramework;
     std::string json;   // of the whole stack, once it was asked for
     std::string lines;  // the members of a site that tell lines, likewise
   };
-  const CallSite& site(const PythonCallbacks& callbacks, PyObject* frame);
+  const WrittenArguments& site(const PythonCallbacks& callbacks, PyObject* frame);
   std::size_t child(const PythonCallbacks& callbacks, std::size_t node, const Place& place,
                     PyObject* frame);
   void write_stack(Node& node, std::size_t depth) const;
@@ -76,7 +76,7 @@ class CallFrames {
   void keep(PyObject* object);
 
   std::deque<Node> nodes_{Node{}};  // texts are referred to while nodes are added
-  std::map<Place, CallSite> sites_;
+  std::map<Place, WrittenArguments> sites_;
   std::unordered_map<PyObject*, PyRef> defaults_;  // of functions, kept alive by kept_
   std::unordered_map<PyObject*, PyRef> kept_;
   ModulePaths modules_;

@@ -27,7 +27,7 @@ struct RecordedApi {
   PyRef written = {};  // asked once: a list of (index, name) of the arguments that it writes into
 };
 
-enum class Style : std::uint8_t { kDump, kLegacy };
+enum class RecordStyle : std::uint8_t { kDump, kLegacy };
 enum class Summary : std::uint8_t { kStatistics, kCrc32, kXor };
 
 // What the user asked to leave out.
@@ -40,7 +40,7 @@ struct Filter {
 
 // What is kept of a tensor whose dimension `dim` has `size` elements: those from `begin` to before
 // `end` of it.
-struct Cut {
+struct KeptPart {
   std::size_t dim = 0;
   std::int64_t size = 0;  // 0: any
   std::int64_t begin = 0;
@@ -48,7 +48,7 @@ struct Cut {
 };
 
 struct Settings {
-  Style style = Style::kDump;
+  RecordStyle style = RecordStyle::kDump;
   Summary summary = Summary::kStatistics;
   bool saves_tensors = false;
   std::vector<std::string> tensor_names;  // entries whose tensors are saved although none are
@@ -59,7 +59,7 @@ struct Settings {
   std::string file_suffix;  // .pt, or .npy: what numpy lacks is float32 there and in checksums
   StatisticsRule rule = StatisticsRule::kPyTorch;
   bool writes_requires_grad = true;
-  std::vector<Cut> cuts;  // "slice"
+  std::vector<KeptPart> cuts;  // "slice"
 };
 
 // Passed by the Python side: types to recognise, and functions for rare cases.
@@ -71,7 +71,7 @@ struct PythonCallbacks {
   PyRef defaults;          // func -> dict of its parameters' default values
   PyRef trim_arguments;    // (func, args, kwargs) -> kwargs without defaults
   PyRef frame_text;        // (file, line, function) -> text or None
-  PyRef frame_kind;        // file -> FrameKind
+  PyRef frame_kind;        // file -> SourceOwner
   PyRef module_names;      // module -> list of (module, path) of it and all that it holds
   PyRef module_call_code;  // of the function that runs a module
   PyRef is_grad_enabled, disable_torch_function, report;

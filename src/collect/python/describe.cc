@@ -127,7 +127,7 @@ void Describer::value(PyObject* object, const std::string& path, PyObject* keywo
 
 void Describer::none() {
   ++leaves_;
-  if (collector_.settings.style == Style::kDump) return json_.null();
+  if (collector_.settings.style == RecordStyle::kDump) return json_.null();
   json_.begin_object();
   json_.key("type");
   json_.string("NoneType");

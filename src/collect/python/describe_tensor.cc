@@ -95,8 +95,8 @@ bool read_buffer(PyObject* object, const char* dtype, StridedView& view) {
 }
 
 // Leaves what `cuts` keep of it. A part that would be empty is kept as it is.
-void cut(StridedView& view, const std::vector<Cut>& cuts) {
-  for (const Cut& rule : cuts) {
+void cut(StridedView& view, const std::vector<KeptPart>& cuts) {
+  for (const KeptPart& rule : cuts) {
     if (rule.dim >= view.shape.size()) continue;
     std::int64_t& extent = view.shape[rule.dim];
     if (rule.size != 0 && extent != rule.size) continue;
@@ -225,7 +225,7 @@ void Describer::tensor(PyObject* object, const std::string& path) {
   for (const std::int64_t extent : read.view.shape) elements *= static_cast<std::uint64_t>(extent);
   elements_ += elements;
   json_.begin_object();
-  if (collector_.settings.style == Style::kDump) {
+  if (collector_.settings.style == RecordStyle::kDump) {
     write_dump_tensor(read, path);
   } else {
     write_legacy_tensor(read);

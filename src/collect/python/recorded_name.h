@@ -22,8 +22,8 @@ struct RecordedName {
 inline RecordedName next_call(RecordedApi& api) { return {api.prefix, api.name, api.calls++}; }
 
 // The key of the forward entry in its file. The older entry has Torch*add*0 for both directions.
-inline std::string entry_key(Style style, const RecordedName& call) {
-  if (style == Style::kDump) return call.forward();
+inline std::string entry_key(RecordStyle style, const RecordedName& call) {
+  if (style == RecordStyle::kDump) return call.forward();
   return call.prefix + "*" + call.api + "*" + std::to_string(call.number);
 }
 

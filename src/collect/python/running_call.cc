@@ -8,7 +8,7 @@ RunningCall::RunningCall(Collector& collector, const RecordedName& call)
       step_(collector.step),
       name_(call.forward()),
       key_(entry_key(collector.settings.style, call)),
-      legacy_(collector.settings.style == Style::kLegacy),
+      legacy_(collector.settings.style == RecordStyle::kLegacy),
       json_(legacy_ ? JsonText::Layout::kOneLine : JsonText::Layout::kIndented, 2),
       describer_(collector, key_, json_) {}
 

@@ -61,7 +61,7 @@ constexpr LentRow kLent[] = {
 };
 
 // [(dim, size, begin, end), ...]
-bool read_cuts(PyObject* given, std::vector<Cut>& cuts) {
+bool read_cuts(PyObject* given, std::vector<KeptPart>& cuts) {
   PyObject* list = PyDict_GetItemString(given, "slice");
   if (list == nullptr) return true;
   if (!PyList_Check(list)) {
@@ -108,7 +108,7 @@ PyObject* configure(PyObject* self, PyObject* given) {
   Settings& settings = collector_of(self).settings;
   Filter& filter = collector_of(self).filter;
   const std::string summary = text_of(given, "summary_mode");
-  settings.style = truth_of(given, "legacy") ? Style::kLegacy : Style::kDump;
+  settings.style = truth_of(given, "legacy") ? RecordStyle::kLegacy : RecordStyle::kDump;
   settings.summary = summary == "md5"   ? Summary::kCrc32
                      : summary == "xor" ? Summary::kXor
                                         : Summary::kStatistics;
@@ -135,7 +135,7 @@ PyObject* configure(PyObject* self, PyObject* given) {
   const std::size_t bytes = limit ? PyLong_AsSize_t(limit) : 0;
   if (PyErr_Occurred()) return nullptr;
   collector_of(self).recorder = std::make_unique<Recorder>(bytes);
-  if (settings.style == Style::kLegacy) {
+  if (settings.style == RecordStyle::kLegacy) {
     collector_of(self).backward_recorder = std::make_unique<Recorder>(bytes);
     collector_of(self).stack_recorder = std::make_unique<Recorder>(bytes);
   }

@@ -20,13 +20,13 @@ struct Extent {
 using Indices = std::array<std::int64_t, 4>;  // batch, head, row, column
 
 // A tensor in a layout from, or to, one in (batch, head, sequence, head size), element by element.
-struct Place {
+struct LaidOut {
   std::vector<std::int64_t> shape;
   std::function<std::int64_t(const Indices&)> offset;
 };
 
-inline Place place(const std::string& layout, std::int64_t b, std::int64_t n, std::int64_t s,
-                   std::int64_t d) {
+inline LaidOut place(const std::string& layout, std::int64_t b, std::int64_t n, std::int64_t s,
+                     std::int64_t d) {
   if (layout == "BSH" || layout == "BSND") {
     const auto offset = [=](const Indices& i) { return ((i[0] * s + i[2]) * n + i[1]) * d + i[3]; };
     if (layout == "BSH") return {{b, s, n * d}, offset};
@@ -41,7 +41,7 @@ inline Place place(const std::string& layout, std::int64_t b, std::int64_t n, st
 }
 
 inline at::Tensor arranged(const at::Tensor& bnsd, const std::string& layout) {
-  const Place to = place(layout, bnsd.size(0), bnsd.size(1), bnsd.size(2), bnsd.size(3));
+  const LaidOut to = place(layout, bnsd.size(0), bnsd.size(1), bnsd.size(2), bnsd.size(3));
   const Numbers values = numbers(bnsd);
   at::Tensor result = at::empty(to.shape, at::kDouble);
   auto* data = result.data_ptr<double>();

@@ -74,7 +74,7 @@ PyObject* compare(PyObject* /*module*/, PyObject* arguments) {
   std::string text;
   Py_BEGIN_ALLOW_THREADS;
   const judge::Standards standards;
-  const Answer answer =
+  const Evaluation answer =
       evaluate(bench.view(), device.view(), {.api = api, .threads = threads}, standards);
   text = to_json(answer, judge::Profile::kDocumented);
   Py_END_ALLOW_THREADS;

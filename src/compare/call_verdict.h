@@ -14,9 +14,9 @@
 
 namespace msprobe::compare {
 
-class CallResult {
+class CallVerdict {
  public:
-  explicit CallResult(const DetailsName& name) : call_(name.call), api_(name.api) {}
+  explicit CallVerdict(const DetailsName& name) : call_(name.call), api_(name.api) {}
 
   std::string_view call() const { return call_; }
   void add(const ComparedRow& row, bool forward);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/call_result.h"
+#include "compare/call_verdict.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace msprobe::compare {
 using judge::Profile;
 using judge::ResultRow;
 
-std::optional<Verdict> CallResult::Direction::verdict() const {
+std::optional<Verdict> CallVerdict::Direction::verdict() const {
   if (rows == 0) return std::nullopt;
   if (error) return Verdict::kError;
   if (warning) return Verdict::kWarning;
@@ -36,7 +36,7 @@ void take_worse(std::optional<Verdict>& worst, std::optional<Verdict> verdict) {
 
 }  // namespace
 
-void CallResult::add(const ComparedRow& row, bool forward) {
+void CallVerdict::add(const ComparedRow& row, bool forward) {
   Direction& direction = forward ? forward_ : backward_;
   const bool failed = row.row.result == Verdict::kError || row.row.result == Verdict::kWarning;
   if (failed && direction.failed++ < kNamedFailures) {
@@ -55,7 +55,7 @@ void CallResult::add(const ComparedRow& row, bool forward) {
   last_unsupported_ = row.unsupported_dtype;
 }
 
-ResultRow CallResult::conclude(const CompareRules& rules) const {
+ResultRow CallVerdict::conclude(const CompareRules& rules) const {
   ResultRow result{.api_name = call_,
                    .forward = forward_.verdict(),
                    .backward = backward_.verdict(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ge/layout.h"
+#include "ge/stored_layout.h"
 
 #include <algorithm>
 #include <numeric>
@@ -100,16 +100,17 @@ constexpr Part kWhole = Part::kWhole;
 constexpr Part kOuter = Part::kOuter;
 constexpr Part kInner = Part::kInner;
 
-std::optional<StoredLayout> image_layout(Format format, const Shape& stored, const Shape& logical) {
+std::optional<StoredLayout> image_layout(TensorFormat format, const Shape& stored,
+                                         const Shape& logical) {
   if (logical.size() != 4) return std::nullopt;
   const std::size_t n = 0, c = 1, h = 2, w = 3;
   switch (format) {
-    case Format::kNc1hwc0:
-    case Format::kNc1hwc0C04:
+    case TensorFormat::kNc1hwc0:
+    case TensorFormat::kNc1hwc0C04:
       return from_axes(
           {{n, kWhole, 0}, {c, kOuter, 0}, {h, kWhole, 0}, {w, kWhole, 0}, {c, kInner, 0}}, stored,
           logical);
-    case Format::kFractalZ: {
+    case TensorFormat::kFractalZ: {
       // The first stored axis is C1 * H * W.
       if (stored.size() != 4 || logical[h] * logical[w] == 0) return std::nullopt;
       const Shape split{stored[0] / (logical[h] * logical[w]),
@@ -127,13 +128,13 @@ std::optional<StoredLayout> image_layout(Format format, const Shape& stored, con
                         {c, kInner, 0}},
                        split, logical);
     }
-    case Format::kNhwc:
+    case TensorFormat::kNhwc:
       return from_axes({{n, kWhole, 0}, {h, kWhole, 0}, {w, kWhole, 0}, {c, kWhole, 0}}, stored,
                        logical);
-    case Format::kHwcn:
+    case TensorFormat::kHwcn:
       return from_axes({{h, kWhole, 0}, {w, kWhole, 0}, {c, kWhole, 0}, {n, kWhole, 0}}, stored,
                        logical);
-    case Format::kChwn:
+    case TensorFormat::kChwn:
       return from_axes({{c, kWhole, 0}, {h, kWhole, 0}, {w, kWhole, 0}, {n, kWhole, 0}}, stored,
                        logical);
     default:
@@ -141,12 +142,12 @@ std::optional<StoredLayout> image_layout(Format format, const Shape& stored, con
   }
 }
 
-std::optional<StoredLayout> volume_layout(Format format, const Shape& stored,
+std::optional<StoredLayout> volume_layout(TensorFormat format, const Shape& stored,
                                           const Shape& logical) {
   if (logical.size() != 5) return std::nullopt;
   const std::size_t n = 0, c = 1, d = 2, h = 3, w = 4;
   switch (format) {
-    case Format::kNdc1hwc0:
+    case TensorFormat::kNdc1hwc0:
       return from_axes({{n, kWhole, 0},
                         {d, kWhole, 0},
                         {c, kOuter, 0},
@@ -154,7 +155,7 @@ std::optional<StoredLayout> volume_layout(Format format, const Shape& stored,
                         {w, kWhole, 0},
                         {c, kInner, 0}},
                        stored, logical);
-    case Format::kFractalZ3d: {
+    case TensorFormat::kFractalZ3d: {
       // The first stored axis is D * C1 * H * W.
       const std::int64_t inside = logical[d] * logical[h] * logical[w];
       if (stored.size() != 4 || inside == 0) return std::nullopt;
@@ -170,11 +171,11 @@ std::optional<StoredLayout> volume_layout(Format format, const Shape& stored,
                         {c, kInner, 0}},
                        split, logical);
     }
-    case Format::kNdhwc:
+    case TensorFormat::kNdhwc:
       return from_axes(
           {{n, kWhole, 0}, {d, kWhole, 0}, {h, kWhole, 0}, {w, kWhole, 0}, {c, kWhole, 0}}, stored,
           logical);
-    case Format::kDhwcn:
+    case TensorFormat::kDhwcn:
       return from_axes(
           {{d, kWhole, 0}, {h, kWhole, 0}, {w, kWhole, 0}, {c, kWhole, 0}, {n, kWhole, 0}}, stored,
           logical);
@@ -183,13 +184,14 @@ std::optional<StoredLayout> volume_layout(Format format, const Shape& stored,
   }
 }
 
-bool is_fractal(Format format) {
-  return format == Format::kFractalZ || format == Format::kFractalZ3d;
+bool is_fractal(TensorFormat format) {
+  return format == TensorFormat::kFractalZ || format == TensorFormat::kFractalZ3d;
 }
 
-std::optional<StoredLayout> converted(const Shape& stored, const Shape& logical, Format format) {
-  if (format == Format::kFractalNz) return fractal_matrix(stored, logical, true);
-  if (format == Format::kFractalZz) return fractal_matrix(stored, logical, false);
+std::optional<StoredLayout> converted(const Shape& stored, const Shape& logical,
+                                      TensorFormat format) {
+  if (format == TensorFormat::kFractalNz) return fractal_matrix(stored, logical, true);
+  if (format == TensorFormat::kFractalZz) return fractal_matrix(stored, logical, false);
   if (auto layout = image_layout(format, stored, logical)) return layout;
   return volume_layout(format, stored, logical);
 }
@@ -199,7 +201,7 @@ std::optional<StoredLayout> converted(const Shape& stored, const Shape& logical,
 StoredLayout layout_of(const Shape& stored, const Shape& logical, std::uint32_t format,
                        std::uint32_t sub_format) {
   if (logical.empty()) return {stored, {}, {}};
-  const auto known = static_cast<Format>(format);
+  const auto known = static_cast<TensorFormat>(format);
   if (is_fractal(known) && sub_format > 1) {
     return {
         stored,

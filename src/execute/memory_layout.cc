@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "execute/layout.h"
+#include "execute/memory_layout.h"
 
 namespace msprobe::execute {
 

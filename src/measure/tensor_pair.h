@@ -12,7 +12,7 @@
 
 namespace msprobe::measure {
 
-struct Pair {
+struct TensorPair {
   TensorView device;
   TensorView bench;
   PairFormat format;
@@ -30,31 +30,31 @@ enum class PairKind : std::uint8_t {
 PairKind kind_of(DType device, DType bench, Arithmetic arithmetic);
 
 // Elements first .. first + count - 1.
-using TallyFunction = Tally (*)(const Pair& pair, std::size_t first, std::size_t count);
+using TallyFunction = Tally (*)(const TensorPair& pair, std::size_t first, std::size_t count);
 
-Tally tally_real(const Pair& pair, std::size_t first, std::size_t count);
-Tally tally_reference_real(const Pair& pair, std::size_t first, std::size_t count);
-Tally tally_integer(const Pair& pair, std::size_t first, std::size_t count);
-Tally tally_reference_integer(const Pair& pair, std::size_t first, std::size_t count);
-Tally tally_complex(const Pair& pair, std::size_t first, std::size_t count);
+Tally tally_real(const TensorPair& pair, std::size_t first, std::size_t count);
+Tally tally_reference_real(const TensorPair& pair, std::size_t first, std::size_t count);
+Tally tally_integer(const TensorPair& pair, std::size_t first, std::size_t count);
+Tally tally_reference_integer(const TensorPair& pair, std::size_t first, std::size_t count);
+Tally tally_complex(const TensorPair& pair, std::size_t first, std::size_t count);
 
 TallyFunction plain_loop(PairKind kind);
 
 // In which formats the public tool forms its means.
-MeanFormats reference_mean_formats(const Pair& pair);
+MeanFormats reference_mean_formats(const TensorPair& pair);
 
 // The metrics of the whole pair; the cosine is NaN where the kind has one, for the caller to fill
 // in.
-Metrics finish(const Pair& pair, PairKind kind, const Tally& tally);
+Metrics finish(const TensorPair& pair, PairKind kind, const Tally& tally);
 
 // Metrics::identical; walks the pair only where NaN may have made equal elements differ.
-bool is_identical(const Pair& pair, const Metrics& metrics);
+bool is_identical(const TensorPair& pair, const Metrics& metrics);
 
 // Whether there is a cosine to fill in: both sides are finite and not all zero.
 bool has_cosine(const Metrics& metrics);
 
 // The products of D / device_scale and B / bench_scale.
-CosineSums scaled_products(const Pair& pair, double device_scale, double bench_scale,
+CosineSums scaled_products(const TensorPair& pair, double device_scale, double bench_scale,
                            std::size_t first, std::size_t count);
 
 // The ULP error of the 8-bit formats, signed as the public tool has it: their mantissa has 3, 2, 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "arguments/packed.h"
+#include "arguments/packed_sequence.h"
 
 #include <algorithm>
 #include <array>
