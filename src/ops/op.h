@@ -77,6 +77,16 @@ enum class Form : std::uint8_t {
   kSum,            // of all elements
 };
 
+// What an elementary function is made of, where kernels of some frameworks are known to compute
+// that coarsely.
+enum class Made : std::uint8_t {
+  kOtherwise,
+  kOfExponential,          // of exp of the arguments
+  kGradientOfExponential,  // the gradient has a factor exp; the result has not
+  kOfOneAdded,             // log(1 + x), exp(x) - 1
+  kOfOneAndExponential,    // log(1 + exp(x))
+};
+
 // What of a result is unique, where not all of it is.
 enum class Unique : std::uint8_t {
   kEverything,
@@ -138,6 +148,7 @@ struct Traits {
   Sums sums = Sums::kByShape;
   bool inner_products = false;  // computes matrix products on the way, whatever `sums` is
   Form form = Form::kOther;
+  Made made = Made::kOtherwise;
   Unique unique = Unique::kEverything;
   Drops drops = Drops::kNothing;
   Contents contents = Contents::kDefined;

@@ -8,7 +8,7 @@
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
-#include "strict/kernels.h"
+#include "strict/mindspore_kernel.h"
 #include "strict/reduction_length.h"
 
 namespace msprobe::strict {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/kernels.h"
+#include "strict/mindspore_kernel.h"
 
 #include <cmath>
 
