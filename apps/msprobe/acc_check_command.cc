@@ -13,15 +13,15 @@ namespace msprobe::app {
 Run declare_acc_check(cli::Parser& command) {
   auto arguments = std::make_shared<CheckArguments>();
   declare_check_options(command, *arguments);
-  declare_jobs(command, arguments->workers);
+  declare_jobs(command, arguments->request.workers);
   return [arguments] {
-    if (const auto good = engines::check_device_names(arguments->devices); !good) {
+    if (const auto good = engines::check_device_names(arguments->request.devices); !good) {
       return refuse(good.error());
     }
-    if (arguments->devices.size() > 1) {
+    if (arguments->request.devices.size() > 1) {
       log::warning("acc_check uses the first device, {}; multi_acc_check uses all of them",
-                   arguments->devices.front());
-      arguments->devices.resize(1);
+                   arguments->request.devices.front());
+      arguments->request.devices.resize(1);
     }
     return run_check_command(*arguments);
   };

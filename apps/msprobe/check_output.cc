@@ -220,7 +220,7 @@ std::string CheckOutput::json_summary(ExitStatus status) const {
 fs::path CheckOutput::page() const {
   if (done_.empty()) return {};
   const fs::path& details = done_.front().outcome.paths.details;
-  return page_path(shown_.report, several_ ? *several_ / details.filename() : details);
+  return report::page_path(shown_.report, several_ ? *several_ / details.filename() : details);
 }
 
 Result<void> CheckOutput::write_files() const {
@@ -251,7 +251,8 @@ void CheckOutput::show_answer(const Done& done) {
   closing.failed = done.status != kPassed;
   closing.left_out = left_out(outcome.coverage);
   closing.results = shown_path(outcome.paths.result);
-  const fs::path report = several_ ? fs::path() : page_path(shown_.report, outcome.paths.details);
+  const fs::path report =
+      several_ ? fs::path() : report::page_path(shown_.report, outcome.paths.details);
   closing.report = report.empty() ? "" : shown_path(report);
   if (!answer.cards.empty() && !whole_results_) {
     const std::string& name = done.run.calls[answer.cards.front().worst_call].name;

@@ -16,7 +16,7 @@
 #include "exit_status.h"
 #include "progress_bar.h"
 #include "report/live_run.h"
-#include "report_files.h"
+#include "report_options.h"
 #include "terminal/closing.h"
 #include "terminal/screen.h"
 
@@ -30,7 +30,7 @@ struct ShownOptions {
   bool quiet = false;    // only calls that do not pass, and the sentence
   bool verbose = false;  // the documented lines too
   std::string json;      // see summary.h
-  ReportFiles report;
+  report::ReportFiles report;
 };
 
 // Declares -q, -v, --json, and those of the report.

@@ -7,7 +7,6 @@
 
 #include "cli/parser.h"
 #include "core/log.h"
-#include "core/path_check.h"
 #include "judge/standards_file.h"
 #include "sim/faults.h"
 
@@ -42,6 +41,18 @@ void declare_engine_options(cli::Parser& command, engines::EngineOptions& option
   command.value("--threads", options.threads, "threads inside an operator")
       .between(1, 1024)
       .shows_default();
+}
+
+void declare_older_files(cli::Parser& command, check::OlderFiles& files) {
+  command.group("Input");
+  command.value("-forward,--forward_input_file", files.forward, "forward_info_{pid}.json")
+      .named("FILE");
+  command.value("-backward,--backward_input_file", files.backward, "backward_info_{pid}.json")
+      .named("FILE");
+  command
+      .value("--data_path", files.data,
+             "directory of the recorded tensor files (default: that of the JSON file)")
+      .named("DIR");
 }
 
 void declare_timeout(cli::Parser& command, double& seconds) {
@@ -108,18 +119,7 @@ void declare_output_options(cli::Parser& command, OutputOptions& options) {
 }
 
 Result<judge::Standards> load_standards(const VerdictOptions& options) {
-  if (options.standards_file.empty()) return judge::Standards{};
-  const Result<std::filesystem::path> path = check_input_file(options.standards_file, {});
-  if (!path) return propagate(path);
-  Result<std::vector<judge::Rule>> rules = judge::load_rules(*path);
-  if (!rules) return propagate(rules);
-  judge::Standards standards;
-  standards.rules = std::move(*rules);
-  return standards;
-}
-
-Result<std::filesystem::path> check_tensor_path(const std::string& path) {
-  return check_input_file(path, {});
+  return judge::load_standards(options.standards_file);
 }
 
 ExitStatus refuse(const Error& error) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "check/older_files.h"
 #include "core/result.h"
 #include "engines/engine_options.h"
 #include "exit_status.h"
@@ -34,6 +35,8 @@ struct VerdictOptions {
 
 // Declares --device-lib, --sim-profile, --sim-config, --engine, --seed and --threads.
 void declare_engine_options(cli::Parser& command, engines::EngineOptions& options);
+// Declares -forward, -backward and --data_path.
+void declare_older_files(cli::Parser& command, check::OlderFiles& files);
 // Declares --timeout.
 void declare_timeout(cli::Parser& command, double& seconds);
 // Declares --jobs.
@@ -60,9 +63,6 @@ void declare_output_options(cli::Parser& command, OutputOptions& options);
 
 // The built-in standards, changed by the user's file where one is given.
 Result<judge::Standards> load_standards(const VerdictOptions& options);
-
-// A tensor file named by the user: readable and of a suffix that is read.
-Result<std::filesystem::path> check_tensor_path(const std::string& path);
 
 // One line that says why the job cannot be done.
 ExitStatus refuse(const Error& error);

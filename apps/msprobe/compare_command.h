@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exit_status.h"
-#include "report_files.h"
+#include "report_options.h"
 #include "torchair/criteria.h"
 
 namespace msprobe::app {
@@ -21,7 +21,7 @@ struct CompareCommand {
   std::string out;  // empty: the default of the kind
   std::string mode = "auto";
   std::string json;
-  ReportFiles report;
+  report::ReportFiles report;
   bool xlsx = false;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 

@@ -9,18 +9,15 @@
 #include "check_results.h"
 #include "cli/parser.h"
 #include "command.h"
-#include "core/json_writer.h"
-#include "core/log.h"
-#include "report/answer.h"
+#include "core/path_check.h"
 #include "report/changes.h"
-#include "report_files.h"
-#include "tables/text_table.h"
+#include "report/changes_text.h"
+#include "report_options.h"
 
 namespace msprobe::app {
 namespace {
 
 using report::Changes;
-using report::ReportCall;
 using report::ReportRun;
 
 struct DiffArguments {
@@ -29,45 +26,6 @@ struct DiffArguments {
   ReportJob job;
   bool json = false;
 };
-
-std::string over_bound_text(const ReportRun& run, const ReportCall& call) {
-  const double size = report::worst_over_bound(run, call);
-  return size == report::kNoNumber ? "" : fmt::format("{:.3g} x bound", size);
-}
-
-void print_calls(std::string_view title, const ReportRun& run,
-                 const std::vector<std::size_t>& calls) {
-  if (calls.empty()) return;
-  tables::TextTable table{{fmt::format("{} ({})", title, calls.size()), "Error", "Cause", "Line"},
-                          {}};
-  for (const std::size_t i : calls) {
-    const ReportCall& call = run.calls[i];
-    table.rows.push_back({call.name, over_bound_text(run, call), report::why(run, call),
-                          report::source_line(run, call)});
-  }
-  fmt::print("{}\n", tables::render(table, false));
-}
-
-void write_calls(JsonWriter& json, std::string_view key, const ReportRun& run,
-                 const std::vector<std::size_t>& calls) {
-  json.key(key).begin_array();
-  for (const std::size_t i : calls) {
-    json.begin_object().key("call").value(run.calls[i].name);
-    json.key("cause").value(report::why(run, run.calls[i])).end_object();
-  }
-  json.end_array();
-}
-
-std::string changes_json(const ReportRun& newer, const Changes& changes) {
-  JsonWriter json;
-  json.begin_object();
-  write_calls(json, "new", newer, changes.appeared);
-  write_calls(json, "fixed", newer, changes.fixed);
-  write_calls(json, "still_failing", newer, changes.still);
-  json.key("in_both").value(changes.in_both).key("only_old").value(changes.only_old);
-  json.key("only_new").value(changes.only_new).end_object();
-  return json.text();
-}
 
 ExitStatus run(DiffArguments& arguments) {
   for (const std::string& csv : {arguments.older, arguments.newer}) {
@@ -90,18 +48,8 @@ ExitStatus run(DiffArguments& arguments) {
                    fmt::format("{} and {} have no call in common: they are not of the same dump",
                                arguments.older, arguments.newer)});
   }
-  if (arguments.json) {
-    fmt::print("{}\n", changes_json(newer, changes));
-  } else {
-    print_calls("New failures", newer, changes.appeared);
-    print_calls("Fixed", newer, changes.fixed);
-    print_calls("Still failing", newer, changes.still);
-    fmt::print(
-        "{} new, {} fixed, {} still failing; {} calls in both, {} only in the old, {} only "
-        "in the new\n",
-        changes.appeared.size(), changes.fixed.size(), changes.still.size(), changes.in_both,
-        changes.only_old, changes.only_new);
-  }
+  fmt::print("{}", arguments.json ? report::changes_json(newer, changes) + "\n"
+                                  : report::changes_text(newer, changes));
   return changes.appeared.empty() ? kPassed : kFailed;
 }
 

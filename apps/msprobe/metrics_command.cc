@@ -12,6 +12,7 @@
 #include "common_options.h"
 #include "core/cast.h"
 #include "core/log.h"
+#include "core/path_check.h"
 #include "dump/tensor_file.h"
 #include "pair/pair.h"
 #include "summary.h"
@@ -32,7 +33,7 @@ struct MetricsOptions {
 };
 
 Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
-  const Result<std::filesystem::path> checked = check_tensor_path(path);
+  const Result<std::filesystem::path> checked = check_input_file(path, {});
   if (!checked) return propagate(checked);
   Result<Tensor> tensor = dump::load_tensor_file(*checked);
   if (!tensor || wanted_dtype.empty()) return tensor;

@@ -26,22 +26,22 @@ bool is_id_beyond_7(const std::string& device) {
 }
 
 ExitStatus run(CheckArguments& arguments) {
-  if (arguments.devices.empty()) arguments.devices = {"0"};
-  if (arguments.devices.size() > kMaxDevices) {
+  if (arguments.request.devices.empty()) arguments.request.devices = {"0"};
+  if (arguments.request.devices.size() > kMaxDevices) {
     return refuse({ErrorKind::kUsage, fmt::format("{} devices are given, at most {} can be used",
-                                                  arguments.devices.size(), kMaxDevices)});
+                                                  arguments.request.devices.size(), kMaxDevices)});
   }
-  if (const auto beyond = std::ranges::find_if(arguments.devices, &is_id_beyond_7);
-      beyond != arguments.devices.end()) {
+  if (const auto beyond = std::ranges::find_if(arguments.request.devices, &is_id_beyond_7);
+      beyond != arguments.request.devices.end()) {
     return refuse({ErrorKind::kUsage, fmt::format("device id {}: ids go from 0 to 7", *beyond)});
   }
-  const std::size_t most = kMaxWorkersPerDevice * arguments.devices.size();
-  if (arguments.workers > most) {
+  const std::size_t most = kMaxWorkersPerDevice * arguments.request.devices.size();
+  if (arguments.request.workers > most) {
     log::warning(
         "A device supports a maximum of 8 processes. The total number of processes exceeds the "
         "limit, and it is set to {}.",
         most);
-    arguments.workers = most;
+    arguments.request.workers = most;
   }
   return run_check_command(arguments);
 }
@@ -54,14 +54,14 @@ Run declare_multi_acc_check(cli::Parser& command) {
 
 Run declare_multi_acc_check_on(cli::Parser& command, engines::Hosts* hosts) {
   auto arguments = std::make_shared<CheckArguments>();
-  arguments->hosts = hosts;
-  arguments->workers = kDefaultWorkers;
-  arguments->pair_per_device = true;
+  arguments->request.hosts = hosts;
+  arguments->request.workers = kDefaultWorkers;
+  arguments->request.pair_per_device = true;
   arguments->progress_label = "Total items";
   declare_check_options(command, *arguments);
   command.group("Device");
   command
-      .value("-n,--num_splits", arguments->workers,
+      .value("-n,--num_splits", arguments->request.workers,
              "engines that work at the same time, at most 8 per device")
       .between(1, kMaxWorkers)
       .shows_default();

@@ -10,7 +10,7 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "core/path_check.h"
-#include "report_files.h"
+#include "report_options.h"
 
 namespace msprobe::app {
 namespace {
@@ -19,7 +19,7 @@ struct ReportArguments {
   std::vector<std::string> csvs;
   std::string out = "report.html";
   ReportJob job;
-  ReportFiles files;
+  report::ReportFiles files;
 };
 
 ExitStatus run(ReportArguments& arguments) {

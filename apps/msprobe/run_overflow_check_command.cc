@@ -8,15 +8,14 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
-#include "core/json_writer.h"
 #include "core/log.h"
 #include "core/path_check.h"
 #include "dump_input.h"
 #include "engines/device_name.h"
 #include "interrupt.h"
 #include "nonfinite_output.h"
-#include "older_files.h"
 #include "overflow/overflow_run.h"
+#include "overflow/overflow_summary.h"
 #include "own_files.h"
 #include "progress_bar.h"
 #include "summary.h"
@@ -29,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kCsvName = "overflow_check_result.csv";
 
 struct OverflowArguments {
-  OlderFiles older;
+  check::OlderFiles older;
   std::string api_info;
   std::string out;
   std::string device;
@@ -53,7 +52,7 @@ Result<void> choose_input(const OverflowArguments& arguments, overflow::Overflow
     return fail(ErrorKind::kUsage, "-backward and --data_path go with -forward");
   }
   if (older) {
-    const Result<CheckedOlderFiles> files = check_older_files(arguments.older);
+    const Result<check::CheckedOlderFiles> files = check::check_older_files(arguments.older);
     if (!files) return propagate(files);
     options.input = files->forward;
     options.backward = files->backward;
@@ -94,48 +93,22 @@ Result<overflow::OverflowOptions> make_options(const OverflowArguments& argument
     const Result<fs::path> out = prepare_output_directory(arguments.out);
     if (!out) return propagate(out);
     options.csv = *out / kCsvName;
-    if (const Result<void> fresh = must_not_exist(*options.csv); !fresh) return propagate(fresh);
+    if (const Result<void> fresh = check::must_not_exist(*options.csv); !fresh)
+      return propagate(fresh);
   }
   return options;
 }
 
-std::string json_summary(const overflow::OverflowOutcome& outcome,
-                         const overflow::OverflowOptions& options, ExitStatus status) {
-  JsonWriter json;
-  json.begin_object();
-  json.key("exit_status").value(static_cast<int>(status));
-  json.key("device").value(outcome.device).key("checked").value(outcome.checked());
-  json.key("normal").value(outcome.normal).key("abnormal").value(outcome.abnormal);
-  json.key("not_reproduced").value(outcome.not_reproduced).key("cpu_only").value(outcome.cpu_only);
-  json.key("skipped").value(outcome.skipped).key("lost").value(outcome.lost);
-  json.key("abnormal_names").begin_array();
-  for (const std::string& name : outcome.abnormal_names) json.value(name);
-  json.end_array();
-  json.key("interrupted").value(outcome.interrupted);
-  json.key("result_csv").value(options.csv ? options.csv->string() : std::string());
-  json.end_object();
-  return json.text();
-}
-
-std::string summary_text(const overflow::OverflowOutcome& outcome) {
-  std::string text =
-      fmt::format("{}: {} abnormal, {} normal, {} not reproduced, {} on the CPU only, {} skipped\n",
-                  outcome.device, outcome.abnormal, outcome.normal, outcome.not_reproduced,
-                  outcome.cpu_only, outcome.skipped);
-  for (const std::string& name : outcome.abnormal_names) {
-    text += fmt::format("  abnormal: {}\n", name);
+ExitStatus exit_status(const overflow::OverflowOutcome& outcome, const VerdictOptions& verdict) {
+  switch (overflow::status_of(outcome, verdict.fail_on_warning())) {
+    case overflow::OverflowStatus::kPassed:
+      return kPassed;
+    case overflow::OverflowStatus::kFailed:
+      return kFailed;
+    case overflow::OverflowStatus::kNothingChecked:
+      break;
   }
-  if (outcome.abnormal > outcome.abnormal_names.size()) {
-    text += fmt::format("  and {} more\n", outcome.abnormal - outcome.abnormal_names.size());
-  }
-  return text;
-}
-
-ExitStatus status_of(const overflow::OverflowOutcome& outcome, const VerdictOptions& verdict) {
-  if (outcome.interrupted || outcome.checked() + outcome.lost == 0) return kCannot;
-  const bool warned = outcome.not_reproduced + outcome.cpu_only > 0;
-  const bool failed = outcome.abnormal + outcome.lost > 0 || (warned && verdict.fail_on_warning());
-  return failed ? kFailed : kPassed;
+  return kCannot;
 }
 
 // Needs no device and no engine: the recorded values tell.
@@ -169,7 +142,7 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   bar.clear();
   if (!outcome) return refuse(outcome.error());
   if (arguments.engine.jit_compile) log::info("jit_compile has no effect on {}", outcome->device);
-  const ExitStatus status = status_of(*outcome, arguments.verdict);
+  const ExitStatus status = exit_status(*outcome, arguments.verdict);
   if (outcome->interrupted) {
     log::warning("interrupted; nothing was written");
   } else if (status == kCannot) {
@@ -177,8 +150,9 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   } else if (options->csv) {
     log::info("the result csv is saved in {}", options->csv->string());
   }
-  const Result<void> shown = show_summary(arguments.json, json_summary(*outcome, *options, status),
-                                          summary_text(*outcome));
+  const std::string json =
+      overflow::summary_json(*outcome, options->csv.value_or(fs::path()), status);
+  const Result<void> shown = show_summary(arguments.json, json, overflow::summary_text(*outcome));
   return shown ? status : refuse(shown.error());
 }
 

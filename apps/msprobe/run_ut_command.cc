@@ -25,21 +25,21 @@ void take_full_names(std::vector<std::string>& names) {
 Run declare_run_ut(cli::Parser& command) {
   auto arguments = std::make_shared<CheckArguments>();
   declare_run_ut_options(command, *arguments);
-  declare_jobs(command, arguments->workers);
+  declare_jobs(command, arguments->request.workers);
   return [arguments] {
-    if (arguments->older.forward.empty() || arguments->older.backward.empty()) {
+    if (arguments->request.older.forward.empty() || arguments->request.older.backward.empty()) {
       return refuse({ErrorKind::kUsage,
                      "run_ut needs both files: -forward forward_info_0.json -backward "
                      "backward_info_0.json"});
     }
-    if (const auto good = engines::check_device_names(arguments->devices); !good) {
+    if (const auto good = engines::check_device_names(arguments->request.devices); !good) {
       return refuse(good.error());
     }
-    if (arguments->devices.size() > 1) {
-      log::warning("run_ut uses the first device, {}", arguments->devices.front());
-      arguments->devices.resize(1);
+    if (arguments->request.devices.size() > 1) {
+      log::warning("run_ut uses the first device, {}", arguments->request.devices.front());
+      arguments->request.devices.resize(1);
     }
-    take_full_names(arguments->only);
+    take_full_names(arguments->request.only);
     return run_check_command(*arguments);
   };
 }

@@ -13,6 +13,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "core/file.h"
+#include "core/path_check.h"
 #include "core/suggestion.h"
 
 namespace msprobe::judge {
@@ -322,10 +323,17 @@ Result<std::vector<Rule>> parse_rules(std::string_view text, std::string_view sh
   }
 }
 
-Result<std::vector<Rule>> load_rules(const std::filesystem::path& path) {
-  const Result<FileBytes> bytes = load_file(path, kMaxBytes);
+Result<Standards> load_standards(const std::filesystem::path& path) {
+  Standards standards;
+  if (path.empty()) return standards;
+  const Result<std::filesystem::path> checked = check_input_file(path, {});
+  if (!checked) return propagate(checked);
+  const Result<FileBytes> bytes = load_file(*checked, kMaxBytes);
   if (!bytes) return propagate(bytes);
-  return parse_rules(bytes->text(), path.string());
+  Result<std::vector<Rule>> rules = parse_rules(bytes->text(), checked->string());
+  if (!rules) return propagate(rules);
+  standards.rules = *std::move(rules);
+  return standards;
 }
 
 }  // namespace msprobe::judge

@@ -11,11 +11,12 @@
 
 namespace msprobe::judge {
 
-// The rules of the file, in its order. Everything unknown or out of range is an error that names
-// the file, the line, the key, what was found and what is allowed.
-Result<std::vector<Rule>> load_rules(const std::filesystem::path& path);
+// The built-in standards, changed by the user's file if one is named.
+Result<Standards> load_standards(const std::filesystem::path& path);
 
-// The same of text that is already here; `shown` names it in messages.
+// The rules of a file with this text, in its order; `shown` names it in messages. Everything
+// unknown or out of range is an error that names the file, the line, the key, what was found and
+// what is allowed.
 Result<std::vector<Rule>> parse_rules(std::string_view text, std::string_view shown);
 
 }  // namespace msprobe::judge

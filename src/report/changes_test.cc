@@ -4,10 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/changes_text.h"
+
 namespace msprobe::report {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 ReportRun run_of(std::vector<std::pair<std::string, Verdict>> calls) {
   ReportRun run;
@@ -52,6 +58,20 @@ TEST(Changes, ALostCallFails) {
   newer.calls[0].message = "crashed: signal 11";
   EXPECT_THAT(changes_between(run_of({{"a", Verdict::kPass}}), newer, "strict").appeared,
               ElementsAre(0));
+}
+
+TEST(Changes, AreListedForAPersonAndForAProgram) {
+  const ReportRun older = run_of({{"a", Verdict::kError}, {"b", Verdict::kPass}});
+  const ReportRun newer = run_of({{"a", Verdict::kPass}, {"b", Verdict::kError}});
+  const Changes changes = changes_between(older, newer, "error");
+  const std::string text = changes_text(newer, changes);
+  EXPECT_THAT(text, StartsWith("New failures (1)"));
+  EXPECT_THAT(text, HasSubstr("Fixed (1)"));
+  EXPECT_THAT(text, Not(HasSubstr("Still failing (")));
+  EXPECT_THAT(text,
+              EndsWith("1 new, 1 fixed, 0 still failing; 2 calls in both, 0 only in the old, 0 "
+                       "only in the new\n"));
+  EXPECT_THAT(changes_json(newer, changes), HasSubstr(R"("call": "b")"));
 }
 
 }  // namespace

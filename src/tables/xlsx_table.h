@@ -20,7 +20,7 @@ enum class RowMark : std::uint8_t { kNone, kNormal, kSuspicious, kAbnormal };
 
 struct XlsxCell {
   std::string text;
-  bool is_text = false;     // never a number, whatever it looks like: the CRC 234161e3
+  bool is_text = false;           // never a number, whatever it looks like: the CRC 234161e3
   RowMark mark = RowMark::kNone;  // of this cell alone; none: that of its row
 };
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "older_files.h"
+#include "check/older_files.h"
 
 #include <fmt/format.h>
 
-#include "cli/parser.h"
 #include "core/path_check.h"
 
-namespace msprobe::app {
+namespace msprobe::check {
 namespace {
 
 namespace fs = std::filesystem;
@@ -14,18 +13,6 @@ namespace fs = std::filesystem;
 bool is_json(const std::string& path) { return path.ends_with(".json"); }
 
 }  // namespace
-
-void declare_older_files(cli::Parser& command, OlderFiles& files) {
-  command.group("Input");
-  command.value("-forward,--forward_input_file", files.forward, "forward_info_{pid}.json")
-      .named("FILE");
-  command.value("-backward,--backward_input_file", files.backward, "backward_info_{pid}.json")
-      .named("FILE");
-  command
-      .value("--data_path", files.data,
-             "directory of the recorded tensor files (default: that of the JSON file)")
-      .named("DIR");
-}
 
 Result<CheckedOlderFiles> check_older_files(const OlderFiles& files) {
   if (!is_json(files.forward) || !(files.backward.empty() || is_json(files.backward))) {
@@ -58,4 +45,4 @@ Result<void> must_not_exist(const fs::path& path) {
                           path.string()));
 }
 
-}  // namespace msprobe::app
+}  // namespace msprobe::check

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diff_analysis.h"
+#include "dump_compare/diff_analysis.h"
 
 #include <map>
 #include <string_view>
@@ -10,7 +10,7 @@
 #include "core/json_writer.h"
 #include "tables/csv_reader.h"
 
-namespace msprobe::app {
+namespace msprobe::dump_compare {
 namespace {
 
 // The rows of one call as JSON objects.
@@ -102,4 +102,4 @@ Result<std::string> analysis_json(const divergence::DivergenceReport& report,
   return text + "\n}\n";
 }
 
-}  // namespace msprobe::app
+}  // namespace msprobe::dump_compare

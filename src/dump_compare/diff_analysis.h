@@ -10,7 +10,7 @@
 #include "core/result.h"
 #include "divergence/first_divergence.h"
 
-namespace msprobe::app {
+namespace msprobe::dump_compare {
 
 // The CSV files of a rank's table.
 using TablesOf = std::function<std::vector<std::filesystem::path>(int rank)>;
@@ -21,4 +21,4 @@ using TablesOf = std::function<std::vector<std::filesystem::path>(int rank)>;
 Result<std::string> analysis_json(const divergence::DivergenceReport& report,
                                   const TablesOf& tables_of);
 
-}  // namespace msprobe::app
+}  // namespace msprobe::dump_compare

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "older_tables.h"
+#include "tables/older_summary.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "core/file.h"
 #include "tables/older_columns.h"
 #include "tables/table_reader.h"
 #include "tables/text_table.h"
 
-namespace msprobe::app {
+namespace msprobe::tables {
 namespace {
 
 using judge::ResultRow;
@@ -36,11 +35,11 @@ struct Counts {
 
 }  // namespace
 
-std::string older_tables(const std::filesystem::path& result_csv) {
+std::string older_summary(const std::filesystem::path& result_csv, bool colour) {
   const Result<FileBytes> file = load_file(result_csv);
   if (!file) return {};
-  auto table = tables::TableReader<ResultRow>::start(
-      file->text(), result_csv.string(), tables::older_result_columns(), {}, tables::kOlderStyle);
+  auto table = TableReader<ResultRow>::start(file->text(), result_csv.string(),
+                                             older_result_columns(), {}, kOlderStyle);
   if (!table) return {};
   Counts counts;
   ResultRow row;
@@ -52,15 +51,14 @@ std::string older_tables(const std::filesystem::path& result_csv) {
   const double rate =
       judged == 0 ? 0 : static_cast<double>(counts.passed) / static_cast<double>(judged);
   const auto text = [](std::size_t count) { return std::to_string(count); };
-  const bool colour = ::isatty(STDOUT_FILENO) != 0;
-  return tables::render({{"Total Pass", "Total Fail", "Passing Rate", "Skipped"},
-                         {{text(counts.passed), text(failed), fmt::format("{:.2f}%", 100 * rate),
-                           text(counts.skipped)}}},
-                        colour) +
+  return render({{"Total Pass", "Total Fail", "Passing Rate", "Skipped"},
+                 {{text(counts.passed), text(failed), fmt::format("{:.2f}%", 100 * rate),
+                   text(counts.skipped)}}},
+                colour) +
          "\n" +
-         tables::render({{"Forward Fail", "Backward Fail", "Both Fail"},
-                         {{text(counts.forward), text(counts.backward), text(counts.both)}}},
-                        colour);
+         render({{"Forward Fail", "Backward Fail", "Both Fail"},
+                 {{text(counts.forward), text(counts.backward), text(counts.both)}}},
+                colour);
 }
 
-}  // namespace msprobe::app
+}  // namespace msprobe::tables

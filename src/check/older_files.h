@@ -9,20 +9,14 @@
 
 #include "core/result.h"
 
-namespace msprobe::cli {
-class Parser;
-}
+namespace msprobe::check {
 
-namespace msprobe::app {
-
+// As the user names them.
 struct OlderFiles {
-  std::string forward;
-  std::string backward;
-  std::string data;
+  std::string forward;   // forward_info_{pid}.json
+  std::string backward;  // backward_info_{pid}.json
+  std::string data;      // directory of the tensor files; empty: that of `forward`
 };
-
-// Declares -forward, -backward and --data_path.
-void declare_older_files(cli::Parser& command, OlderFiles& files);
 
 struct CheckedOlderFiles {
   std::filesystem::path forward;
@@ -36,4 +30,4 @@ Result<CheckedOlderFiles> check_older_files(const OlderFiles& files);
 // The older commands do not overwrite a result.
 Result<void> must_not_exist(const std::filesystem::path& path);
 
-}  // namespace msprobe::app
+}  // namespace msprobe::check

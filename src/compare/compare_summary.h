@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What api_precision_compare tells a person or a program when it ends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compare/api_precision_compare.h"
+#include "judge/detail_row.h"
+
+namespace msprobe::compare {
+
+// Counts the calls as they are judged, and keeps the first of those to look at.
+class CompareSummary {
+ public:
+  explicit CompareSummary(bool fail_on_warning) : fail_on_warning_(fail_on_warning) {}
+
+  void add(const judge::ResultRow& row);
+
+  // The calls to look at, first those that are wrong, then those that fail by the documents alone;
+  // the counts, and where the files are.
+  std::string text(const PrecisionOutcome& outcome, bool colour) const;
+  std::string json(const PrecisionOutcome& outcome) const;
+
+  // "Torch.mm.0: why", empty if none is skipped.
+  const std::string& first_skip() const { return first_skip_; }
+
+ private:
+  std::string worst_calls(bool with_strict, bool colour) const;
+
+  bool fail_on_warning_;
+  std::vector<judge::ResultRow> wrong_;   // by the strict verdict
+  std::vector<judge::ResultRow> failed_;  // by the documents alone
+  std::uint64_t failing_ = 0;             // as --fail-on counts
+  std::uint64_t to_look_at_ = 0;
+  std::string first_skip_;
+};
+
+}  // namespace msprobe::compare

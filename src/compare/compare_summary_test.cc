@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/compare_summary.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace msprobe::compare {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+judge::ResultRow call(std::string name, Verdict forward, std::string strict = "") {
+  judge::ResultRow row;
+  row.api_name = std::move(name);
+  row.forward = forward;
+  row.strict_verdict = std::move(strict);
+  return row;
+}
+
+TEST(CompareSummaryTest, ListsWrongCallsBeforeThoseThatOnlyTheDocumentsFlag) {
+  CompareSummary summary(false);
+  summary.add(call("Torch.a.0", Verdict::kError, "documented only"));
+  summary.add(call("Torch.b.0", Verdict::kPass, "device wrong"));
+  summary.add(call("Torch.c.0", Verdict::kWarning, "pass"));
+  PrecisionOutcome outcome;
+  outcome.calls = 3;
+  outcome.strict.device_wrong = 1;
+  outcome.strict.documented_only = 1;
+  outcome.strict.pass = 1;
+  outcome.forward.error = 1;
+  const std::string text = summary.text(outcome, false);
+  EXPECT_THAT(text, HasSubstr("strict verdict of 3 calls: 1 pass, 1 device wrong, 0 both wrong, 1 "
+                              "documented only"));
+  EXPECT_LT(text.find("Torch.b.0"), text.find("Torch.a.0"));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("Torch.c.0")), HasSubstr("3 calls compared, 1 fail: ")));
+  EXPECT_THAT(summary.json(outcome), HasSubstr(R"("failing": 1)"));
+}
+
+TEST(CompareSummaryTest, WarningsFailIfAskedFor) {
+  CompareSummary summary(true);
+  summary.add(call("Torch.c.0", Verdict::kWarning));
+  EXPECT_THAT(summary.json({}), HasSubstr(R"("failing": 1)"));
+  EXPECT_THAT(summary.json({}), Not(HasSubstr("strict")));
+}
+
+TEST(CompareSummaryTest, LongListsAreCut) {
+  CompareSummary summary(false);
+  for (int i = 0; i < 25; ++i) summary.add(call(fmt::format("Torch.mm.{}", i), Verdict::kError));
+  EXPECT_THAT(summary.text({}, false), HasSubstr("... and 5 more\n"));
+}
+
+TEST(CompareSummaryTest, KeepsWhyTheFirstIsSkipped) {
+  CompareSummary summary(false);
+  EXPECT_EQ(summary.first_skip(), "");
+  judge::ResultRow row = call("Torch.mm.0", Verdict::kSkip);
+  row.message = "why";
+  summary.add(row);
+  summary.add(call("Torch.mm.1", Verdict::kSkip));
+  EXPECT_EQ(summary.first_skip(), "Torch.mm.0: why");
+}
+
+}  // namespace
+}  // namespace msprobe::compare

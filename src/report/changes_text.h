@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The changes between two checks, for a person and for a program: `msprobe diff`.
+#pragma once
+
+#include <string>
+
+#include "report/changes.h"
+#include "report/report_data.h"
+
+namespace msprobe::report {
+
+// `newer`: the run that the changes count in.
+std::string changes_text(const ReportRun& newer, const Changes& changes);
+std::string changes_json(const ReportRun& newer, const Changes& changes);
+
+}  // namespace msprobe::report

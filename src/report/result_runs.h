@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The results that a user names, with what their runs' own records, dumps and neighbours tell: the
+// runs of one report.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/log.h"
+#include "core/result.h"
+#include "judge/profile.h"
+#include "judge/standard.h"
+#include "report/report_data.h"
+
+namespace msprobe::report {
+
+struct ResultRunsJob {
+  std::vector<std::filesystem::path> csvs;  // result or details CSVs, of checks and comparisons
+  std::string dump;                         // dump.json; empty: as the run's own record says
+  judge::Profile profile = judge::Profile::kDocumented;
+  bool profile_given = false;  // else as the run's own record says
+  judge::Standards standards;
+  // Of checks of several dumps: "step1/rank0" of each CSV. They are not compared with each other.
+  std::vector<std::string> places;
+  std::function<void(log::Severity, const std::string&)> say;  // what the report lacks, and why
+};
+
+// Comparisons first. Two checks without a comparison are put beside each other: an older and a
+// newer one of the same device, else two devices.
+Result<std::vector<ReportRun>> read_result_runs(const ResultRunsJob& job);
+
+}  // namespace msprobe::report
