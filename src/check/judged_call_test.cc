@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "check/coverage.h"
-#include "check/leaf_value.h"
 
 namespace msprobe::check {
 namespace {
@@ -28,13 +27,12 @@ const JudgeRules kReference{.profile = Profile::kReference,
                             .device_kind = "cpu",
                             .rerun_command = "msprobe acc_check -api_info d/dump.json --only"};
 
-MeasuredLeaf value(const std::string& path, const std::string& bench, const std::string& device) {
+MeasuredLeaf value(const std::string& path, std::int64_t bench, std::int64_t device) {
   MeasuredLeaf leaf;
   leaf.path = path;
   leaf.kind = LeafKind::kValue;
-  leaf.bench_dtype = leaf.device_dtype = "<class 'int'>";
-  leaf.bench_text = bench;
-  leaf.device_text = device;
+  leaf.bench.value = bench;
+  leaf.device.value = device;
   return leaf;
 }
 
@@ -47,10 +45,9 @@ MeasuredLeaf kind(const std::string& path, LeafKind kind) {
 
 MeasuredLeaf floats(std::uint64_t count, double max_abs_error) {
   MeasuredLeaf leaf = kind("0", LeafKind::kTensor);
-  leaf.bench_dtype = "torch.float64";
-  leaf.device_dtype = "torch.float32";
-  leaf.dtype = DType::kFloat32;
-  leaf.bench_shape = leaf.device_shape = {static_cast<std::int64_t>(count)};
+  leaf.bench.dtype = DType::kFloat64;
+  leaf.device.dtype = DType::kFloat32;
+  leaf.bench.shape = leaf.device.shape = {static_cast<std::int64_t>(count)};
   leaf.metrics.count = count;
   leaf.metrics.device_abs_max = leaf.metrics.bench_abs_max = 1;
   leaf.metrics.cosine = 1;
@@ -81,7 +78,7 @@ TEST(JudgedCall, SkippedCallHasOneBlankRow) {
 
 TEST(JudgedCall, RowsAreNumberedPerDirectionAndFailingOnesCanBeRunAgain) {
   MeasuredCall call;
-  call.forward = {value("0", "1", "1"), value("1.0", "1", "1"), value("1.1", "1", "2")};
+  call.forward = {value("0", 1, 1), value("1.0", 1, 1), value("1.1", 1, 2)};
   call.backward = {kind("0", LeafKind::kNone), floats(4, 1e-9)};
   const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
   EXPECT_THAT(rows(judged),
@@ -97,7 +94,7 @@ TEST(JudgedCall, RowsAreNumberedPerDirectionAndFailingOnesCanBeRunAgain) {
 
 TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
   MeasuredCall call;
-  call.forward = {value("0", "1", "1")};
+  call.forward = {value("0", 1, 1)};
   EXPECT_FALSE(judge_call(call, "Torch.x.0", kDocumented).result.backward);
   call.backward_skip = {SkipReason::kOutArgument,
                         "function with out=... arguments don't support automatic differentiation, "
@@ -111,7 +108,7 @@ TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
 
 TEST(JudgedCall, VerdictStandsBesideTheDocumentedOne) {
   MeasuredCall call;
-  call.forward = {value("0", "1", "1"), value("1", "1", "1")};
+  call.forward = {value("0", 1, 1), value("1", 1, 1)};
   call.forward[0].strict = {Verdict::kPass, "equal", ""};
   call.forward[1].strict = {Verdict::kError, "1 of 8 elements", "lost tail"};
   call.backward_skip = {SkipReason::kOutArgument, "out"};
@@ -130,7 +127,7 @@ TEST(JudgedCall, VerdictStandsBesideTheDocumentedOne) {
 
 TEST(JudgedCall, NotesStandInTheFirstRowOfTheirDirection) {
   MeasuredCall call;
-  call.forward = {value("0", "1", "1"), value("1", "1", "1")};
+  call.forward = {value("0", 1, 1), value("1", 1, 1)};
   call.backward = {floats(4, 1e-9)};
   call.note = "keep_prob was replaced";
   call.backward_note = "another order";
@@ -147,7 +144,7 @@ TEST(JudgedCall, StructureThatDiffersIsAnError) {
                   kind("2", LeafKind::kDeviceMissing)};
   MeasuredLeaf shapes = floats(4, 0);
   shapes.kind = LeafKind::kShapesDiffer;
-  shapes.device_shape = {3};
+  shapes.device.shape = {3};
   call.forward.push_back(shapes);
   const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
   std::vector<std::string> messages;
@@ -160,9 +157,8 @@ TEST(JudgedCall, StructureThatDiffersIsAnError) {
 
 TEST(JudgedCall, ThePublicToolLooksAtLess) {
   MeasuredCall call;
-  call.forward = {value("0", "1", "1"), value("1.0", "1", "1"), value("1.1", "1", "1"),
-                  value("2", "3", "3")};
-  call.backward = {value("0", "1", "1"), value("1", "1", "1")};
+  call.forward = {value("0", 1, 1), value("1.0", 1, 1), value("1.1", 1, 1), value("2", 3, 3)};
+  call.backward = {value("0", 1, 1), value("1", 1, 1)};
   call.backward[1].of_keyword = true;
   const JudgedCall judged = judge_call(call, "Torch.x.0", kReference);
   EXPECT_THAT(rows(judged),
@@ -203,25 +199,6 @@ TEST(JudgedCall, ThePublicToolWritesNoDetailsOfADropout) {
   EXPECT_EQ(judged.result.forward, Verdict::kPass);
   EXPECT_TRUE(pytorch_dialect().has_no_details("Functional.dropout.0", Profile::kReference));
   EXPECT_FALSE(pytorch_dialect().has_no_details("Functional.dropout.0", Profile::kDocumented));
-}
-
-TEST(LeafValue, ReadsWhatPythonPrints) {
-  const auto read = []<class T>(const char* type, const char* text, const T& wanted) {
-    const judge::Value value = leaf_value(type, text);
-    const T* found = std::get_if<T>(&value);
-    return found != nullptr && *found == wanted;
-  };
-  EXPECT_TRUE(read("<class 'int'>", "-3", std::int64_t{-3}));
-  EXPECT_TRUE(read("<class 'bool'>", "True", true));
-  EXPECT_TRUE(read("<class 'bool'>", "False", false));
-  EXPECT_TRUE(read("<class 'float'>", "1e-05", 1e-05));
-  EXPECT_TRUE(read("<class 'float'>", "inf", std::numeric_limits<double>::infinity()));
-  EXPECT_TRUE(read("<class 'str'>", "True", std::string("True")));
-  EXPECT_TRUE(read("<class 'complex'>", "(1-2e-05j)", std::complex<double>(1, -2e-05)));
-  EXPECT_TRUE(read("<class 'complex'>", "3j", std::complex<double>(0, 3)));
-  EXPECT_TRUE(read("<class 'NoneType'>", "None", std::monostate()));
-  EXPECT_TRUE(std::holds_alternative<judge::OtherValue>(leaf_value("<class 'int'>", "x")));
-  EXPECT_TRUE(std::holds_alternative<judge::OtherValue>(leaf_value("<class 'range'>", "range(3)")));
 }
 
 TEST(Coverage, CountsByTheWorseDirectionAndByReason) {

@@ -2,11 +2,9 @@
 #include "check/leaf_verdict.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include "check/leaf_value.h"
 #include "judge/dropout.h"
 
 namespace msprobe::check {
@@ -34,13 +32,13 @@ judge::DropoutCall dropout_call(const protocol::DropoutFacts& facts, double elem
 }
 
 DetailRow judge_tensor_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
-  const std::optional<DType> bench_dtype = parse_dtype(leaf.bench_dtype);
-  if (!bench_dtype || !leaf.dtype) {
+  if (!leaf.bench.dtype || !leaf.device.dtype) {
     return error_row(
         context, fmt::format("Bench out dtype is {} but npu output dtype is {}, cannot compare.",
-                             leaf.bench_dtype, leaf.device_dtype));
+                             leaf.bench.type(), leaf.device.type()));
   }
-  const judge::OutputPair pair{*bench_dtype, leaf.bench_shape, *leaf.dtype, leaf.device_shape};
+  const judge::OutputPair pair{*leaf.bench.dtype, leaf.bench.shape, *leaf.device.dtype,
+                               leaf.device.shape};
   if (auto row = judge::judge_structure(pair, context)) return *row;
   const bool drops = leaf.dropout && leaf.dropout->probability != 0.0 &&
                      judge::judged_by_zeros(context.api, context.profile);
@@ -58,8 +56,8 @@ DetailRow judge_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
     case LeafKind::kShapesDiffer:
       return judge_tensor_leaf(leaf, context);
     case LeafKind::kValue:
-      return judge::judge_value(leaf_value(leaf.bench_dtype, leaf.bench_text),
-                                leaf_value(leaf.device_dtype, leaf.device_text), context);
+      return judge::judge_value(leaf.bench.value.value_or(PythonValue()),
+                                leaf.device.value.value_or(PythonValue()), context);
     case LeafKind::kNone:
       return judge::judge_value({}, {}, context);
     case LeafKind::kTypesDiffer:

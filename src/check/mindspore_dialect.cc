@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "check/dialect.h"
-#include "check/leaf_value.h"
 #include "core/call_name.h"
 #include "judge/mindspore.h"
 #include "ops/op.h"
@@ -112,19 +111,18 @@ std::string mindspore_device(std::string_view named, const dump::DumpIndex& dump
 }
 
 DetailRow judge_mindspore_leaf(const MeasuredLeaf& leaf, const judge::Context& context) {
-  const auto bench = parse_dtype(leaf.bench_dtype);
-  if (leaf.kind == LeafKind::kTensor && bench && leaf.dtype) {
-    return judge::judge_mindspore_tensor({*bench, leaf.bench_shape, *leaf.dtype, leaf.device_shape},
+  const protocol::LeafSide& bench = leaf.bench;
+  const protocol::LeafSide& device = leaf.device;
+  if (leaf.kind == LeafKind::kTensor && bench.dtype && device.dtype) {
+    return judge::judge_mindspore_tensor({*bench.dtype, bench.shape, *device.dtype, device.shape},
                                          leaf.metrics, context);
   }
-  if (leaf.kind == LeafKind::kValue) {
-    return judge::judge_mindspore_value(
-        leaf.bench_dtype, leaf_value(leaf.bench_dtype, leaf.bench_text), leaf.device_dtype,
-        leaf_value(leaf.device_dtype, leaf.device_text), context);
+  if (leaf.kind == LeafKind::kValue && bench.value && device.value) {
+    return judge::judge_mindspore_value(*bench.value, *device.value, context);
   }
   const bool shapes = leaf.kind == LeafKind::kShapesDiffer;
-  return judge::mindspore_mismatch(leaf.bench_dtype, leaf.device_dtype,
-                                   shapes ? judge::shape_text(leaf.bench_shape) : "", context);
+  return judge::mindspore_mismatch(bench.type(), device.type(),
+                                   shapes ? judge::shape_text(bench.shape) : "", context);
 }
 
 // Real data are in the dump already.

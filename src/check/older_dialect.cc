@@ -64,7 +64,7 @@ bool is_equal(const MeasuredLeaf& leaf) {
 
 void judge_floats(const MeasuredLeaf& leaf, DetailRow& row) {
   const Metrics& metrics = leaf.metrics;
-  const bool half = judge::is_held_to_dual_1000(*leaf.dtype);
+  const bool half = judge::is_held_to_dual_1000(*leaf.device.dtype);
   const std::optional<double> cosine = cosine_of(metrics, row.cosine_message);
   row.cosine = cosine ? cell(*cosine) : Cell{};
   std::string cosine_message;
@@ -85,7 +85,7 @@ void judge_floats(const MeasuredLeaf& leaf, DetailRow& row) {
 }
 
 bool is_float_pair(const MeasuredLeaf& leaf) {
-  return leaf.kind == LeafKind::kTensor && leaf.dtype && is_float(*leaf.dtype) &&
+  return leaf.kind == LeafKind::kTensor && leaf.device.dtype && is_float(*leaf.device.dtype) &&
          leaf.metrics.count > 0;
 }
 

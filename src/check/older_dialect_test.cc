@@ -19,10 +19,9 @@ MeasuredLeaf leaf_of(DType dtype, double cosine, std::uint64_t bad_1000, std::ui
   MeasuredLeaf leaf;
   leaf.path = "0";
   leaf.kind = LeafKind::kTensor;
-  leaf.dtype = dtype;
-  leaf.device_dtype = text(dtype);
-  leaf.bench_dtype = dtype == DType::kFloat32 ? "torch.float64" : "torch.float32";
-  leaf.bench_shape = leaf.device_shape = {100, 100};
+  leaf.device.dtype = dtype;
+  leaf.bench.dtype = dtype == DType::kFloat32 ? DType::kFloat64 : DType::kFloat32;
+  leaf.bench.shape = leaf.device.shape = {100, 100};
   leaf.metrics.count = 10000;
   leaf.metrics.device_abs_max = leaf.metrics.bench_abs_max = 1;
   leaf.metrics.cosine = cosine;

@@ -44,9 +44,10 @@ class TestWork : public Work {
   bool answered(std::size_t position, const protocol::MeasuredCall& call,
                 std::size_t device) override {
     EXPECT_TRUE(answers_[position].empty()) << "answered twice: " << names_[position];
-    answers_[position] = call.skip ? text_of(*call.skip) : call.forward.at(0).device_text;
+    const auto given = [&] { return std::get<std::int64_t>(*call.forward.at(0).device.value); };
+    answers_[position] = call.skip ? text_of(*call.skip) : std::to_string(given());
     devices_.insert(device);
-    return call.skip ? false : call.forward.at(0).device_text != "1";
+    return call.skip ? false : given() != 1;
   }
   void commit(std::size_t position) override {
     EXPECT_EQ(position, committed_.size());

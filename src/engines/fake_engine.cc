@@ -29,13 +29,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-protocol::MeasuredLeaf value_leaf(std::string bench, std::string device) {
+protocol::MeasuredLeaf value_leaf(std::int64_t bench, std::int64_t device) {
   protocol::MeasuredLeaf leaf;
   leaf.path = "0";
   leaf.kind = protocol::LeafKind::kValue;
-  leaf.bench_dtype = leaf.device_dtype = "<class 'int'>";
-  leaf.bench_text = std::move(bench);
-  leaf.device_text = std::move(device);
+  leaf.bench.value = bench;
+  leaf.device.value = device;
   return leaf;
 }
 
@@ -82,7 +81,7 @@ protocol::CallResponse answer(const protocol::CallRequest& request, const fs::pa
     response.call.skip = {SkipReason::kMissingData, "x.pt is not there"};
   } else {
     const bool wrong = what == "error" || what == "mapped";
-    response.call.forward.push_back(value_leaf("1", wrong ? "2" : "1"));
+    response.call.forward.push_back(value_leaf(1, wrong ? 2 : 1));
   }
   if (what == "mapped") {
     response.call.forward.front().strict =

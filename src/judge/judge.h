@@ -2,14 +2,13 @@
 // From what was measured of one output to its row: cells, status, message.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
+#include "core/python_value.h"
 #include "core/tensor.h"
 #include "core/verdict.h"
 #include "judge/detail_row.h"
@@ -37,13 +36,6 @@ struct OutputPair {
   std::span<const std::int64_t> device_shape;
 };
 
-// A result that is not a tensor. Its Python type as a cell shows it: "<class 'int'>".
-struct OtherValue {
-  std::string type;
-};
-using Value = std::variant<std::monostate, bool, std::int64_t, double, std::complex<double>,
-                           std::string, OtherValue>;  // monostate is None
-
 // The row of a pair that needs no measuring: shapes differ, dtypes cannot be compared, no elements.
 // Empty: measure the pair and ask judge_tensor.
 std::optional<DetailRow> judge_structure(const OutputPair& pair, const Context& context);
@@ -53,7 +45,7 @@ std::optional<DetailRow> judge_structure(const OutputPair& pair, const Context& 
 DetailRow judge_tensor(const OutputPair& pair, const measure::Metrics& metrics,
                        const Context& context);
 
-DetailRow judge_value(const Value& bench, const Value& device, const Context& context);
+DetailRow judge_value(const PythonValue& bench, const PythonValue& device, const Context& context);
 
 // A row that says only why there is nothing to compare.
 DetailRow reason_row(std::string_view row_name, Verdict status, std::string_view message);

@@ -394,11 +394,11 @@ TEST(JudgeValue, BuiltInsPassWhenEqual) {
 
 TEST(JudgeValue, NoneIsSkippedAndTheRestIsUnexpected) {
   const Context context = context_of("f");
-  const DetailRow none = judge_value(Value{}, Value{}, context);
+  const DetailRow none = judge_value(PythonValue{}, PythonValue{}, context);
   EXPECT_EQ(none.status, Verdict::kSkip);
   EXPECT_EQ(none.message, "Bench output is None, skip this test.");
   EXPECT_EQ(none.bench_dtype, " ");
-  const Value list = OtherValue{"<class 'list'>"};
+  const PythonValue list = OtherValue{"<class 'list'>"};
   EXPECT_EQ(judge_value(list, list, context).message,
             "Unexpected output type in compare_core: <class 'list'>");
 }

@@ -74,10 +74,9 @@ DetailRow judge_mindspore_tensor(const OutputPair& pair, const measure::Metrics&
   return row;
 }
 
-DetailRow judge_mindspore_value(std::string_view bench_type, const Value& bench,
-                                std::string_view device_type, const Value& device,
+DetailRow judge_mindspore_value(const PythonValue& bench, const PythonValue& device,
                                 const Context& context) {
-  DetailRow row = start_mindspore(bench_type, device_type, context);
+  DetailRow row = start_mindspore(python_type(bench), python_type(device), context);
   Context documented = context;
   documented.profile = Profile::kDocumented;
   const DetailRow compared = judge_value(bench, device, documented);

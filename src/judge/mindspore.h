@@ -27,10 +27,8 @@ std::string_view mindspore_name(DType dtype);
 DetailRow judge_mindspore_tensor(const OutputPair& pair, const measure::Metrics& metrics,
                                  const Context& context);
 
-// Results that are not tensors pass when they are equal. Types as Python prints them: "<class
-// 'int'>".
-DetailRow judge_mindspore_value(std::string_view bench_type, const Value& bench,
-                                std::string_view device_type, const Value& device,
+// Results that are not tensors pass when they are equal.
+DetailRow judge_mindspore_value(const PythonValue& bench, const PythonValue& device,
                                 const Context& context);
 
 // Nothing to measure: other shapes, other types, a missing output. Always an error.

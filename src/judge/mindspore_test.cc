@@ -56,8 +56,8 @@ TEST(MindSporeVerdict, NamesTypesAsMindSporeDoes) {
 }
 
 TEST(MindSporeVerdict, ValuesPassWhereTheyAreEqual) {
-  const auto value = [](Value bench, Value device) {
-    return judge_mindspore_value("<class 'int'>", bench, "<class 'int'>", device, context());
+  const auto value = [](PythonValue bench, PythonValue device) {
+    return judge_mindspore_value(bench, device, context());
   };
   EXPECT_EQ(value(std::int64_t{3}, std::int64_t{3}).status, Verdict::kPass);
   EXPECT_EQ(value(std::int64_t{3}, std::int64_t{3}).bench_dtype, "int");

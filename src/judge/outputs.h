@@ -20,7 +20,7 @@ using OutputList = std::vector<Output>;  // a list or a tuple
 using OutputDict = std::vector<OutputItem>;
 
 struct Output {
-  std::variant<Value, Tensor, OutputList, OutputDict> data;
+  std::variant<PythonValue, Tensor, OutputList, OutputDict> data;
 };
 
 struct OutputItem {
@@ -30,7 +30,8 @@ struct OutputItem {
 
 // Two leaves that stand at the same place, or why there are none.
 struct PairedOutput {
-  const Output* bench = nullptr;  // a Tensor or a Value, as `device`; null where `problem` is set
+  const Output* bench =
+      nullptr;  // a Tensor or a PythonValue, as `device`; null where `problem` is set
   const Output* device = nullptr;
   std::string_view problem = {};
 };

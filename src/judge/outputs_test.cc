@@ -10,7 +10,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Output number(std::int64_t value) { return {Value{value}}; }
+Output number(std::int64_t value) { return {PythonValue{value}}; }
 Output tensor() { return {Tensor{}}; }
 Output list(OutputList items) { return {std::move(items)}; }
 Output dict(std::string key, Output value) {
@@ -25,7 +25,7 @@ TEST(PairOutputs, TakesListsApartDepthFirst) {
   for (std::int64_t i = 0; i < 4; ++i) {
     const PairedOutput& pair = (*pairs)[static_cast<std::size_t>(i)];
     EXPECT_THAT(pair.problem, IsEmpty());
-    EXPECT_EQ(std::get<std::int64_t>(std::get<Value>(pair.bench->data)), i);
+    EXPECT_EQ(std::get<std::int64_t>(std::get<PythonValue>(pair.bench->data)), i);
   }
 }
 

@@ -38,7 +38,7 @@ Tensor tensor_of(Json json) {
   return tensor;
 }
 
-Value value_of(Json json) {
+PythonValue value_of(Json json) {
   const Json value = json["py"];
   if (json["float"].error() == simdjson::SUCCESS) {
     return value.is_string() ? std::nan("") : double(value);
@@ -48,7 +48,7 @@ Value value_of(Json json) {
 }
 
 Output output_of(Json json) {
-  if (json.is_null()) return {Value{}};
+  if (json.is_null()) return {PythonValue{}};
   if (json["t"].error() == simdjson::SUCCESS) return {tensor_of(json)};
   if (json["py"].error() == simdjson::SUCCESS) return {value_of(json)};
   Json inner;
@@ -66,8 +66,8 @@ Output output_of(Json json) {
 
 DetailRow judge_pair(const PairedOutput& pair, const Context& context) {
   if (!pair.problem.empty()) return reason_row(context.row_name, Verdict::kError, pair.problem);
-  if (const auto* const value = std::get_if<Value>(&pair.bench->data)) {
-    return judge_value(*value, std::get<Value>(pair.device->data), context);
+  if (const auto* const value = std::get_if<PythonValue>(&pair.bench->data)) {
+    return judge_value(*value, std::get<PythonValue>(pair.device->data), context);
   }
   const auto& bench = std::get<Tensor>(pair.bench->data);
   const auto& device = std::get<Tensor>(pair.device->data);

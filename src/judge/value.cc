@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results that are not tensors: the built-in types of Python, None, and what cannot be compared.
-#include <array>
 #include <cmath>
 #include <string_view>
 
@@ -12,26 +11,17 @@
 namespace msprobe::judge {
 namespace {
 
-constexpr std::array<std::string_view, 6> kTypes = {"<class 'NoneType'>", "<class 'bool'>",
-                                                    "<class 'int'>",      "<class 'float'>",
-                                                    "<class 'complex'>",  "<class 'str'>"};
-
-std::string_view type_of(const Value& value) {
-  if (const auto* const other = std::get_if<OtherValue>(&value)) return other->type;
-  return kTypes[value.index()];
-}
-
 // Python's isinstance(bench, type(device)): a bool is an int too.
-bool is_instance(const Value& bench, const Value& device) {
+bool is_instance(const PythonValue& bench, const PythonValue& device) {
   if (std::holds_alternative<bool>(bench) && std::holds_alternative<std::int64_t>(device)) {
     return true;
   }
-  return type_of(bench) == type_of(device);
+  return python_type(bench) == python_type(device);
 }
 
 // Python's ==, of two values that passed is_instance; two NaN are equal where the profile says so.
-bool equal(const Value& bench, const Value& device, Profile profile) {
-  const auto is_nan = [](const Value& value) {
+bool equal(const PythonValue& bench, const PythonValue& device, Profile profile) {
+  const auto is_nan = [](const PythonValue& value) {
     const auto* const number = std::get_if<double>(&value);
     return number != nullptr && std::isnan(*number);
   };
@@ -54,7 +44,7 @@ bool equal(const Value& bench, const Value& device, Profile profile) {
       bench);
 }
 
-bool has_rule(const Value& value, Profile profile) {
+bool has_rule(const PythonValue& value, Profile profile) {
   if (std::holds_alternative<OtherValue>(value)) return false;
   // The public tool has no rule for complex numbers.
   return profile == Profile::kDocumented || !std::holds_alternative<std::complex<double>>(value);
@@ -62,7 +52,7 @@ bool has_rule(const Value& value, Profile profile) {
 
 }  // namespace
 
-DetailRow judge_value(const Value& bench, const Value& device, const Context& context) {
+DetailRow judge_value(const PythonValue& bench, const PythonValue& device, const Context& context) {
   DetailRow row = reason_row(context.row_name, Verdict::kError, {});
   if (!is_instance(bench, device)) {
     row.message = "bench and npu output type is different.";
@@ -74,11 +64,11 @@ DetailRow judge_value(const Value& bench, const Value& device, const Context& co
     return row;
   }
   if (!has_rule(bench, context.profile)) {
-    row.message = fmt::format("Unexpected output type in compare_core: {}", type_of(bench));
+    row.message = fmt::format("Unexpected output type in compare_core: {}", python_type(bench));
     return row;
   }
-  row.bench_dtype = type_of(bench);
-  row.device_dtype = type_of(device);
+  row.bench_dtype = python_type(bench);
+  row.device_dtype = python_type(device);
   const bool documented = context.profile == Profile::kDocumented;
   if (equal(bench, device, context.profile)) {
     row.status = Verdict::kPass;

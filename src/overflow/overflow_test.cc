@@ -21,7 +21,7 @@ MeasuredLeaf leaf_of(double cpu, double device, DType dtype = DType::kFloat16) {
   MeasuredLeaf leaf;
   leaf.path = "0";
   leaf.kind = LeafKind::kTensor;
-  leaf.dtype = dtype;
+  leaf.device.dtype = dtype;
   leaf.metrics.count = 4;
   leaf.metrics.bench_abs_max = cpu;
   leaf.metrics.device_abs_max = device;
@@ -60,8 +60,8 @@ TEST(Overflow, EmptyTensorsIntegersAndTextsNeverOverflow) {
   EXPECT_FALSE(look_at({empty}).cpu);
   MeasuredLeaf value;
   value.kind = LeafKind::kValue;
-  value.bench_text = "inf";
-  value.device_text = "3.5";
+  value.bench.value = kInf;
+  value.device.value = 3.5;
   EXPECT_TRUE(look_at({value}).cpu);
   EXPECT_FALSE(look_at({value}).device);
 }
@@ -130,7 +130,7 @@ TEST(Overflow, NoneTruthValuesAndLostCalls) {
   EXPECT_EQ(rows_of(slice, nullptr, call, context).front().message,
             "The Torch.equal.0 overflow is a normal overflow, out and npu_out is None.");
   call.forward.front().kind = LeafKind::kValue;
-  call.forward.front().bench_dtype = "<class 'bool'>";
+  call.forward.front().bench.value = true;
   const OverflowRow truth = rows_of(slice, nullptr, call, context).front();
   EXPECT_EQ(truth.verdict, OverflowVerdict::kSkip);
   EXPECT_FALSE(truth.lost);

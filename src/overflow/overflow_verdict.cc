@@ -26,18 +26,16 @@ std::optional<double> largest_finite(std::optional<DType> dtype) {
 }
 
 bool is_saturated(const MeasuredLeaf& leaf) {
-  const std::optional<double> limit = largest_finite(leaf.dtype);
+  const std::optional<double> limit = largest_finite(leaf.device.dtype);
   if (!limit || leaf.metrics.device_abs_max != *limit) return false;
   const double bench = leaf.metrics.bench_abs_max;
   return !std::isfinite(bench) || bench < *limit * kNearTheLimit;
 }
 
-bool is_not_finite(std::string_view number) {
-  constexpr std::array<std::string_view, 3> kNotFinite{"nan", "inf", "-inf"};
-  return std::ranges::find(kNotFinite, number) != kNotFinite.end();
+bool is_not_finite(const std::optional<PythonValue>& value) {
+  const auto* const number = value ? std::get_if<double>(&*value) : nullptr;
+  return number != nullptr && !std::isfinite(*number);
 }
-
-constexpr std::string_view kTruthValue = "<class 'bool'>";
 
 struct Overflows {
   bool cpu = false;
@@ -50,7 +48,7 @@ Overflows overflows_of(const MeasuredLeaf& leaf) {
             !std::isfinite(leaf.metrics.device_abs_max) || is_saturated(leaf)};
   }
   if (leaf.kind == LeafKind::kValue) {
-    return {is_not_finite(leaf.bench_text), is_not_finite(leaf.device_text)};
+    return {is_not_finite(leaf.bench.value), is_not_finite(leaf.device.value)};
   }
   return {};
 }
@@ -109,7 +107,8 @@ Sides look_at(const std::vector<MeasuredLeaf>& leaves) {
     return leaf.kind == LeafKind::kNone;
   });
   sides.truth_value = leaves.size() == 1 && leaves.front().kind == LeafKind::kValue &&
-                      leaves.front().bench_dtype == kTruthValue;
+                      leaves.front().bench.value &&
+                      std::holds_alternative<bool>(*leaves.front().bench.value);
   for (const MeasuredLeaf& leaf : leaves) {
     const Overflows found = overflows_of(leaf);
     sides.cpu = sides.cpu || found.cpu;

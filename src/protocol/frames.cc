@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -42,6 +43,11 @@ class Writer {
     (*this)(item.has_value());
     if (item) field(*this, *item);
   }
+  template <class... T>
+  void operator()(const std::variant<T...>& item) {
+    (*this)(static_cast<std::uint8_t>(item.index()));
+    std::visit([&](const auto& held) { field(*this, held); }, item);
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -73,6 +79,15 @@ class Reader {
     bool there = false;
     (*this)(there);
     if (there) field(*this, item.emplace());
+  }
+  template <class... T>
+  void operator()(std::variant<T...>& item) {
+    std::uint8_t index = 0;
+    (*this)(index);
+    if (index >= sizeof...(T)) good_ = false;
+    if (!good_) return;
+    std::uint8_t at = 0;
+    ((at++ == index ? field(*this, item.template emplace<T>()) : void()), ...);
   }
   bool done() const { return good_ && bytes_.empty(); }
 
@@ -135,11 +150,20 @@ void fields(Io& io, T& m) {
   io(m.status), io(m.reason), io(m.cause), io(m.map);
 }
 
+template <class Io, Is<OtherValue> T>
+void fields(Io& io, T& m) {
+  io(m.type);
+}
+
+template <class Io, Is<LeafSide> T>
+void fields(Io& io, T& m) {
+  io(m.dtype), io(m.shape), io(m.value);
+}
+
 template <class Io, Is<MeasuredLeaf> T>
 void fields(Io& io, T& m) {
-  io(m.path), io(m.kind), io(m.bench_dtype), io(m.device_dtype), io(m.dtype), io(m.bench_shape);
-  io(m.device_shape), io(m.metrics), io(m.bench_text), io(m.device_text), io(m.of_keyword);
-  io(m.dropout), io(m.strict);
+  io(m.path), io(m.kind), fields(io, m.bench), fields(io, m.device), io(m.metrics);
+  io(m.of_keyword), io(m.dropout), io(m.strict);
 }
 
 template <class Io, Is<MeasuredCall> T>

@@ -12,11 +12,10 @@ CallResponse sample_response() {
   MeasuredLeaf leaf;
   leaf.path = "1.0";
   leaf.kind = LeafKind::kTensor;
-  leaf.bench_dtype = "torch.float64";
-  leaf.device_dtype = "torch.float32";
-  leaf.dtype = DType::kFloat32;
-  leaf.bench_shape = {2, 3};
-  leaf.device_shape = {2, 3};
+  leaf.bench.dtype = DType::kFloat64;
+  leaf.device.dtype = DType::kFloat32;
+  leaf.bench.shape = {2, 3};
+  leaf.device.shape = {2, 3};
   leaf.metrics.count = 6;
   leaf.metrics.cosine = 0.5;
   leaf.dropout = {.bench_zeros = 3, .device_zeros = 4, .probability = 0.25};
@@ -74,8 +73,10 @@ TEST(Wire, ResponseComesBackAsItWas) {
   ASSERT_EQ(back->call.forward.size(), 2U);
   const MeasuredLeaf& leaf = back->call.forward[0];
   EXPECT_EQ(leaf.path, "1.0");
-  EXPECT_EQ(leaf.dtype, DType::kFloat32);
-  EXPECT_EQ(leaf.device_shape, (Shape{2, 3}));
+  EXPECT_EQ(leaf.bench.dtype, DType::kFloat64);
+  EXPECT_EQ(leaf.device.dtype, DType::kFloat32);
+  EXPECT_EQ(leaf.device.shape, (Shape{2, 3}));
+  EXPECT_FALSE(leaf.device.value);
   EXPECT_EQ(leaf.metrics.cosine, 0.5);
   EXPECT_EQ(leaf.dropout->probability, 0.25);
   EXPECT_EQ(leaf.strict->status, Verdict::kError);
@@ -86,6 +87,33 @@ TEST(Wire, ResponseComesBackAsItWas) {
   EXPECT_EQ(back->call.backward_skip->text, "out");
   EXPECT_EQ(back->call.note, "note");
   EXPECT_EQ(back->call.backward_note, "backward");
+}
+
+TEST(Wire, ValuesKeepTheirTypes) {
+  const std::vector<PythonValue> values = {std::monostate(),    true,
+                                           std::int64_t{-3},    1e-05,
+                                           std::string(),       std::complex<double>(1, -2e-05),
+                                           std::string("True"), OtherValue{"<class 'torch.Size'>"}};
+  for (const PythonValue& value : values) {
+    CallResponse response;
+    response.call.forward.emplace_back().device.value = value;
+    FrameReader reader;
+    const auto back = decode_call_response(only_frame(reader, encode(response)));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->call.forward[0].device.value, value) << value.index();
+    EXPECT_EQ(back->call.forward[0].device.type(), python_type(value));
+    EXPECT_EQ(back->call.forward[0].bench.type(), "");
+  }
+}
+
+TEST(Wire, AValueOfNoKnownTypeIsRefused) {
+  CallResponse response;
+  response.call.forward.emplace_back().device.value = std::string("here");
+  std::string bytes = encode(response);
+  const std::size_t text = bytes.find("here");
+  bytes[text - sizeof(std::uint64_t) - 1] = 7;  // the index of the type
+  FrameReader reader;
+  EXPECT_FALSE(decode_call_response(only_frame(reader, bytes)));
 }
 
 TEST(Wire, OtherMessagesComeBackAsTheyWere) {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/python_value.h"
 #include "core/skip.h"
 #include "core/strict.h"
 #include "core/tensor.h"
@@ -33,18 +35,27 @@ struct DropoutFacts {
   std::optional<double> probability;  // p as the call gives it; 0 where training is off
 };
 
+// What one side gave.
+struct LeafSide {
+  std::optional<DType> dtype;  // of a tensor
+  Shape shape;                 // of a tensor
+  // Not of a tensor; or the type of a tensor whose dtype is not one of ours.
+  std::optional<PythonValue> value;
+
+  // As Python prints it: "torch.float64", "<class 'int'>"; empty if nothing is known.
+  std::string_view type() const {
+    if (dtype) return text(*dtype);
+    return value ? python_type(*value) : std::string_view();
+  }
+};
+
 struct MeasuredLeaf {
   std::string path;  // "0", "1.0": the place in the output list, or among the gradients
   LeafKind kind = LeafKind::kNone;
-  std::string bench_dtype;  // "torch.float64", "<class 'int'>"; empty where there is none
-  std::string device_dtype;
-  std::optional<DType> dtype;  // the device's, for tensors
-  Shape bench_shape;
-  Shape device_shape;
+  LeafSide bench;
+  LeafSide device;
   measure::Metrics metrics;  // kTensor
-  std::string bench_text;    // kValue: as Python prints it
-  std::string device_text;
-  bool of_keyword = false;  // the gradient of a keyword argument
+  bool of_keyword = false;   // the gradient of a keyword argument
   std::optional<DropoutFacts> dropout;
   std::optional<StrictFinding> strict;  // where it was asked for
 };

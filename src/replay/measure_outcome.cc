@@ -31,29 +31,21 @@ std::string_view class_name(const PyValue& value) {
   return kNames[value.data.index()];
 }
 
-std::string float_text(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
-// As Python prints it.
-std::string value_text(const PyValue& value) {
-  if (const auto* flag = value.as<bool>()) return *flag ? "True" : "False";
-  if (const auto* integer = value.as<std::int64_t>()) return fmt::format("{}", *integer);
-  if (const auto* real = value.as<double>()) return float_text(*real);
+PythonValue python_value(const PyValue& value) {
+  if (value.is_none()) return std::monostate();
+  if (const auto* flag = value.as<bool>()) return *flag;
+  if (const auto* integer = value.as<std::int64_t>()) return *integer;
+  if (const auto* real = value.as<double>()) return *real;
+  if (const auto* pair = value.as<std::complex<double>>()) return *pair;
   if (const auto* text = value.as<std::string>()) return *text;
-  if (const auto* pair = value.as<std::complex<double>>()) {
-    return fmt::format("({}{:+}j)", pair->real(), pair->imag());
-  }
-  if (const auto* dtype = value.as<at::ScalarType>()) return libtorch::text(*dtype);
-  if (const auto* size = value.as<dump::SizeValue>()) {
-    return fmt::format("torch.Size([{}])", fmt::join(size->extents, ", "));
-  }
-  return std::string(class_name(value));
+  return OtherValue{fmt::format("<class '{}'>", class_name(value))};
 }
 
-Shape shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
+protocol::LeafSide side_of(const at::Tensor& tensor) {
+  protocol::LeafSide side{libtorch::dtype_of(tensor.scalar_type()), tensor.sizes().vec(), {}};
+  if (!side.dtype) side.value = OtherValue{libtorch::text(tensor.scalar_type())};
+  return side;
+}
 
 std::uint64_t zeros_of(const at::Tensor& tensor) {
   return static_cast<std::uint64_t>(tensor.numel()) -
@@ -79,19 +71,17 @@ void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
                      const at::Tensor& device_tensor, const How& how) {
   const at::Tensor bench = libtorch::plain(bench_tensor);
   const at::Tensor device = libtorch::plain(device_tensor);
-  leaf.bench_dtype = libtorch::text(bench.scalar_type());
-  leaf.device_dtype = libtorch::text(device.scalar_type());
-  leaf.bench_shape = shape_of(bench);
-  leaf.device_shape = shape_of(device);
-  leaf.dtype = libtorch::dtype_of(device.scalar_type());
-  if (leaf.bench_shape != leaf.device_shape) {
+  leaf.bench = side_of(bench);
+  leaf.device = side_of(device);
+  if (leaf.bench.shape != leaf.device.shape) {
     leaf.kind = LeafKind::kShapesDiffer;
-  } else if (!leaf.dtype || !libtorch::dtype_of(bench.scalar_type())) {
+  } else if (!leaf.device.dtype || !leaf.bench.dtype) {
     leaf.kind = LeafKind::kTypesDiffer;
   } else {
     leaf.kind = LeafKind::kTensor;
-    const measure::MeasureOptions options{how.options.thresholds[std::to_underlying(*leaf.dtype)],
-                                          how.options.arithmetic, at::get_num_threads()};
+    const measure::MeasureOptions options{
+        how.options.thresholds[std::to_underlying(*leaf.device.dtype)], how.options.arithmetic,
+        at::get_num_threads()};
     if (how.like_mindspore) {
       const at::Tensor seen = rounded(bench, device);
       leaf.metrics = measure::mindspore_metrics(libtorch::view_of(device), libtorch::view_of(seen));
@@ -119,10 +109,8 @@ MeasuredLeaf measure_leaf(const LeafPair& pair, const How& how) {
   } else {
     leaf.kind = pair.bench.data.index() == pair.device.data.index() ? LeafKind::kValue
                                                                     : LeafKind::kTypesDiffer;
-    leaf.bench_dtype = fmt::format("<class '{}'>", class_name(pair.bench));
-    leaf.device_dtype = fmt::format("<class '{}'>", class_name(pair.device));
-    leaf.bench_text = value_text(pair.bench);
-    leaf.device_text = value_text(pair.device);
+    leaf.bench.value = python_value(pair.bench);
+    leaf.device.value = python_value(pair.device);
   }
   return leaf;
 }

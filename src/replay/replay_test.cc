@@ -81,8 +81,8 @@ TEST(MeasureOutcome, TensorsAreMeasuredAndDescribed) {
       measured({pair_of({floats({1, 2, 3})}, {floats({1, 2, 4})})}, "Torch.add.0");
   ASSERT_EQ(call.forward.size(), 1U);
   EXPECT_EQ(call.forward[0].kind, LeafKind::kTensor);
-  EXPECT_EQ(call.forward[0].device_dtype, "torch.float32");
-  EXPECT_EQ(call.forward[0].device_shape, (Shape{3}));
+  EXPECT_EQ(call.forward[0].device.dtype, DType::kFloat32);
+  EXPECT_EQ(call.forward[0].device.shape, (Shape{3}));
   EXPECT_EQ(call.forward[0].metrics.max_abs_error, 1);
   EXPECT_FALSE(call.forward[0].dropout);
 }
@@ -98,8 +98,8 @@ TEST(MeasureOutcome, WhatCannotBeMeasuredIsNamed) {
   EXPECT_EQ(call.forward[1].kind, LeafKind::kDeviceMissing);
   EXPECT_EQ(call.forward[2].kind, LeafKind::kNone);
   EXPECT_EQ(call.forward[3].kind, LeafKind::kTypesDiffer);
-  EXPECT_EQ(call.forward[3].bench_text, "True");
-  EXPECT_EQ(call.forward[3].device_text, "1.5");
+  EXPECT_EQ(call.forward[3].bench.value, PythonValue(true));
+  EXPECT_EQ(call.forward[3].device.value, PythonValue(1.5));
 }
 
 TEST(MeasureOutcome, DropoutCountsZeros) {

@@ -35,7 +35,7 @@ void set_output_shapes(const ProbeAnswer& answer, dump::CallRecord& call) {
   auto& outputs = call.forward.output;
   for (std::size_t i = 0; i < std::min(outputs.size(), answer.call.forward.size()); ++i) {
     if (auto* tensor = std::get_if<dump::TensorRecord>(&outputs[i].data)) {
-      tensor->shape = answer.call.forward[i].bench_shape;
+      tensor->shape = answer.call.forward[i].bench.shape;
     }
   }
   if (call.backward) call.backward->output.clear();
