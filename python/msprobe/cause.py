@@ -9,11 +9,12 @@ import sys
 import tempfile
 from typing import Any
 
+from msprobe.common.step_directory import TENSORS
+
 __all__ = ["likely_cause"]
 
 # Beyond so many elements it would take longer than a person waits.
 _MOST_ELEMENTS = 1 << 24
-_DATA = "dump_tensor_data"
 _INPUT, _OUTPUT = "Tensor.clone.0.forward.input.0", "Tensor.clone.0.forward.output.0"
 
 
@@ -24,9 +25,9 @@ def likely_cause(actual: Any, expected: Any) -> str:
     if actual[1] != expected[1] or actual[0].size > _MOST_ELEMENTS:
         return ""
     with tempfile.TemporaryDirectory(prefix="msprobe_pair_") as directory:
-        os.mkdir(os.path.join(directory, _DATA))
+        os.mkdir(os.path.join(directory, TENSORS))
         entry = {"input_args": [_store(directory, _INPUT, expected)], "input_kwargs": {}, "output": [_store(directory, _OUTPUT, actual)]}
-        dump = {"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": os.path.join(directory, _DATA),
+        dump = {"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": os.path.join(directory, TENSORS),
                 "data": {"Tensor.clone.0.forward": entry}}
         path = os.path.join(directory, "dump.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -43,11 +44,11 @@ def _store(directory: str, name: str, lent: Any) -> dict[str, Any]:
     torch = sys.modules.get("torch")
     if torch is not None:
         file = f"{name}.pt"
-        torch.save(torch.from_numpy(content).view(getattr(torch, dtype)).reshape(shape).clone(), os.path.join(directory, _DATA, file))
+        torch.save(torch.from_numpy(content).view(getattr(torch, dtype)).reshape(shape).clone(), os.path.join(directory, TENSORS, file))
     else:
         import numpy
 
         file = f"{name}.npy"
-        numpy.save(os.path.join(directory, _DATA, file), content.view(dtype).reshape(shape))
+        numpy.save(os.path.join(directory, TENSORS, file), content.view(dtype).reshape(shape))
     return {"type": "torch.Tensor", "dtype": f"torch.{dtype}", "shape": list(shape), "Max": None, "Min": None, "Mean": None, "Norm": None,
             "requires_grad": False, "data_name": file}

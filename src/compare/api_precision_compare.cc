@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/api_precision_compare.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "compare/strict_verdict.h"
 #include "core/file.h"
 #include "core/formula.h"
+#include "judge/detail_metrics.h"
 #include "tables/csv_text.h"
 #include "tables/detail_columns.h"
 #include "tables/output_file.h"
@@ -32,12 +34,16 @@ using DetailReader = tables::TableReader<DetailRow>;
 
 // Not needed to compare; the public tool's own older files lack some of them.
 bool optional_column(std::string_view english) {
-  for (const std::string_view name :
-       {"Bench Dtype", "Shape", "Cosine similarity", "Maximum absolute error", "Dual-100 metric",
-        "Dual-10000 metric", "Maximum ULP error", "Status", "Message"}) {
-    if (english == name) return true;
-  }
-  return false;
+  static constexpr std::string_view kOptional[] = {"Bench Dtype",
+                                                   "Shape",
+                                                   judge::kCosineMetric.english,
+                                                   judge::kMaxAbsMetric.english,
+                                                   judge::kDual100Metric.english,
+                                                   judge::kDual10000Metric.english,
+                                                   judge::kMaxUlpMetric.english,
+                                                   "Status",
+                                                   "Message"};
+  return std::ranges::find(kOptional, english) != std::end(kOptional);
 }
 
 struct DetailsFile {

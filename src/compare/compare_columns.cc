@@ -1,45 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/compare_columns.h"
 
+#include "judge/detail_metrics.h"
+
 namespace msprobe::compare {
 namespace {
 
 using judge::ResultRow;
 
+// Under the title that the metric has in the details of a check.
+constexpr tables::Column<CompareRow> as_in_check(const judge::DetailMetric& metric,
+                                                 judge::Cell CompareRow::* cell) {
+  return {metric.english, metric.chinese, cell};
+}
+
 constexpr tables::Column<CompareRow> kComparedDetailColumns[] = {
     {"API name", "API Name", &CompareRow::api_name},
-    {"Error ratio in small value range", "小值域错误比值", &CompareRow::small_value_ratio},
+    {kSmallValueRatioTitle, "小值域错误比值", &CompareRow::small_value_ratio},
     {"Error determination result in small value range", "小值域判定结果",
      &CompareRow::small_value_verdict},
-    {"RMSE ratio", "均方根误差比值", &CompareRow::rmse_ratio},
+    {kRmseRatioTitle, "均方根误差比值", &CompareRow::rmse_ratio},
     {"RMSE determination result", "均方根误差判定结果", &CompareRow::rmse_verdict},
-    {"Maximum relative error ratio", "相对误差最大值比值", &CompareRow::max_relative_error_ratio},
+    {kMaxRelativeRatioTitle, "相对误差最大值比值", &CompareRow::max_relative_error_ratio},
     {"Maximum relative error determination result", "相对误差最大值判定结果",
      &CompareRow::max_relative_error_verdict},
-    {"Mean relative error ratio", "相对误差平均值比值", &CompareRow::mean_relative_error_ratio},
+    {kMeanRelativeRatioTitle, "相对误差平均值比值", &CompareRow::mean_relative_error_ratio},
     {"Mean relative error determination result", "相对误差平均值判定结果",
      &CompareRow::mean_relative_error_verdict},
-    {"Error balance ratio", "误差均衡性比值", &CompareRow::error_balance_ratio},
+    {kBalanceRatioTitle, "误差均衡性比值", &CompareRow::error_balance_ratio},
     {"Error balance determination result", "误差均衡性判定结果",
      &CompareRow::error_balance_verdict},
-    {"INF/NaN error rate", "inf/nan错误率", &CompareRow::inf_nan_error_rate},
+    {kInfNanRateTitle, "inf/nan错误率", &CompareRow::inf_nan_error_rate},
     {"INF/NaN determination result", "inf/nan判定结果", &CompareRow::inf_nan_verdict},
-    {"Relative error rate", "相对误差错误率", &CompareRow::relative_error_rate},
+    as_in_check(judge::kRelativeRateMetric, &CompareRow::relative_error_rate),
     {"Relative error determination result", "相对误差判定结果",
      &CompareRow::relative_error_verdict},
-    {"Absolute error rate", "绝对误差错误率", &CompareRow::absolute_error_rate},
+    as_in_check(judge::kAbsoluteRateMetric, &CompareRow::absolute_error_rate),
     {"Absolute error determination result", "绝对误差判定结果",
      &CompareRow::absolute_error_verdict},
-    {"Binary consistency error rate", "二进制一致错误率", &CompareRow::binary_error_rate},
+    as_in_check(judge::kBinaryMetric, &CompareRow::binary_error_rate),
     {"Binary consistency error rate determination result", "二进制一致错误率判定结果",
      &CompareRow::binary_verdict},
-    {"Mean ULP error", "ULP误差平均值", &CompareRow::mean_ulp_error},
-    {"Proportion of ULP errors greater than the threshold", "ULP误差大于阈值占比",
-     &CompareRow::ulp_error_proportion},
+    as_in_check(judge::kMeanUlpMetric, &CompareRow::mean_ulp_error),
+    as_in_check(judge::kUlpProportionMetric, &CompareRow::ulp_error_proportion),
     {"Ratio of ULP error greater than the threshold", "ULP误差大于阈值占比比值",
      &CompareRow::ulp_error_ratio},
     {"ULP error determination result", "ULP误差判定结果", &CompareRow::ulp_verdict},
-    {"Dual-1000 metric", "双千指标", &CompareRow::dual_1000},
+    as_in_check(judge::kDual1000Metric, &CompareRow::dual_1000),
     {"Dual-1000 metric determination result", "双千指标判定结果", &CompareRow::dual_1000_verdict},
     {"Comparison result", "比对结果", &CompareRow::result},
     {"Comparison algorithm", "比对算法", &CompareRow::algorithm},

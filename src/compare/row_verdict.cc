@@ -7,6 +7,7 @@
 
 #include "compare/ratio.h"
 #include "compare/texts.h"
+#include "judge/detail_metrics.h"
 
 namespace msprobe::compare {
 namespace {
@@ -18,6 +19,10 @@ using judge::Profile;
 using judge::Standard;
 using VerdictField = std::optional<Verdict> CompareRow::*;
 
+constexpr Text title_of(const judge::DetailMetric& metric) {
+  return {metric.english, metric.chinese};
+}
+
 // A metric of the benchmark comparison, in the order of kKeptMetrics.
 struct RatioMetric {
   Text title;  // of its column in the details CSV of a check
@@ -28,38 +33,37 @@ struct RatioMetric {
 };
 
 constexpr std::array<RatioMetric, 5> kRatioMetrics = {{
-    {{"Error ratio in small value range", "小值域错误占比"},
+    {title_of(judge::kSmallValueMetric),
      &CompareRow::small_value_ratio,
      &CompareRow::small_value_verdict,
      &CompareLimits::small_value_error_ratio,
      {"ERROR: error ratio in small value range exceeds the limit",
       "ERROR: 小值域错误比值超过阈值"}},
-    {{"Root-mean-square error (RMSE)", "均方根误差"},
+    {title_of(judge::kRmseMetric),
      &CompareRow::rmse_ratio,
      &CompareRow::rmse_verdict,
      &CompareLimits::rmse_ratio,
      {"ERROR: RMSE ratio exceeds the limit", "ERROR: 均方根误差比值超过阈值"}},
-    {{"Maximum relative error", "相对误差最大值"},
+    {title_of(judge::kMaxRelativeMetric),
      &CompareRow::max_relative_error_ratio,
      &CompareRow::max_relative_error_verdict,
      &CompareLimits::max_relative_error_ratio,
      {"ERROR: maximum relative error ratio exceeds the limit",
       "ERROR: 相对误差最大值比值超过阈值"}},
-    {{"Mean relative error", "相对误差平均值"},
+    {title_of(judge::kMeanRelativeMetric),
      &CompareRow::mean_relative_error_ratio,
      &CompareRow::mean_relative_error_verdict,
      &CompareLimits::mean_relative_error_ratio,
      {"ERROR: mean relative error ratio exceeds the limit", "ERROR: 相对误差平均值比值超过阈值"}},
-    {{"Error balance", "误差均衡性"},
+    {title_of(judge::kBalanceMetric),
      &CompareRow::error_balance_ratio,
      &CompareRow::error_balance_verdict,
      &CompareLimits::error_balance_ratio,
      {}},  // shown, never decides
 }};
 
-constexpr Text kMeanUlpTitle = {"Mean ULP error", "ULP误差平均值"};
-constexpr Text kUlpProportionTitle = {"Proportion of ULP errors greater than the threshold",
-                                      "ULP误差大于阈值占比"};
+constexpr Text kMeanUlpTitle = title_of(judge::kMeanUlpMetric);
+constexpr Text kUlpProportionTitle = title_of(judge::kUlpProportionMetric);
 
 Cell shown(double value) { return {Cell::Kind::kDouble, value}; }
 Verdict pass_if(bool good) { return good ? Verdict::kPass : Verdict::kError; }

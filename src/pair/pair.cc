@@ -8,36 +8,34 @@
 #include "core/call_name.h"
 #include "core/json_writer.h"
 #include "judge/cells.h"
+#include "judge/detail_metrics.h"
 
 namespace msprobe::pair {
 namespace {
 
-// A key of the JSON answer, what a person reads for it, and the cell it shows.
+// A metric under its key in the JSON answer.
 struct RowCell {
   std::string_view key;
-  std::string_view title;
-  judge::Cell judge::DetailRow::* cell;
+  judge::DetailMetric metric;
 };
 constexpr RowCell kRowCells[] = {
-    {"cosine_similarity", "Cosine similarity", &judge::DetailRow::cosine},
-    {"max_abs_err", "Maximum absolute error", &judge::DetailRow::max_abs_error},
-    {"rel_err_hundredth", "Dual-100 metric", &judge::DetailRow::dual_100},
-    {"rel_err_thousandth", "Dual-1000 metric", &judge::DetailRow::dual_1000},
-    {"rel_err_ten_thousandth", "Dual-10000 metric", &judge::DetailRow::dual_10000},
-    {"error_rate", "Binary consistency error rate", &judge::DetailRow::binary_error_rate},
-    {"eb", "Error balance", &judge::DetailRow::error_balance},
-    {"rmse", "Root-mean-square error (RMSE)", &judge::DetailRow::rmse},
-    {"small_value_err_ratio", "Error ratio in small value range",
-     &judge::DetailRow::small_value_error_ratio},
-    {"max_rel_err", "Maximum relative error", &judge::DetailRow::max_relative_error},
-    {"mean_rel_err", "Mean relative error", &judge::DetailRow::mean_relative_error},
-    {"inf_nan_error_ratio", "inf/nan error rate", &judge::DetailRow::inf_nan_error_rate},
-    {"rel_err_ratio", "Relative error rate", &judge::DetailRow::relative_error_rate},
-    {"abs_err_ratio", "Absolute error rate", &judge::DetailRow::absolute_error_rate},
-    {"max_ulp_err", "Maximum ULP error", &judge::DetailRow::max_ulp_error},
-    {"mean_ulp_err", "Mean ULP error", &judge::DetailRow::mean_ulp_error},
-    {"ulp_err_proportion", "Proportion of ULP errors greater than the threshold",
-     &judge::DetailRow::ulp_error_proportion},
+    {"cosine_similarity", judge::kCosineMetric},
+    {"max_abs_err", judge::kMaxAbsMetric},
+    {"rel_err_hundredth", judge::kDual100Metric},
+    {"rel_err_thousandth", judge::kDual1000Metric},
+    {"rel_err_ten_thousandth", judge::kDual10000Metric},
+    {"error_rate", judge::kBinaryMetric},
+    {"eb", judge::kBalanceMetric},
+    {"rmse", judge::kRmseMetric},
+    {"small_value_err_ratio", judge::kSmallValueMetric},
+    {"max_rel_err", judge::kMaxRelativeMetric},
+    {"mean_rel_err", judge::kMeanRelativeMetric},
+    {"inf_nan_error_ratio", judge::kInfNanRateMetric},
+    {"rel_err_ratio", judge::kRelativeRateMetric},
+    {"abs_err_ratio", judge::kAbsoluteRateMetric},
+    {"max_ulp_err", judge::kMaxUlpMetric},
+    {"mean_ulp_err", judge::kMeanUlpMetric},
+    {"ulp_err_proportion", judge::kUlpProportionMetric},
 };
 
 // One algorithm's cells under the names its answer has.
@@ -95,7 +93,7 @@ void write_row(JsonWriter& json, const Evaluation& answer) {
   json.end_array();
   for (const RowCell& column : kRowCells) {
     json.key(column.key);
-    write_cell(json, answer.row.*column.cell);
+    write_cell(json, answer.row.*column.metric.cell);
   }
   json.key("status").value(name(answer.row.status));
   json.key("message").value(answer.row.message);
@@ -183,8 +181,8 @@ std::vector<Line> to_lines(const Evaluation& answer, judge::Profile profile) {
   judge::DetailRow all = answer.row;
   if (answer.metrics) judge::fill_all(all, *answer.metrics, answer.pair, profile);
   for (const RowCell& column : kRowCells) {
-    const std::string value = cell_text(all.*column.cell);
-    if (!value.empty()) lines.push_back({std::string(column.title), value});
+    const std::string value = cell_text(all.*column.metric.cell);
+    if (!value.empty()) lines.push_back({std::string(column.metric.english), value});
   }
   lines.push_back({"Status", std::string(name(answer.row.status))});
   return lines;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/shown_limits.h"
 
+#include "compare/compare_columns.h"
+#include "judge/detail_metrics.h"
 #include "judge/mindspore.h"
 #include "judge/older_rule.h"
 #include "tables/older_columns.h"
@@ -24,15 +26,14 @@ std::string_view origin(double value, double built_in, std::string_view otherwis
 
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
-Limit binary_limit() { return {"Binary consistency error rate", "=", 0, "else error", kDocument}; }
+Limit binary_limit() { return {judge::kBinaryMetric.english, "=", 0, "else error", kDocument}; }
 
 void add_ulp(Limits& out, DType dtype, const CompareLimits& mine, const CompareLimits& built_in) {
   if (dtype == DType::kFloat32) {
-    out.push_back(
-        {"Mean ULP error", "<", mine.mean_ulp, kOneOf, origin(mine.mean_ulp, built_in.mean_ulp)});
+    out.push_back({judge::kMeanUlpMetric.english, "<", mine.mean_ulp, kOneOf,
+                   origin(mine.mean_ulp, built_in.mean_ulp)});
   }
-  out.push_back({"Proportion of ULP errors greater than the threshold", "<", mine.ulp_proportion,
-                 kOneOf,
+  out.push_back({judge::kUlpProportionMetric.english, "<", mine.ulp_proportion, kOneOf,
                  origin(mine.ulp_proportion, built_in.ulp_proportion,
                         is_float8(dtype) ? "public tool" : kDocument)});
 }
@@ -44,11 +45,11 @@ void add_ratios(Limits& out, const CompareLimits& mine, const CompareLimits& bui
     out.push_back(
         {title, "<=", mine.*member, effect, origin(mine.*member, built_in.*member, from)});
   };
-  add("Error ratio in small value range", &CompareLimits::small_value_error_ratio, kDocument);
-  add("RMSE ratio", &CompareLimits::rmse_ratio, listed);
-  add("Maximum relative error ratio", &CompareLimits::max_relative_error_ratio, listed);
-  add("Mean relative error ratio", &CompareLimits::mean_relative_error_ratio, listed);
-  add("Error balance ratio", &CompareLimits::error_balance_ratio, kDocument, "shown only");
+  add(compare::kSmallValueRatioTitle, &CompareLimits::small_value_error_ratio, kDocument);
+  add(compare::kRmseRatioTitle, &CompareLimits::rmse_ratio, listed);
+  add(compare::kMaxRelativeRatioTitle, &CompareLimits::max_relative_error_ratio, listed);
+  add(compare::kMeanRelativeRatioTitle, &CompareLimits::mean_relative_error_ratio, listed);
+  add(compare::kBalanceRatioTitle, &CompareLimits::error_balance_ratio, kDocument, "shown only");
 }
 
 std::string_view level_origin(judge::Level level) {
@@ -85,20 +86,20 @@ Limits check_limits(std::string_view api, DType dtype, const JudgedBy& judged_by
   const LadderLimits mine = judge::ladder_for(
       {.api = api, .dtype = dtype, .device = judged_by.device}, judged_by.standards);
   const LadderLimits built_in;
-  Limits out{
-      {"Cosine similarity", ">", mine.cosine, "else error", origin(mine.cosine, built_in.cosine)},
-      {"Maximum absolute error", "<", mine.max_abs_error, "then pass",
-       origin(mine.max_abs_error, built_in.max_abs_error)}};
+  Limits out{{judge::kCosineMetric.english, ">", mine.cosine, "else error",
+              origin(mine.cosine, built_in.cosine)},
+             {judge::kMaxAbsMetric.english, "<", mine.max_abs_error, "then pass",
+              origin(mine.max_abs_error, built_in.max_abs_error)}};
   if (is_float8(dtype)) return out;
   if (is_half(dtype)) {
-    out.push_back({"Dual-100 metric", ">", mine.dual_100, "else error",
+    out.push_back({judge::kDual100Metric.english, ">", mine.dual_100, "else error",
                    origin(mine.dual_100, built_in.dual_100)});
   }
-  out.push_back({"Dual-1000 metric", ">", mine.dual_1000,
+  out.push_back({judge::kDual1000Metric.english, ">", mine.dual_1000,
                  is_half(dtype) ? "else warning" : "else error",
                  origin(mine.dual_1000, built_in.dual_1000)});
   if (!is_half(dtype)) {
-    out.push_back({"Dual-10000 metric", ">", mine.dual_10000, "else warning",
+    out.push_back({judge::kDual10000Metric.english, ">", mine.dual_10000, "else warning",
                    origin(mine.dual_10000, built_in.dual_10000)});
   }
   return out;
@@ -119,9 +120,9 @@ Limits compare_limits(std::string_view api, const DType* dtype, Standard standar
                  level_origin(judge::level_for(subject, judged_by.profile, {})));
       break;
     case Standard::kAbsoluteThreshold:
-      out = {{"INF/NaN error rate", "=", 0, "else error", kDocument},
-             {"Relative error rate", "=", 0, "else error", kDocument},
-             {"Absolute error rate", "=", 0, "else error", kDocument}};
+      out = {{compare::kInfNanRateTitle, "=", 0, "else error", kDocument},
+             {judge::kRelativeRateMetric.english, "=", 0, "else error", kDocument},
+             {judge::kAbsoluteRateMetric.english, "=", 0, "else error", kDocument}};
       break;
     case Standard::kBinaryConsistency:
       out = {binary_limit()};
@@ -130,7 +131,7 @@ Limits compare_limits(std::string_view api, const DType* dtype, Standard standar
       if (dtype != nullptr) add_ulp(out, *dtype, mine, built_in);
       break;
     case Standard::kDual1000:
-      out = {{"Dual-1000 metric", ">", mine.dual_1000, "else error",
+      out = {{judge::kDual1000Metric.english, ">", mine.dual_1000, "else error",
               origin(mine.dual_1000, built_in.dual_1000)}};
       break;
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
+#include "dump/dump_json.h"
 
 namespace msprobe::shrink {
 namespace {
@@ -119,8 +120,8 @@ std::string dump_of(const CallRecord& call, bool with_data, std::string_view fra
   std::string text = fmt::format(
       "{{\"task\": \"{}\", \"level\": \"L1\", \"framework\": \"{}\", \"dump_data_dir\": {}, "
       "\"data\": {{\n\"{}.forward\": {}",
-      with_data ? "tensor" : "statistics", framework, with_data ? "\"dump_tensor_data\"" : "null",
-      call.full_name, json_of(call.forward));
+      with_data ? "tensor" : "statistics", framework,
+      with_data ? json_string(kDataDirectory) : "null", call.full_name, json_of(call.forward));
   if (call.backward) {
     text += fmt::format(",\n\"{}.backward\": {}", call.full_name, json_of(*call.backward));
   }
