@@ -8,18 +8,18 @@
 namespace msprobe::engines {
 
 std::optional<protocol::Frame> wait_for_frame(EngineProcess& process, double timeout_seconds) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point limit =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_seconds));
-  while (Clock::now() < limit) {
+  using std::chrono::steady_clock;
+  const steady_clock::time_point limit =
+      steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
+                                std::chrono::duration<double>(timeout_seconds));
+  while (steady_clock::now() < limit) {
     process.write_some();
     const bool writing = process.wants_to_write();
     pollfd polled[] = {{process.output(), POLLIN, 0},
                        {process.errors(), POLLIN, 0},
                        {writing ? process.input() : -1, POLLOUT, 0}};
-    constexpr int kTick = 50;
-    if (::poll(polled, std::size(polled), kTick) < 0) continue;
+    constexpr int kPollMilliseconds = 50;
+    if (::poll(polled, std::size(polled), kPollMilliseconds) < 0) continue;
     process.read_errors();
     if (polled[0].revents == 0) continue;
     const Result<bool> more = process.read_some();
