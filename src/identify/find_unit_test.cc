@@ -111,21 +111,20 @@ TEST(SumOrder, OfPlainLoops) {
     const Multiply device = [=](const units::Shape& shape, std::span<const float> left,
                                 std::span<const float> right) {
       std::vector<float> out;
+      std::vector<float> terms(static_cast<std::size_t>(shape.terms));
       for (std::int64_t row = 0; row < shape.rows; ++row) {
         for (std::int64_t column = 0; column < shape.columns; ++column) {
-          std::vector<float> terms;
+          const float* factors = left.data() + row * shape.terms;
+          const float* others = right.data() + column;
           for (std::int64_t k = 0; k < shape.terms; ++k) {
-            terms.push_back(left[static_cast<std::size_t>(row * shape.terms + k)] *
-                            right[static_cast<std::size_t>(k * shape.columns + column)]);
+            terms[static_cast<std::size_t>(k)] = factors[k] * others[k * shape.columns];
           }
-          while (pairwise && terms.size() > 1) {
-            for (std::size_t k = 0; k < terms.size() / 2; ++k) {
-              terms[k] = terms[2 * k] + terms[2 * k + 1];
-            }
-            terms.resize(terms.size() / 2);
+          std::size_t count = terms.size();
+          for (; pairwise && count > 1; count /= 2) {
+            for (std::size_t k = 0; k < count / 2; ++k) terms[k] = terms[2 * k] + terms[2 * k + 1];
           }
           float sum = 0;
-          for (const float term : terms) sum += term;
+          for (std::size_t k = 0; k < count; ++k) sum += terms[k];
           out.push_back(sum);
         }
       }
