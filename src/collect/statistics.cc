@@ -19,19 +19,6 @@ constexpr std::size_t kBlock = 1024;
 RecordedStatistic real(double value) { return {RecordedStatistic::Kind::kReal, value, 0}; }
 RecordedStatistic boolean(bool value) { return {RecordedStatistic::Kind::kBool, 0, value}; }
 
-double rounded(double value, DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return float16_to_float(double_to_float16(value));
-    case DType::kBFloat16:
-      return bfloat16_to_float(double_to_bfloat16(value));
-    case DType::kFloat32:
-      return static_cast<double>(static_cast<float>(value));
-    default:
-      return value;
-  }
-}
-
 template <class T>
 T load(const std::byte* place) {
   T value;
@@ -106,8 +93,8 @@ Statistics of_floats(const StridedView& view, double repeats) {
   const double nan = std::nan("");
   out.max = real(sums.has_nan ? nan : sums.max);
   out.min = real(sums.has_nan ? nan : sums.min);
-  out.mean = real(rounded(sums.sum / static_cast<double>(view.numel()), view.dtype));
-  out.norm = real(rounded(std::sqrt(sums.sum_of_squares * repeats), view.dtype));
+  out.mean = real(round_to(view.dtype, sums.sum / static_cast<double>(view.numel())));
+  out.norm = real(round_to(view.dtype, std::sqrt(sums.sum_of_squares * repeats)));
   if (!std::isfinite(out.max.real) || !std::isfinite(out.min.real)) {
     FiniteExtremes extremes;
     for_each_float_block(view, [&](const float* values, std::size_t count) {
@@ -152,7 +139,7 @@ Statistics of_doubles(const StridedView& view, Moments moments, const ValueAt& v
 void round_to_float32(Statistics& statistics) {
   for (RecordedStatistic* statistic :
        {&statistics.max, &statistics.min, &statistics.mean, &statistics.norm}) {
-    statistic->real = rounded(statistic->real, DType::kFloat32);
+    statistic->real = round_to(DType::kFloat32, statistic->real);
   }
 }
 

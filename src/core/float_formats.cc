@@ -121,4 +121,17 @@ float hifloat8_to_float(std::uint8_t bits) {
   return negative ? -value : value;
 }
 
+double round_to(DType dtype, double value) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return float16_to_float(double_to_float16(value));
+    case DType::kBFloat16:
+      return bfloat16_to_float(double_to_bfloat16(value));
+    case DType::kFloat32:
+      return static_cast<double>(static_cast<float>(value));
+    default:
+      return value;
+  }
+}
+
 }  // namespace msprobe

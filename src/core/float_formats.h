@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/dtype.h"
+
 namespace msprobe {
 
 inline float bfloat16_to_float(std::uint16_t bits) {
@@ -25,6 +27,9 @@ std::uint16_t float_to_float16(float value);
 // Rounds once, from double; through float the result could be off by one unit.
 std::uint16_t double_to_float16(double value);
 std::uint16_t double_to_bfloat16(double value);
+
+// Rounded once to float16, bfloat16 or float32; as it is for any other dtype.
+double round_to(DType dtype, double value);
 
 float float8_e4m3fn_to_float(std::uint8_t bits);
 float float8_e5m2_to_float(std::uint8_t bits);

@@ -30,7 +30,7 @@ struct ComparisonOptions {
   bool diff_analyze = false;  // write the calls where the runs part
   bool for_report = false;    // gather what a report shows
 
-  // What a person is told while it runs.
+  // Messages while it runs.
   std::function<void(log::Severity, const std::string&)> say;
   std::function<void(const std::string&)> print;
   std::function<void()> on_pair;  // the progress of another pair begins

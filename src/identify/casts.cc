@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/float_formats.h"
 #include "identify/lines.h"
 #include "identify/numbers.h"
 
@@ -64,7 +65,7 @@ std::vector<double> rounding_samples(const CastPair& pair) {
     const int parts = std::min(extra, 3);
     const double part = std::ldexp(static_cast<double>(random() % (1U << parts)), -parts);
     const double sign = random() % 2 == 0 ? 1 : pair.to == DType::kUInt8 ? 1 : -1;
-    values.push_back(rounded(pair.from, sign * (units + part) * unit));
+    values.push_back(round_to(pair.from, sign * (units + part) * unit));
   }
   return values;
 }
@@ -111,8 +112,8 @@ void add_one(const Compute& compute, const CastPair& pair, const char* field, do
 }
 
 void add_float_cast(const Compute& compute, const CastPair& pair, Lines& lines) {
-  const FloatFormat to = format_of(pair.to);
-  const FloatFormat from = format_of(pair.from);
+  const FloatParts to = format_of(pair.to);
+  const FloatParts from = format_of(pair.from);
   const bool narrower = to.fraction_bits < from.fraction_bits;
   if (narrower) add_rounding(compute, pair, lines);
   if (to.largest < from.largest) {

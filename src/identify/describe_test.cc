@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/float_formats.h"
 #include "identify/casts.h"
 #include "identify/functions.h"
 #include "identify/numbers.h"
@@ -165,7 +166,7 @@ Compute sums_in(DType kept) {
       double sum = 0;
       for (std::size_t at = 0; at < length; ++at) {
         const double term = values[row * length + at];
-        sum = rounded(kept, sum + (operation.name == "sum" ? term : std::exp(term)));
+        sum = round_to(kept, sum + (operation.name == "sum" ? term : std::exp(term)));
       }
       if (operation.name == "sum") out.push_back(sum);
       for (std::size_t at = 0; operation.name == "softmax" && at < length; ++at) {

@@ -191,7 +191,7 @@ FoundUnits eliminate(const Multiply& multiply, Format format, std::vector<Candid
         });
         if (left.empty()) return {};
       }
-      // Narrow sums hide most of what a unit does: units that cannot be told apart stay many.
+      // Narrow sums hide most of what a unit does: many units stay possible.
       if (work > kMostWork) return best_of(left, found);
     }
   }

@@ -27,7 +27,7 @@ std::vector<units::Inputs> possible_inputs(const Multiply& multiply, Format form
 bool takes_two_parts(const Multiply& multiply);
 
 struct FoundUnits {
-  std::vector<units::Unit> fitting;  // those that cannot be told apart; empty: no known unit
+  std::vector<units::Unit> fitting;  // all that give these results; empty: no known unit
   std::int64_t compared = 0;         // results
   std::int64_t equal = 0;            // those that every one of them reproduces, bit for bit
 };

@@ -92,20 +92,7 @@ double from_bits(DType dtype, std::uint16_t bits) {
   return dtype == DType::kFloat16 ? float16_to_float(bits) : bfloat16_to_float(bits);
 }
 
-double rounded(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return float16_to_float(double_to_float16(value));
-    case DType::kBFloat16:
-      return bfloat16_to_float(double_to_bfloat16(value));
-    case DType::kFloat32:
-      return static_cast<float>(value);
-    default:
-      return value;
-  }
-}
-
-FloatFormat format_of(DType dtype) {
+FloatParts format_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
       return {10, -14, 65504};
@@ -119,7 +106,7 @@ FloatFormat format_of(DType dtype) {
 }
 
 double unit_at(DType dtype, double value) {
-  const FloatFormat format = format_of(dtype);
+  const FloatParts format = format_of(dtype);
   const int exponent = value == 0 ? format.least_exponent : std::ilogb(value);
   return std::ldexp(1.0, std::max(exponent, format.least_exponent) - format.fraction_bits);
 }

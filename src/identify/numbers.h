@@ -20,18 +20,16 @@ Numbers make_numbers(DType dtype, Shape shape, std::span<const double> values);
 // Every dtype that make_numbers() takes, and bool.
 std::vector<double> values_of(const Numbers& numbers);
 
-// The bits of a dtype of 16 bits as its number, and a number rounded to it.
+// The bits of a dtype of 16 bits as its number.
 double from_bits(DType dtype, std::uint16_t bits);
-// A double rounded once to float16, bfloat16 or float32.
-double rounded(DType dtype, double value);
 
 // What a floating dtype is made of.
-struct FloatFormat {
+struct FloatParts {
   int fraction_bits;   // behind the leading one: 23, 10, 7
   int least_exponent;  // of a normal number: -126, -14, -126
   double largest;      // finite
 };
-FloatFormat format_of(DType dtype);
+FloatParts format_of(DType dtype);
 
 // The distance between neighbours at `value`.
 double unit_at(DType dtype, double value);

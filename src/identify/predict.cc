@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/float_formats.h"
 #include "identify/numbers.h"
 #include "units/unit_spec.h"
 
@@ -80,7 +81,7 @@ Matrices transposed(const Matrices& from) {
 }
 
 double result_of(const Model& model, DType dtype, float sum) {
-  double value = rounded(dtype, static_cast<double>(sum));
+  double value = round_to(dtype, static_cast<double>(sum));
   if (model.flushes_results) value = flushed(dtype, value);
   if (model.saturates && std::isinf(value)) value = std::copysign(format_of(dtype).largest, value);
   return value;

@@ -38,7 +38,7 @@ std::int64_t count_different(std::span<const float> one, std::span<const float> 
   return different;
 }
 
-// Whether results repeat. False: they do not, and nothing can be told of the order.
+// Whether results repeat. False: they do not, and nothing is known about the order.
 bool add_runs(const Multiply& multiply, Format format, Lines& lines) {
   std::int64_t different = 0;
   std::int64_t compared = 0;
@@ -133,7 +133,7 @@ float multiply_one(const Multiply& multiply, double one, double other) {
 }
 
 void add_range(const Multiply& multiply, DType dtype, Lines& lines) {
-  const FloatFormat format = format_of(dtype);
+  const FloatParts format = format_of(dtype);
   // A power of two in the middle of the subnormal range.
   const double small = std::ldexp(1.0, format.least_exponent - 3);
   const double scale = std::ldexp(1.0, 8);
@@ -246,10 +246,10 @@ std::string meetings_text(const std::vector<Meeting>& meetings) {
 void add_without_unit(const Multiply& multiply, Format format, const SumOrder& order,
                       Lines& lines) {
   const std::string why = "no known unit reproduces the results";
-  std::set<std::string_view> told;
+  std::set<std::string_view> known;
   const auto know = [&](const char* field, std::string value, std::string evidence,
                         Confidence confidence) {
-    told.insert(field);
+    known.insert(field);
     lines.know(field, std::move(value), std::move(evidence), confidence);
   };
   constexpr int kAllBits = 23;
@@ -284,7 +284,7 @@ void add_without_unit(const Multiply& multiply, Format format, const SumOrder& o
          Confidence::kMedium);
   }
   for (const char* field : kUnitFields) {
-    if (told.contains(field)) continue;
+    if (known.contains(field)) continue;
     lines.cannot_tell(field, order.meetings.empty() ? why + ", and no order of summation was seen"
                                                     : why + "; " + meetings_text(order.meetings));
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/float_formats.h"
 #include "identify/lines.h"
 #include "identify/numbers.h"
 
@@ -66,7 +67,7 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
   constexpr int kMost = 60;
   constexpr std::int64_t kPlaces[][3] = {
       {0, 1, 2}, {0, 100, 300}, {3, 511, 7}, {510, 2, 250}, {17, 400, 33}};
-  const FloatFormat format = format_of(asker.dtype());
+  const FloatParts format = format_of(asker.dtype());
   // 2^-k must be a number of the dtype; float16 ends at 2^-24, so its sums start larger.
   const int top = std::min(14, std::ilogb(format.largest) - 1);
   const int most = std::min(kMost, top - (format.least_exponent - format.fraction_bits));
@@ -91,7 +92,7 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
       const double got =
           out[place * static_cast<std::size_t>(most) + static_cast<std::size_t>(bits - 1)];
       const double wanted = std::ldexp(1.0, top - bits) * scale;
-      if (got == rounded(asker.dtype(), wanted) && got != 0) continue;
+      if (got == round_to(asker.dtype(), wanted) && got != 0) continue;
       // Too small for the result itself.
       if (wanted < unit_at(asker.dtype(), 0)) break;
       fewest = std::min(fewest, bits - 1);

@@ -120,7 +120,7 @@ constexpr long double kSlack = 0x1p-50L;
 
 // Of finite numbers, to nearest even; infinite from half a unit beyond the largest number on.
 double round_to(DType dtype, long double value) {
-  const FloatFormat format = format_of(dtype);
+  const FloatParts format = format_of(dtype);
   const int exponent = value == 0 ? format.least_exponent : std::ilogb(value);
   const long double unit =
       std::ldexp(1.0L, std::max(exponent, format.least_exponent) - format.fraction_bits);
@@ -140,7 +140,7 @@ Exact evaluate(const ReferenceFunction& function, DType dtype, double x) {
   const double high = round_to(dtype, value + std::fabs(value) * kSlack);
   if (low == high) return {value, std::copysign(low, static_cast<double>(value))};
   // Neighbours. Beyond the largest number the next one would be a unit away.
-  const FloatFormat format = format_of(dtype);
+  const FloatParts format = format_of(dtype);
   const long double unit = unit_at(dtype, format.largest);
   const long double from = std::isinf(low) ? -(format.largest + unit) : low;
   const long double to = std::isinf(high) ? format.largest + unit : high;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the device of a card will give for a recorded call, and how much of it the device does give.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "card/card.h"
+#include "core/operation.h"
+#include "core/result.h"
+#include "engines/engine_options.h"
+
+namespace msprobe::predict {
+
+struct PredictRequest {
+  card::Card card;
+  std::string dump;  // dump.json
+  std::string call;  // "Torch.matmul.0"
+  std::filesystem::path out;
+  std::string device;              // that runs the call too; empty: none
+  engines::EngineOptions engine;   // its program is known
+  double timeout_seconds = 60;
+};
+
+struct Agreement {
+  std::size_t equal = 0;
+  std::size_t elements = 0;
+};
+
+struct Prediction {
+  std::filesystem::path file;          // the predicted output, an npy file
+  std::optional<Agreement> agreement;  // with the device, if one ran the call
+};
+
+// Writes the prediction, and beside it what the engine saved: the inputs that it made for the call,
+// and the outputs.
+Result<Prediction> predict_call(const PredictRequest& request);
+
+// Elements that are equal bit for bit; every NaN is the same. An error: another shape or dtype.
+Result<Agreement> agreement(const Numbers& predicted, const Numbers& device);
+
+}  // namespace msprobe::predict
