@@ -19,8 +19,8 @@ struct PredictRequest {
   std::string dump;  // dump.json
   std::string call;  // "Torch.matmul.0"
   std::filesystem::path out;
-  std::string device;              // that runs the call too; empty: none
-  engines::EngineOptions engine;   // its program is known
+  std::string device;             // that runs the call too; empty: none
+  engines::EngineOptions engine;  // its program is known
   double timeout_seconds = 60;
 };
 
