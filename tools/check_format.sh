@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=(--dry-run --Werror)
 [ "${1:-}" = "--fix" ] && mode=(-i)
-git ls-files -z '*.cc' '*.h' | xargs -0 clang-format-19 "${mode[@]}"
+git ls-files -z --cached --others --exclude-standard '*.cc' '*.h' | xargs -0 clang-format-19 "${mode[@]}"
 python3 tools/check_spdx.py "$@"

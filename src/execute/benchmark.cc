@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "execute/benchmark.h"
+
+#include <algorithm>
+
+#include "execute/value_tree.h"
+
+namespace msprobe::execute {
+namespace {
+
+// A half type that an operator of the CPU does not know.
+bool lacks_half_kernel(const Skip& failed) {
+  constexpr std::string_view kTexts[] = {"not implemented for 'Half'",
+                                         "not implemented for 'BFloat16'",
+                                         "Low precision dtypes not supported"};
+  return failed.reason == SkipReason::kBenchFailed &&
+         std::ranges::any_of(kTexts, [&](std::string_view text) {
+           return failed.text.find(text) != std::string::npos;
+         });
+}
+
+PyValue rounded_to(at::ScalarType type, const PyValue& leaf) {
+  const auto* tensor = leaf.as<at::Tensor>();
+  if (tensor == nullptr || tensor->scalar_type() != at::kFloat) return leaf;
+  return {tensor->detach().to(type)};
+}
+
+}  // namespace
+
+std::vector<PyValue> as_values(const std::vector<at::Tensor>& gradients) {
+  std::vector<PyValue> values;
+  values.reserve(gradients.size());
+  for (const at::Tensor& gradient : gradients) {
+    values.push_back(gradient.defined() ? PyValue{gradient} : PyValue{dump::None{}});
+  }
+  return values;
+}
+
+Benchmark::Benchmark(const PreparedCall& call) : call_(call), precision_(call.precision) {
+  precision_.raise = precision_.raise && call.options.raise && !call.options.bench_as_device;
+}
+
+std::optional<Skip> Benchmark::forward() {
+  OrSkip<PyValue> output = run();
+  if (!output && raised_instead(output.error())) output = run();
+  if (!output) return output.error();
+  output_ = *std::move(output);
+  return std::nullopt;
+}
+
+OrSkip<BenchGradients> Benchmark::backward(const PyList& arriving) {
+  BenchGradients found;
+  const auto run_back = [&] {
+    return run_backward(side_, output_, arriving, SkipReason::kBenchFailed,
+                        call_.options.recorded ? &found.last : nullptr);
+  };
+  auto gradients = run_back();
+  if (!gradients && raised_instead(gradients.error())) {
+    if (const auto failed = forward()) return std::unexpected(*failed);
+    gradients = run_back();
+  }
+  if (!gradients) return std::unexpected(gradients.error());
+  found.of_inputs = *std::move(gradients);
+  return found;
+}
+
+OrSkip<BenchGradients> Benchmark::in_layout(Layout layout, const PyList& arriving) const {
+  const CallSide side = bench_side(
+      call_.arguments.call, precision_, /*with_grad=*/true,
+      [&](const at::Tensor& tensor, at::ScalarType) { return laid_out(tensor, layout); });
+  const OrSkip<PyValue> output =
+      run_forward(call_.api, side, run_options(), SkipReason::kBenchFailed);
+  if (!output) return std::unexpected(output.error());
+  BenchGradients found;
+  auto gradients = run_backward(side, *output, arriving, SkipReason::kBenchFailed, &found.last);
+  if (!gradients) return std::unexpected(gradients.error());
+  found.of_inputs = *std::move(gradients);
+  return found;
+}
+
+PyValue Benchmark::rounded(const PyValue& output) const {
+  if (!rounds_ || !precision_.half) return output;
+  return map_leaves(output,
+                    [&](const PyValue& leaf) { return rounded_to(*precision_.half, leaf); });
+}
+
+// Each gradient has the dtype of its input.
+std::vector<PyValue> Benchmark::rounded_gradients(const BenchGradients& gradients) const {
+  std::vector<PyValue> values = as_values(gradients.of_inputs);
+  if (!rounds_) return values;
+  std::size_t next = 0;
+  const auto round = [&](const at::Tensor& input) {
+    if (next >= values.size()) return;
+    values[next] = rounded_to(input.scalar_type(), values[next]);
+    ++next;
+  };
+  for (const PyValue& value : call_.arguments.call.args) for_each_tensor(value, round);
+  for (const auto& [name, value] : call_.arguments.call.kwargs) for_each_tensor(value, round);
+  return values;
+}
+
+SideOptions Benchmark::run_options() const {
+  SideOptions options{call_.options.arguments.seed, {}, at::kCPU};
+  if (call_.options.bench_as_device && !precision_.raise) options.autocast = precision_.autocast;
+  return options;
+}
+
+OrSkip<PyValue> Benchmark::run() {
+  side_ = bench_side(call_.arguments.call, precision_, call_.with_grad);
+  return run_forward(call_.api, side_, run_options(), SkipReason::kBenchFailed);
+}
+
+// True: the benchmark is to run once more, in float32 now.
+bool Benchmark::raised_instead(const Skip& failed) {
+  const bool may_raise = call_.options.bench_as_device && !precision_.raise;
+  if (!may_raise || !lacks_half_kernel(failed)) return false;
+  precision_.raise = true;
+  precision_.target = at::kFloat;
+  rounds_ = true;
+  return true;
+}
+
+}  // namespace msprobe::execute

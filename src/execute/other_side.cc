@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "execute/other_side.h"
+
+#include <fmt/format.h>
+
+#include "execute/caught.h"
+#include "execute/foreign_device.h"
+#include "execute/mutated.h"
+#include "execute/replay_dialect.h"
+#include "execute/value_tree.h"
+
+namespace msprobe::execute {
+namespace {
+
+// A call that raised, or that a recomputed checkpoint broke off; or data_mode left them out.
+constexpr std::string_view kNoOutput = "the dump holds no outputs of this call";
+
+// A device that computed from float8 hands out float32 where it means float16.
+PyValue narrowed(const PyValue& output) {
+  const auto* tensor = output.as<at::Tensor>();
+  if (tensor == nullptr || tensor->scalar_type() != at::kFloat) return output;
+  return {tensor->to(at::kHalf)};
+}
+
+// What the device's library makes of what the device gave.
+PyValue seen_by_library(const libtorch::DeviceCalls& calls, const PyValue& output) {
+  std::vector<at::Tensor> leaves;
+  for_each_leaf(output, [&](const PyValue& leaf) {
+    const auto* tensor = leaf.as<at::Tensor>();
+    leaves.push_back(tensor == nullptr ? at::Tensor() : *tensor);
+  });
+  calls.end(&leaves, /*backward=*/false);
+  std::size_t next = 0;
+  return map_leaves(output, [&](const PyValue& leaf) -> PyValue {
+    const at::Tensor& seen = leaves[next++];
+    if (leaf.as<at::Tensor>() == nullptr) return leaf;
+    return seen.defined() ? PyValue{seen} : PyValue{dump::None{}};
+  });
+}
+
+class LibtorchDevice : public OtherSide {
+ public:
+  explicit LibtorchDevice(const PreparedCall& call) : call_(call) {}
+
+  OrSkip<PyValue> forward(const PyValue&) override {
+    if (const auto failed = begin(/*backward=*/false)) return std::unexpected(*failed);
+    side_ = device_side(call_.arguments.call, call_.options.device, call_.with_grad);
+    OrSkip<PyValue> output = run();
+    if (!output) return output;
+    output_ = call_.arguments.float8_input ? narrowed(*output) : *std::move(output);
+    const PyList mutated = mutated_arguments(side_.call, call_.record.forward.mutated);
+    const PyValue seen = with_mutated(output_, mutated);
+    if (!library().wanted()) return seen;
+    return caught(SkipReason::kDeviceFailed, [&] { return seen_by_library(library(), seen); });
+  }
+
+  OrSkip<GradientPairs> backward(const Benchmark& bench, const BenchGradients& gradients,
+                                 const PyList& arriving) override {
+    if (const auto failed = begin(/*backward=*/true)) return std::unexpected(*failed);
+    auto device = run_backward(side_, output_, arriving, SkipReason::kDeviceFailed);
+    if (!device) return std::unexpected(device.error());
+    if (library().wanted()) library().end(&*device, /*backward=*/true);
+    return GradientPairs{pair_gradients(bench.side().inputs, bench.rounded_gradients(gradients),
+                                        as_values(*device))};
+  }
+
+ private:
+  const libtorch::DeviceCalls& library() const { return call_.options.device_calls; }
+
+  // Says to the device's library that one direction of this call begins.
+  std::optional<Skip> begin(bool backward) {
+    if (!library().wanted()) return std::nullopt;
+    const auto begun = caught(SkipReason::kDeviceFailed, [&] {
+      library().begin(call_.record.full_name.c_str(), backward);
+      return true;
+    });
+    return begun ? std::nullopt : std::optional(begun.error());
+  }
+
+  OrSkip<PyValue> run() {
+    const at::Device device = call_.options.device;
+    const bool own_names = !call_.options.dialect->like_mindspore;
+    const Api* own =
+        own_names ? find_device_api(call_.name.type, call_.name.bare_name, device) : nullptr;
+    const SideOptions options{call_.options.arguments.seed, call_.precision.autocast, device};
+    return run_forward(own == nullptr ? call_.api : *own, side_, options,
+                       SkipReason::kDeviceFailed);
+  }
+
+  const PreparedCall& call_;
+  CallSide side_;
+  PyValue output_;
+};
+
+class OtherFramework : public OtherSide {
+ public:
+  explicit OtherFramework(const PreparedCall& call) : call_(call) {}
+
+  bool sees_mutations() const override { return false; }
+
+  OrSkip<PyValue> forward(const PyValue&) override {
+    return call_.options.foreign->forward(call_.record, call_.arguments.call);
+  }
+
+  OrSkip<GradientPairs> backward(const Benchmark& bench, const BenchGradients& gradients,
+                                 const PyList& arriving) override {
+    const std::size_t wanted = gradients.of_inputs.size();
+    const OrSkip<PyList> device =
+        call_.options.foreign->backward(call_.record, call_.arguments.call, arriving);
+    if (!device) return std::unexpected(device.error());
+    if (device->size() != wanted) {
+      return skip(SkipReason::kDeviceFailed,
+                  fmt::format("the device gave {} gradients, not {}", device->size(), wanted));
+    }
+    return GradientPairs{
+        pair_gradients(bench.side().inputs, as_values(gradients.of_inputs), *device)};
+  }
+
+ private:
+  const PreparedCall& call_;
+};
+
+class Recording : public OtherSide {
+ public:
+  explicit Recording(const PreparedCall& call) : call_(call) {}
+
+  OrSkip<PyValue> forward(const PyValue& bench) override {
+    const OrSkip<PyValue> output = stored_output(bench);
+    const dump::Dict& mutated = call_.record.forward.mutated;
+    if (!output || mutated.empty()) return output;
+    const OrSkip<PyList> changed = stored(recorded_mutations(mutated));
+    if (!changed) return std::unexpected(changed.error());
+    return with_mutated(*output, *changed);
+  }
+
+  OrSkip<GradientPairs> backward(const Benchmark& bench, const BenchGradients& gradients,
+                                 const PyList& arriving) override {
+    const OrSkip<PyList> recorded = stored(call_.record.backward->output);
+    if (!recorded) return std::unexpected(recorded.error());
+    OrSkip<RecordedGradients> device = call_.options.dialect->match_gradients(
+        bench.side().inputs, gradients, *recorded,
+        [&](Layout layout) { return bench.in_layout(layout, arriving); });
+    if (!device) return std::unexpected(device.error());
+    if (device->node.empty()) {
+      return GradientPairs{
+          pair_gradients(bench.side().inputs, as_values(gradients.of_inputs), device->values),
+          device->note};
+    }
+    return GradientPairs{pair_leaves({as_values(device->node)}, {device->values}), device->note,
+                         device->place};
+  }
+
+ private:
+  OrSkip<PyList> stored(const dump::List& values) const {
+    return arguments::stored_values(values, call_.options.arguments);
+  }
+
+  // Python's None, a value, or a tensor alone is recorded as a list of one.
+  OrSkip<PyValue> stored_output(const PyValue& bench) const {
+    OrSkip<PyList> values = stored(call_.record.forward.output);
+    if (!values) return std::unexpected(values.error());
+    const auto* several = bench.as<PyList>();
+    if (values->empty() && (several == nullptr || !several->empty())) {
+      return skip(SkipReason::kNothingRecorded, std::string(kNoOutput));
+    }
+    if (several == nullptr && values->size() == 1) return values->front();
+    return PyValue{*std::move(values)};
+  }
+
+  const PreparedCall& call_;
+};
+
+}  // namespace
+
+std::unique_ptr<OtherSide> make_other_side(const PreparedCall& call) {
+  if (call.options.recorded) return std::make_unique<Recording>(call);
+  if (call.options.foreign != nullptr) return std::make_unique<OtherFramework>(call);
+  return std::make_unique<LibtorchDevice>(call);
+}
+
+std::vector<LeafPair> pair_gradients(const std::vector<Input>& inputs,
+                                     const std::vector<PyValue>& bench,
+                                     const std::vector<PyValue>& device) {
+  std::vector<LeafPair> pairs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    pairs.push_back(
+        {fmt::format("{}", i), LeafPair::State::kBoth, bench[i], device[i], inputs[i].of_keyword});
+  }
+  // A keyword tensor that is not differentiated for says nothing.
+  std::erase_if(pairs,
+                [](const LeafPair& pair) { return pair.of_keyword && pair.bench.is_none(); });
+  return pairs;
+}
+
+}  // namespace msprobe::execute
