@@ -57,6 +57,7 @@ struct How {
   const RunOptions& options;
   bool dropout;
   bool like_mindspore;
+  bool gradients;  // None says that the benchmark does not differentiate for this input
 };
 
 // Between floating types only: an integer result is never made of a floating one.
@@ -102,7 +103,7 @@ MeasuredLeaf measure_leaf(const LeafPair& pair, const How& how) {
     leaf.kind = LeafKind::kDeviceMissing;
   } else if (pair.state == LeafPair::State::kKeysDiffer) {
     leaf.kind = LeafKind::kKeysDiffer;
-  } else if (pair.bench.is_none()) {
+  } else if (pair.bench.is_none() && (pair.device.is_none() || how.gradients)) {
     leaf.kind = LeafKind::kNone;
   } else if (bench != nullptr && device != nullptr) {
     measure_tensors(leaf, *bench, *device, how);
@@ -148,10 +149,10 @@ protocol::MeasuredCall measure_outcome(const std::string& full_name,
   call.backward_note = outcome.backward_note;
   const auto name = parse_call_name(full_name);
   const bool dropout = name && ops::is_dropout(ops::traits_of(name->bare_name));
-  const How how{options, dropout, like_mindspore};
   const auto probability =
       dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();
-  const auto measure_all = [&](const std::vector<LeafPair>& pairs) {
+  const auto measure_all = [&](const std::vector<LeafPair>& pairs, bool gradients) {
+    const How how{options, dropout, like_mindspore, gradients};
     std::vector<MeasuredLeaf> leaves;
     leaves.reserve(pairs.size());
     for (const LeafPair& pair : pairs) {
@@ -160,8 +161,8 @@ protocol::MeasuredCall measure_outcome(const std::string& full_name,
     }
     return leaves;
   };
-  call.forward = measure_all(outcome.forward);
-  call.backward = measure_all(outcome.backward);
+  call.forward = measure_all(outcome.forward, false);
+  call.backward = measure_all(outcome.backward, true);
   return call;
 }
 

@@ -11,7 +11,6 @@
 #include "core/file.h"
 #include "core/float_formats.h"
 #include "judge/judge.h"
-#include "judge/outputs.h"
 #include "measure/metrics.h"
 #include "tables/csv_reader.h"
 #include "tables/detail_columns.h"
@@ -74,7 +73,7 @@ judge::DetailRow judge_recorded(Json json) {
                                .api = std::string_view(json["api"]),
                                .profile = judge::Profile::kReference,
                                .standards = kBuiltIn};
-  const judge::OutputPair pair = judge::tensor_pair(bench, device);
+  const judge::OutputPair pair{bench.dtype, bench.shape, device.dtype, device.shape};
   if (auto row = judge::judge_structure(pair, context)) return *row;
   const auto options = judge::measure_options(pair, context);
   return judge::judge_tensor(pair, measure::measure(device.view(), bench.view(), options), context);
