@@ -6,6 +6,7 @@
 
 #include "check/judged_call.h"
 #include "core/verdict.h"
+#include "judge/profile.h"
 #include "libtorch/aten.h"
 #include "replay/measure_outcome.h"
 
