@@ -97,7 +97,7 @@ def main(program, library):
             assert found and found["cause"] == "introduces", (mode, found, text)
             assert (found["target"], found["golden"]) == ("Functional.gelu.1.forward", "Functional.gelu.0.forward"), (mode, found)
             assert "--only Functional.gelu.1" in found["rerun"] and found["source"], (mode, found)
-            assert "The runs part at Functional.gelu.1.forward" in text, text
+            assert "The runs diverge at Functional.gelu.1.forward" in text, text
         for what, operator, shape, named in ONE_CALL:
             with open(fault, "w", encoding="utf-8") as file:
                 json.dump({"faults": [{"fault": what, "operators": [operator], "shape": shape}]}, file)

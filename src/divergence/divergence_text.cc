@@ -44,19 +44,20 @@ std::string sentence(const Divergence& found, bool say_rank, bool exact) {
   switch (found.cause) {
     case Cause::kOutside:
       return fmt::format(
-          "The runs part{} at an input: {} {}, and no recorded call made it (a weight, a batch, or "
-          "a call that was not recorded)",
+          "The runs diverge{} at an input: {} {}, and no recorded call made it (a weight, a batch, "
+          "or a call that was not recorded)",
           where, found.item, by_how_much(found.input_difference, exact));
     case Cause::kUnmatched:
-      return fmt::format("The runs part{} in calls that only the target has, at {}: {} {}", where,
-                         found.target, found.item, by_how_much(found.input_difference, exact));
+      return fmt::format("The runs diverge{} in calls that only the target has, at {}: {} {}",
+                         where, found.target, found.item,
+                         by_how_much(found.input_difference, exact));
     case Cause::kUninitialised:
-      return fmt::format("The runs part{} at {}: its uninitialised memory is used as {}", where,
+      return fmt::format("The runs diverge{} at {}: its uninitialised memory is used as {}", where,
                          found.target, found.item);
     case Cause::kGrowth:
       return fmt::format(
-          "The runs drift apart{}: no single call introduces the difference; it passes the "
-          "tolerance at {} (inputs {}, outputs {})",
+          "The runs drift apart{}: no single call introduces the first difference; small "
+          "differences add up and exceed the tolerance at {} (inputs {}, outputs {})",
           where, found.target, percent(found.input_difference), percent(found.output_difference));
     case Cause::kCall:
       break;
@@ -65,8 +66,19 @@ std::string sentence(const Divergence& found, bool say_rank, bool exact) {
       exact || found.input_difference == 0
           ? std::string("its inputs are equal")
           : fmt::format("its inputs agree (to {})", percent(found.input_difference));
-  return fmt::format("The runs part{} at {}: {}, {} {}", where, found.target, inputs, found.item,
+  return fmt::format("The runs diverge{} at {}: {}, {} {}", where, found.target, inputs, found.item,
                      output);
+}
+
+// Calls that seem to introduce a difference that rounding explains.
+std::size_t doubtful_calls(const DivergenceReport& report) {
+  std::size_t count = 0;
+  for (const RankResult& result : report.per_rank) {
+    for (const CallRole& role : result.classified.roles) {
+      count += role.role == Role::kIntroduces && role.doubtful ? 1 : 0;
+    }
+  }
+  return count;
 }
 
 void write_text(JsonWriter& json, std::string_view key, const std::string& text) {
@@ -104,6 +116,7 @@ std::string describe(const DivergenceReport& report) {
   if (report.calls == 0 || report.calls == report.target_only) {
     return "The two runs have no call in common.\n";
   }
+  const std::size_t doubtful = doubtful_calls(report);
   std::string text;
   if (report.first) {
     const Divergence& first = *report.first;
@@ -119,14 +132,19 @@ std::string describe(const DivergenceReport& report) {
   } else {
     text = fmt::format("The runs agree: {} of {} calls were compared, and no output {}.\n",
                        report.calls - report.target_only, report.calls,
-                       report.exact ? "has another checksum" : "differs beyond the tolerance");
+                       report.exact   ? "has another checksum"
+                       : doubtful > 0 ? "differs by more than rounding explains"
+                                      : "differs beyond the tolerance");
   }
   text += fmt::format("{} calls: {} agree", report.calls, report.agreeing);
   const auto part = [&text](std::size_t count, std::string_view what) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
   };
-  part(report.introducing,
-       report.introducing == 1 ? "introduces a difference" : "introduce a difference");
+  const std::size_t introducing = report.introducing - doubtful;
+  const bool further = report.first && report.first->cause == Cause::kGrowth;
+  part(introducing, fmt::format("{} a {}difference", introducing == 1 ? "introduces" : "introduce",
+                                further ? "further " : ""));
+  part(doubtful, doubtful == 1 ? "differs within rounding" : "differ within rounding");
   part(report.inheriting, report.inheriting == 1 ? "inherits one" : "inherit one");
   part(report.target_only, "only in the target");
   part(report.golden_only, "only in the golden run");

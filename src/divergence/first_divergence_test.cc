@@ -43,7 +43,7 @@ TEST(DivergenceOverRanks, IsTracedToTheRankThatSentIt) {
   EXPECT_EQ(report.first->target, "Torch.exp.0.forward");
   EXPECT_EQ(report.introducing, 1);
   EXPECT_EQ(report.inheriting, 4);
-  EXPECT_THAT(describe(report), StartsWith("The runs part on rank 1 at Torch.exp.0.forward: its "
+  EXPECT_THAT(describe(report), StartsWith("The runs diverge on rank 1 at Torch.exp.0.forward: its "
                                            "inputs are equal, Torch.exp.0.forward.output.0 "
                                            "differs by 50 %.\n"));
 }
@@ -65,6 +65,34 @@ TEST(DivergenceWords, SayWhatToDoNext) {
   EXPECT_THAT(text, HasSubstr("input.1 is 0.000000, golden 0.100000"));
   EXPECT_THAT(text, HasSubstr("msprobe acc_check -api_info dump.json --only Functional.dropout.0"));
   EXPECT_THAT(text, HasSubstr("1 calls: 0 agree, 1 introduces a difference."));
+}
+
+// A first difference that nobody introduces, and a call that introduces another one.
+TEST(DivergenceWords, OfRunsThatDriftApart) {
+  const auto run = [](double in, double out, double other) -> Calls {
+    return {{"Torch.exp", {MadeTensor(1 + in)}, {MadeTensor(2 * (1 + out))}},
+            {"Torch.log", {7.0}, {MadeTensor(other)}}};
+  };
+  const std::string text = describe(compare_ranks({run(0.004, 0.03, 6)}, {run(0, 0, 4)}));
+  EXPECT_THAT(text, StartsWith("The runs drift apart: no single call introduces the first "
+                               "difference; small differences add up and exceed the tolerance at "
+                               "Torch.exp.0.forward (inputs 0.4 %, outputs 3 %).\n"));
+  EXPECT_THAT(text, HasSubstr("2 calls: 0 agree, 1 introduces a further difference, 1 inherits "
+                              "one."));
+}
+
+// Sums whose terms cancel share no digit between two devices.
+TEST(DivergenceWords, OfRunsThatDifferWithinRounding) {
+  const auto run = [](double first, double second, double third) -> Calls {
+    return {{"Torch.sum", {100.0}, {MadeTensor(first).of({})}},
+            {"Torch.sum", {101.0}, {MadeTensor(second).of({})}},
+            {"Torch.sum", {102.0}, {MadeTensor(third).of({})}}};
+  };
+  const std::string text =
+      describe(compare_ranks({run(1e-6, 3e-6, 4e-6)}, {run(2e-6, 7e-6, 9e-6)}));
+  EXPECT_THAT(text, StartsWith("The runs agree: 3 of 3 calls were compared, and no output differs "
+                               "by more than rounding explains.\n"));
+  EXPECT_THAT(text, HasSubstr("3 calls: 0 agree, 3 differ within rounding."));
 }
 
 TEST(DivergenceWords, OfRunsThatAgree) {

@@ -190,8 +190,8 @@ std::string describe(const NonFiniteReport& report) {
   if (report.origin_count > kMostLines + 1) {
     text += fmt::format("{} more.\n", report.origin_count - kMostLines - 1);
   }
-  text += fmt::format("{} calls{}: {} begin with NaN or infinity, {} hand it on.\n", report.calls,
-                      over, report.origin_count, report.carrying);
+  text += fmt::format("{} calls{}: {} make NaN or infinity, {} pass it on.\n", report.calls, over,
+                      report.origin_count, report.carrying);
   return text;
 }
 

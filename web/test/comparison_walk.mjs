@@ -46,7 +46,7 @@ async function dumps({open, accessible, tall, program, out}) {
   run(program, ['compare', '-tp', target, '-gp', golden, '-o', join(out, 'dumps'), '--report', file]);
   for (const width of [1440, 390]) {
     const page = await open(file, {viewport: {width, height: 1000}});
-    assert.match(await page.locator('.answer').textContent(), /DIFFERENT.*The runs part at Torch.mul.5.forward.*1 call introduces a difference, 6 inherit one/);
+    assert.match(await page.locator('.answer').textContent(), /DIFFERENT.*The runs diverge at Torch.mul.5.forward.*1 call introduces a difference, 6 inherit one/);
     await graphStandsFirst(page, /Torch\.mul\.5$/);
     await tall(page, 6000);
     await page.locator('.spreading .parting .link').first().click();
