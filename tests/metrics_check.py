@@ -55,7 +55,7 @@ def main():
                 found = (found or {}).get(step)
             compared += 1
             if not same(wanted, found, tolerance):
-                wrong.append(f"{case['case']}: {'.'.join(place)}.{key}: wanted {wanted!r}, got {found!r}")
+                wrong.append(f"{case['case']}: {'.'.join(place)}.{key}: expected {wanted!r}, got {found!r}")
     print("\n".join(wrong[:20]))
     print(f"{compared} numbers compared, {len(wrong)} differ")
     return 1 if wrong or compared < 5000 else 0

@@ -22,7 +22,7 @@ failures = []
 
 def expect(what, found, wanted):
     if found != wanted:
-        failures.append(f"{what}:\n  wanted {wanted}\n  found  {found}")
+        failures.append(f"{what}:\n  expected {wanted}\n  found  {found}")
 
 
 class Older:

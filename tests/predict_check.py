@@ -47,7 +47,7 @@ with tempfile.TemporaryDirectory() as folder:
     equal = total = 0
     for name in ("Torch.matmul.0", "Torch.bmm.0", "Functional.linear.0"):
         said = run("predict", str(dump), "--card", str(card), "--only", name, *sim, "-o", str(place / "out"))
-        found = re.search(r"(\d+) of (\d+) elements are as the device computes them", said)
+        found = re.search(r"(\d+) of (\d+) elements equal the result of the device", said)
         assert found, said
         equal += int(found[1])
         total += int(found[2])

@@ -258,7 +258,7 @@ def check_convert(checks: Checks, scratch: pathlib.Path) -> None:
     for part in ("msprobe_ge_dump", "msprobe_fx_dump"):
         result = checks.run("convert_info", out / part)
         checks.check("convert", result.returncode == (1 if part == "msprobe_ge_dump" else 0), result.stderr)
-    checks.check("convert", broken.exists() and "left as it is" not in result.stderr, "the damaged file is gone")
+    checks.check("convert", broken.exists() and "not converted: " not in result.stderr, "the damaged file is gone")
     broken.unlink()
     left = [f.name for f in out.rglob("*") if f.is_file() and "min_max" not in f.name]
     checks.check("convert", all(n.endswith((".txt", ".json")) for n in left), left)
@@ -439,7 +439,7 @@ def check_refusals(checks: Checks, out: pathlib.Path) -> None:
         ("no such path", ["-tp", ge, "-gp", out / "missing", "-m", "torchair"], "does not exist"),
         ("same path", ["-tp", ge, "-gp", ge, "-m", "torchair"], "same directory"),
         ("rank", ["-tp", ge, "-gp", fx, "-m", "torchair", "--rank", "-1"], "--rank: -1 must be 0 or more"),
-        ("json", ["-tp", ge, "-gp", fx, "-m", "torchair", "-o", out / "result", "--json", out], "--json wants a file"),
+        ("json", ["-tp", ge, "-gp", fx, "-m", "torchair", "-o", out / "result", "--json", out], "--json needs the name of a file"),
         ("option", ["-tp", ge, "-gp", fx, "-m", "torchair", "--data-mode", "x"], "data-mode"),
     ):
         result = checks.run("compare", *arguments)

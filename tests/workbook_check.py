@@ -59,11 +59,11 @@ def compare(workbook, name, path):
     assert len(got) == len(wanted), f"{name}: {len(got)} rows, {path} has {len(wanted)}"
     coloured = 0
     for number, (row, cells) in enumerate(zip(wanted, got)):
-        assert set(cells) <= set(range(len(row))), f"{name}, row {number}: {len(cells)} cells, wanted {len(row)}"
+        assert set(cells) <= set(range(len(row))), f"{name}, row {number}: {len(cells)} cells, expected {len(row)}"
         for column, text in enumerate(row):
             value, colour = cells.get(column, ("", ""))
             same = math.isclose(value, float(text), rel_tol=1e-15) if isinstance(value, float) else value == text
-            assert same, f"{name}, row {number}: {value!r}, wanted {text!r}"
+            assert same, f"{name}, row {number}: {value!r}, expected {text!r}"
             assert number == 0 or isinstance(value, float) == is_number(text), f"{name}, row {number}: kind of {text!r}"
             if number > 0 and text in COLOURS:
                 assert colour == COLOURS[text], f"{name}, row {number}: {text} is {colour}"

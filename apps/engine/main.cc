@@ -138,19 +138,20 @@ int main(int argc, char** argv) {
                      "runs recorded calls for msprobe; started by it, not by users");
   Options options;
   replay::ReplayOptions& replayed = options.replay_options;
-  parser.value("--device", options.device,
-               "N, cpu, cuda:N, npu:N, sim:N or recorded; of several (a,b) the first there is");
+  parser.value(
+      "--device", options.device,
+      "N, cpu, cuda:N, npu:N, sim:N or recorded; with several (a,b), the first that exists");
   parser.value("--device-lib", options.device_libraries, "library of a back end to load");
   parser.value("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
   parser.value("--sim-config", options.sim.config, "faults of the simulated device");
-  parser.value("--sim-log", options.sim.log, "file in which it writes down what it gave");
+  parser.value("--sim-log", options.sim.log, "log file for the results of the simulated device");
   parser.flag("--jit-compile", options.jit_compile, "jit compile mode, for a back end that has it");
   parser.value("--threads", options.threads, "threads inside an operator").between(1, 1024);
   parser.value("--replay", options.replay, "run a whole dump.json and say how much of it ran");
   parser.flag("--equal-precision", options.equal_precision,
               "with --replay: compute as recorded and compare with the recorded outputs");
   parser.flag("--per-call", replayed.per_call, "with --replay: one line of JSON per call");
-  parser.value("--only", replayed.only, "with --replay: this call alone");
+  parser.value("--only", replayed.only, "with --replay: only this call");
   parser.value("--seed", options.seed,
                "with --replay: the seed of the run (with --equal-precision: 0)");
   const Result<cli::Parser::Parsed> parsed = parser.parse({argv + 1, argv + argc});

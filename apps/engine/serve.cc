@@ -43,10 +43,10 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   }
   const execute::ReplayDialect* dialect = execute::find_dialect(options.dialect);
   if (dialect == nullptr) {
-    return fail(ErrorKind::kUnsupported, fmt::format("no dialect {}", options.dialect));
+    return fail(ErrorKind::kUnsupported, fmt::format("unknown dialect {}", options.dialect));
   }
   if (serve.foreign != nullptr && dialect == &execute::pytorch_dialect()) {
-    return fail(ErrorKind::kUsage, fmt::format("device {} runs calls of MindSpore dumps, and this "
+    return fail(ErrorKind::kUsage, fmt::format("device {} is for MindSpore dumps, but this "
                                                "is a PyTorch dump; name another device with -d",
                                                serve.device_name));
   }
@@ -109,7 +109,7 @@ Result<void> operate(const Frame& frame, const ServeOptions& serve, int output) 
   if (!request) return propagate(request);
   const Result<Numbers> result =
       serve.recorded || serve.foreign != nullptr
-          ? fail(ErrorKind::kUsage, fmt::format("device {} cannot be asked", serve.device_name))
+          ? fail(ErrorKind::kUsage, fmt::format("device {} cannot be probed", serve.device_name))
           : probe::run_operation(serve.device, request->operation);
   const protocol::OperationResponse response{request->id, result ? "" : result.error().message,
                                              result ? *result : Numbers{}};

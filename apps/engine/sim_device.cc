@@ -24,15 +24,16 @@ Result<void> load_sim(const SimSetup& setup) {
   const std::filesystem::path library = program.parent_path() / "libmsprobe-sim.so";
   if (!std::filesystem::exists(library, error)) {
     return fail(ErrorKind::kUsage,
-                fmt::format("no simulated device: {} is not there; it is built with the engine "
-                            "where PyTorch is 2.6 or later (this is {})",
+                fmt::format("no simulated device: {} does not exist; the engine is built with "
+                            "one if PyTorch is 2.6 or later (this is {})",
                             library.string(), libtorch::version()));
   }
   if (Result<void> loaded = libtorch::load_back_end(library.string()); !loaded) return loaded;
   const auto configure =
       reinterpret_cast<Configure>(::dlsym(RTLD_DEFAULT, "msprobe_sim_configure"));
   if (configure == nullptr) {
-    return fail(ErrorKind::kUsage, fmt::format("{}: not our simulated device", library.string()));
+    return fail(ErrorKind::kUsage,
+                fmt::format("{}: not the simulated device of msprobe", library.string()));
   }
   const char* problem = configure(setup.profile.c_str(), setup.config.c_str(), setup.log.c_str());
   if (problem != nullptr) return fail(ErrorKind::kUsage, problem);

@@ -26,7 +26,7 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
   command.group("Input");
   command
       .value("--only", arguments.request.only,
-             "check this call alone and show its result; may be "
+             "check only this call and show its result; may be "
              "repeated")
       .named("CALL")
       .repeatable();

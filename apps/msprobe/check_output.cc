@@ -91,7 +91,7 @@ void declare_shown_options(cli::Parser& command, ShownOptions& options) {
   command.group("Output");
   command.flag("-q,--quiet", options.quiet, "show only the calls that fail, and the answer");
   command.flag("-v,--verbose", options.verbose,
-               "show the log lines on a terminal too, and the answer in a pipe too");
+               "also show the log lines on a terminal, and the answer in a pipe");
   declare_json(command, options.json);
   declare_report_options(command, options.report);
   declare_workbook(command, options.report);

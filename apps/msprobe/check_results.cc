@@ -26,8 +26,8 @@ Result<fs::path> resumed_directory(const std::string& given, std::span<const Inp
     return above.empty() ? fs::path(".") : above;
   }
   return fail(ErrorKind::kUsage,
-              fmt::format("{}: the check of several dumps is continued with the directory of its "
-                          "results: -csv_path DIR, the -o of the interrupted check",
+              fmt::format("{}: to continue a check of several dumps, pass the directory of its "
+                          "results, the -o of the interrupted check: -csv_path DIR",
                           given));
 }
 

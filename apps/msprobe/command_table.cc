@@ -71,7 +71,7 @@ const std::vector<Command>& table() {
        "      --junit verdicts.xml --sarif verdicts.sarif\n",
        &declare_report},
       {"run_overflow_check",
-       "Tell whether the overflow of a call comes from its data or from the device.",
+       "Check whether the overflow of a call comes from its data or from the device.",
        "  msprobe run_overflow_check -forward forward_info_0.json\n"
        "  msprobe run_overflow_check -forward forward_info_0.json \\\n"
        "      -backward backward_info_0.json -d npu:0 -o out\n"

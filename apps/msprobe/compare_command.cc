@@ -44,8 +44,7 @@ void declare_dump_options(cli::Parser& command, CompareCommand& options) {
                "pair cells with modules; with FILE also modules of other names (lines "
                "\"path.Class: path.Class\")");
   command
-      .value("--config", options.config,
-             "matrices that tensors are multiplied with before they are compared")
+      .value("--config", options.config, "matrices to multiply tensors with before the comparison")
       .named("YAML");
   command.group("Output");
   command.flag("-da,--diff_analyze", options.diff_analyze,
@@ -65,7 +64,7 @@ void declare_dump_options(cli::Parser& command, CompareCommand& options) {
 
 void declare_torchair_options(cli::Parser& command, CompareCommand& options) {
   command.group("Graph-mode dumps (TorchAir)");
-  command.value("--data-mode", options.data_mode, "what is compared; auto: what the files hold")
+  command.value("--data-mode", options.data_mode, "data to compare; auto: what the files contain")
       .one_of(torchair_data_mode_names())
       .shows_default();
   command
@@ -91,7 +90,7 @@ Run declare_compare(cli::Parser& command) {
       .required();
   command
       .value("-gp,--golden_path", options->golden,
-             "the same of the run to compare with; or FX dump (msprobe_fx_dump, data_dump), GE "
+             "the same for the run to compare with; or FX dump (msprobe_fx_dump, data_dump), GE "
              "dump with fusion off")
       .named("PATH");
   command.value("-m,--mode", options->mode, "kind of the dumps; auto: detected automatically")
@@ -103,7 +102,7 @@ Run declare_compare(cli::Parser& command) {
       .value("-o,--output_path", options->out,
              "directory for the tables (default: ./output; graph-mode dumps: ./)")
       .named("DIR");
-  command.flag("--xlsx", options->xlsx, "write the tables as xlsx too, with coloured rows");
+  command.flag("--xlsx", options->xlsx, "also write the tables as xlsx, with coloured rows");
   command.value("--json", options->json, "write every row as JSON").named("FILE");
   declare_dump_options(command, *options);
   declare_torchair_options(command, *options);

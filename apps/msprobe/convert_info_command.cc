@@ -57,7 +57,7 @@ ExitStatus run(const ConvertArguments& options) {
     std::fflush(stdout);
   };
   events.on_problem = [](const std::filesystem::path& path, const std::string& reason) {
-    log::warning("{}: left as it is: {}", path.string(), reason);
+    log::warning("{}: not converted: {}", path.string(), reason);
   };
   torchair::Converter converter(*root, {.keep_originals = options.keep}, std::move(events));
   if (options.watch) {
@@ -66,7 +66,7 @@ ExitStatus run(const ConvertArguments& options) {
     return kPassed;
   }
   const torchair::ConvertTotals totals = converter.convert_all();
-  log::info("{} files converted, {} left as they are", totals.converted, totals.refused);
+  log::info("{} files converted, {} not converted", totals.converted, totals.refused);
   if (totals.refused > 0) return kFailed;
   if (totals.converted + totals.already == 0) {
     log::error("{}: no dump files", root->string());

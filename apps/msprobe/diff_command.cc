@@ -39,13 +39,14 @@ ExitStatus run(DiffArguments& arguments) {
   const ReportRun& older = runs->front();
   const ReportRun& newer = runs->back();
   if (older.kind != newer.kind) {
-    return refuse({ErrorKind::kUsage,
-                   "one is of a check, the other of a comparison: give two of the same command"});
+    return refuse(
+        {ErrorKind::kUsage,
+         "one file is from a check, the other from a comparison: pass two of the same kind"});
   }
   const Changes changes = report::changes_between(older, newer, fail_on);
   if (changes.in_both == 0) {
     return refuse({ErrorKind::kUsage,
-                   fmt::format("{} and {} have no call in common: they are not of the same dump",
+                   fmt::format("{} and {} have no call in common: they come from different dumps",
                                arguments.older, arguments.newer)});
   }
   fmt::print("{}", arguments.json ? report::changes_json(newer, changes) + "\n"

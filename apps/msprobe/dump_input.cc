@@ -29,7 +29,7 @@ Result<std::string> one_dump(const std::string& given) {
   const Result<std::vector<InputDump>> dumps = input_dumps(given);
   if (!dumps) return propagate(dumps);
   if (dumps->size() == 1) return dumps->front().path;
-  return fail(ErrorKind::kUsage, fmt::format("{} holds {} dumps; name one of them, such as {}",
+  return fail(ErrorKind::kUsage, fmt::format("{} contains {} dumps; choose one of them, such as {}",
                                              given, dumps->size(), dumps->front().path));
 }
 

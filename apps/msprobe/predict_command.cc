@@ -59,7 +59,7 @@ ExitStatus run(const PredictArguments& arguments) {
   if (!prediction) return refuse(prediction.error());
   fmt::print("{}\n", prediction->file.string());
   if (prediction->agreement) {
-    fmt::print("{} of {} elements are as the device computes them\n", prediction->agreement->equal,
+    fmt::print("{} of {} elements equal the result of the device\n", prediction->agreement->equal,
                prediction->agreement->elements);
   }
   return kPassed;
@@ -71,7 +71,8 @@ Run declare_predict(cli::Parser& command) {
   auto arguments = std::make_shared<PredictArguments>();
   command.group("Input");
   command
-      .value("DUMP,-api_info,--api_info_file", arguments->api_info, "dump.json that has the call")
+      .value("DUMP,-api_info,--api_info_file", arguments->api_info,
+             "dump.json that contains the call")
       .required();
   command.value("--card", arguments->card, "the card of the device (probe_device -o)")
       .named("FILE")
@@ -82,7 +83,7 @@ Run declare_predict(cli::Parser& command) {
   command.group("Device");
   command
       .value("-d,--device", arguments->device,
-             "run the call on this device too, and say how many elements are as predicted")
+             "also run the call on this device, and count the elements that are as predicted")
       .named("DEVICE");
   declare_engine_options(command, arguments->engine);
   declare_timeout(command, arguments->timeout_seconds);

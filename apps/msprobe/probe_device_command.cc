@@ -100,7 +100,7 @@ Run declare_probe_device(cli::Parser& command) {
       .shows_default();
   declare_engine_options(command, arguments->engine);
   declare_timeout(command, arguments->timeout_seconds);
-  command.value("--only", arguments->sections, "this section of the card alone")
+  command.value("--only", arguments->sections, "only this section of the card")
       .named("SECTION")
       .one_of(identify::section_names())
       .repeatable();
@@ -111,7 +111,7 @@ Run declare_probe_device(cli::Parser& command) {
       .named("OLD NEW");
   command.group("Output");
   command.value("-o,--out", arguments->out, "write the card to this file").named("FILE");
-  command.flag("--evidence", arguments->evidence, "show what each claim rests on");
+  command.flag("--evidence", arguments->evidence, "show the evidence for each claim");
   return [arguments] { return run(*arguments); };
 }
 

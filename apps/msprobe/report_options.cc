@@ -27,7 +27,7 @@ void declare_machine_files(cli::Parser& command, ReportFiles& files) {
   command.value("--junit", files.junit, "write the verdicts as JUnit XML").named("FILE");
   command
       .value("--sarif", files.sarif,
-             "write what does not pass as SARIF, at the source lines of stack.json")
+             "write the calls that do not pass as SARIF, at their source lines")
       .named("FILE");
   command.value("--db", files.database, "add the results to this SQLite database").named("FILE");
 }
@@ -35,7 +35,7 @@ void declare_machine_files(cli::Parser& command, ReportFiles& files) {
 void declare_workbook(cli::Parser& command, ReportFiles& files) {
   command.group("Output");
   command.flag("--xlsx", files.workbook,
-               "write the tables as a spreadsheet too, with coloured verdicts, beside the results "
+               "also write the tables as a spreadsheet, with coloured verdicts, beside the results "
                "or to FILE (*.xlsx)");
 }
 

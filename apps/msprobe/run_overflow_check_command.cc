@@ -162,7 +162,7 @@ Run declare_run_overflow_check(cli::Parser& command) {
   auto arguments = std::make_shared<OverflowArguments>();
   declare_older_files(command, arguments->older);
   command.value("DUMP,-api_info,--api_info_file", arguments->api_info, "dump.json");
-  command.value("--only", arguments->only, "check this call alone; may be repeated")
+  command.value("--only", arguments->only, "check only this call; may be repeated")
       .named("CALL")
       .repeatable();
   command.flag("--provenance", arguments->provenance,

@@ -148,7 +148,7 @@ Run declare_self_check(cli::Parser& command) {
   command.group("Input");
   command.value("--dump", arguments->dump, "dump.json to use instead of the bundled one")
       .named("DUMP");
-  command.value("--only", arguments->only, "this profile or fault alone; may be repeated")
+  command.value("--only", arguments->only, "only this profile or fault; may be repeated")
       .named("NAME")
       .repeatable();
   declare_jobs(command, arguments->jobs);

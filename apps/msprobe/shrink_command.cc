@@ -35,7 +35,9 @@ ExitStatus run(shrink::ShrinkOptions options) {
 Run declare_shrink(cli::Parser& command) {
   auto options = std::make_shared<shrink::ShrinkOptions>();
   command.group("Input");
-  command.value("DUMP,-api_info,--api_info_file", options->api_info, "dump.json that has the call")
+  command
+      .value("DUMP,-api_info,--api_info_file", options->api_info,
+             "dump.json that contains the call")
       .required();
   command.value("--only", options->call, "the failing call, such as Functional.conv2d.0")
       .named("CALL")

@@ -209,7 +209,7 @@ def find_dump(path: str | os.PathLike[str]) -> str:
     if not found:
         raise FileNotFoundError(f"{given}: no dump.json here, nor in step*/rank* below")
     if len(found) > 1:
-        raise ValueError(f"{given} holds {len(found)} dumps; name one of them: {', '.join(found[:4])}{', ...' if len(found) > 4 else ''}")
+        raise ValueError(f"{given} contains {len(found)} dumps; choose one of them: {', '.join(found[:4])}{', ...' if len(found) > 4 else ''}")
     return found[0]
 
 

@@ -74,7 +74,7 @@ def lend(value: Any, dtype: Any = None) -> Lent:
         if torch is not None:
             return _lend_torch(torch, torch.from_dlpack(value), dtype)
         return _lend_numpy(numpy, numpy.from_dlpack(value), dtype)
-    raise TypeError(f"{type(value).__name__} is not a tensor: wanted a torch.Tensor, a numpy.ndarray or an object with __dlpack__")
+    raise TypeError(f"{type(value).__name__} is not a tensor: expected a torch.Tensor, a numpy.ndarray or an object with __dlpack__")
 
 
 def _lend_torch(torch: Any, tensor: Any, dtype: Any) -> Lent:

@@ -169,7 +169,7 @@ class Builder {
     // A tensor without elements has no file, and nothing in it that could be missing.
     const bool is_empty = std::ranges::find(record.shape, 0) != record.shape.end();
     if (record.data_name.empty() && call_name_.empty() && !is_empty) {
-      return skip(SkipReason::kNothingRecorded, "the dump holds no values of its outputs");
+      return skip(SkipReason::kNothingRecorded, "the dump has no values of its outputs");
     }
     OrSkip<at::Tensor> tensor = record.data_name.empty()
                                     ? random_tensor(wanted, Philox(options_.seed, call_name_, path))

@@ -42,7 +42,7 @@ Result<std::string> text_at(const element& object, const char* key, std::size_t 
                             const Place& place) {
   std::string_view text;
   if (object[key].get(text) != simdjson::SUCCESS) {
-    return place.fails(fmt::format("'{}' must be a text", key));
+    return place.fails(fmt::format("'{}' must be a string", key));
   }
   if (text.size() > longest) {
     return place.fails(
@@ -89,7 +89,7 @@ Result<Line> line_of(const element& object, const Place& place) {
   if (!object["value"].is_null()) {
     Result<std::string> value = text_at(object, "value", kLongestText, place);
     if (!value) return propagate(value);
-    if (value->empty()) return place.fails("'value' is empty; null stands for 'cannot tell'");
+    if (value->empty()) return place.fails("'value' is empty; use null for 'cannot tell'");
     line.value = std::move(*value);
   }
   const std::optional<Confidence> known = confidence_of(confidence);
@@ -115,7 +115,7 @@ Result<Curve> curve_of(const element& object, const Place& place) {
   for (const element point : points) {
     double number = -1;
     if (!point.is_null() && (point.get(number) != simdjson::SUCCESS || number < 0)) {
-      return place.fails("'largest_ulp' must hold numbers that are not negative, or null");
+      return place.fails("'largest_ulp' must be a list of numbers from 0 up, or null");
     }
     curve.largest.push_back(number);
   }

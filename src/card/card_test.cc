@@ -56,7 +56,7 @@ TEST(Card, AFileThatIsNoneIsRefused) {
            {"[1]", "not a device card"},
            {R"({"schema":"other"})", "not a device card"},
            {R"({"schema":"msprobe device card","version":2})", "another version"},
-           {R"({"schema":"msprobe device card","version":1})", "'device' must be a text"},
+           {R"({"schema":"msprobe device card","version":1})", "'device' must be a string"},
            {with_lines("{}"), "'lines' must be a list"},
            {with_lines("[3]"), "lines[0]: must be an object"},
            {with_lines("[" + good + "," + good + "]"), "duplicate line a / b / c"},
@@ -66,7 +66,7 @@ TEST(Card, AFileThatIsNoneIsRefused) {
            {with_lines(R"([{"section":"a","subject":"b","field":"c","value":"1",)"
                        R"("confidence":"sure","evidence":""}])"),
             "unknown confidence 'sure'"},
-           {with_lines(R"([{"section":7}])"), "'section' must be a text"}}) {
+           {with_lines(R"([{"section":7}])"), "'section' must be a string"}}) {
     const auto read = parse_card(text, "card.json");
     ASSERT_FALSE(read) << text;
     EXPECT_THAT(read.error().message, HasSubstr(part)) << text;

@@ -81,7 +81,7 @@ std::vector<std::string> warnings_about(const dump::DumpIndex& dump) {
                     dump.odd_key_count, dump.odd_keys.front()));
   }
   if (!dump.repeated_keys.empty()) {
-    warnings.push_back(fmt::format("{} is in the dump more than once; the last entry counts",
+    warnings.push_back(fmt::format("duplicate entry {} in the dump; the last one is used",
                                    dump.repeated_keys.front()));
   }
   if (dump.unmatched_backward > 0) {

@@ -15,7 +15,7 @@ constexpr KnownError kKnownErrors[] = {
     {"EI0006", "HCCL reports EI0006 when the CANN software is too old: upgrade CANN"},
     {"107002",
      "error 107002: no device is set. Name it: -d npu:0 here, torch.npu.set_device('npu:0') in a "
-     "training script, its own rank's number on several cards"},
+     "training script; with several cards, the number of its rank"},
     {"name 'torch_npu' is not defined",
      "install torch_npu; data of kernels can only be dumped on an NPU"},
 };

@@ -109,7 +109,7 @@ TEST_F(MergeTest, SaysWhatIsMissingOrTwiceThere) {
   check("c", {3, 4});
   EXPECT_EQ(refused({"a", "c"}), "2 of 4 shards are missing: 2, 4");
   check("c2", {3, 4});
-  EXPECT_THAT(refused({"a", "c", "c2"}), HasSubstr("shard 3/4 is there twice: "));
+  EXPECT_THAT(refused({"a", "c", "c2"}), HasSubstr("shard 3/4 is given twice: "));
   check("w");
   EXPECT_THAT(refused({"w"}), HasSubstr("a whole check, not a shard of one"));
   fs::create_directory(scratch_.path() / "nothing");
@@ -122,9 +122,9 @@ TEST_F(MergeTest, RefusesShardsOfDifferentChecks) {
   CheckOptions other = options("b", {2, 2});
   other.engine.seed = 99;
   ASSERT_TRUE(run_check(other));
-  EXPECT_THAT(refused({"a", "b"}), HasSubstr("are not of one check: seed '1234' and '99'"));
+  EXPECT_THAT(refused({"a", "b"}), HasSubstr("come from different checks: seed '1234' and '99'"));
   check("c", {2, 3});
-  EXPECT_THAT(refused({"a", "c"}), HasSubstr("are not of one check: shard '1/2' and '2/3'"));
+  EXPECT_THAT(refused({"a", "c"}), HasSubstr("come from different checks: shard '1/2' and '2/3'"));
 }
 
 TEST_F(MergeTest, RefusesAnUnfinishedOrAlteredShard) {
@@ -132,7 +132,7 @@ TEST_F(MergeTest, RefusesAnUnfinishedOrAlteredShard) {
   check("b", {2, 2});
   const std::string result = read_text(first.paths.result);
   scratch_.write("a/accuracy_checking_result_20260101000000.csv", result.substr(0, 100));
-  EXPECT_THAT(refused({"a", "b"}), HasSubstr("are not as the check left them"));
+  EXPECT_THAT(refused({"a", "b"}), HasSubstr("were changed or cut off"));
   const std::string run = read_text(scratch_.path() / "a/accuracy_checking_run_20260101000000.txt");
   scratch_.write("a/accuracy_checking_run_20260101000000.txt", run.substr(0, run.find("finished")));
   EXPECT_THAT(refused({"a", "b"}), HasSubstr("shard 1/2 is not finished; continue it with "));

@@ -84,8 +84,8 @@ Failure wrong_dump(const std::filesystem::path& path, const Error& error) {
     const bool older = name.find("_info") != std::string::npos;
     return fail(
         ErrorKind::kFormat,
-        fmt::format("{} belongs to a dump, but is not one; check the {} beside it", path.string(),
-                    older ? "forward_info, with msprobe run_ut" : "dump.json"));
+        fmt::format("{} is part of a dump, not the dump itself; check the {} beside it",
+                    path.string(), older ? "forward_info, with msprobe run_ut" : "dump.json"));
   }
   const Result<dump::DumpIndex> older = dump::open_legacy(path, std::nullopt);
   if (!older || older->calls.empty()) return Failure(error);
@@ -252,7 +252,7 @@ void say_where(const CheckOptions& options, const journal::Journal& journal,
   }
   if (!options.save_error_data) return;
   const auto place = recorded.dialect->error_data(options.config, journal.paths(), recorded.dump);
-  say(place.empty() ? "the dump holds the data of every call: -save_error_data saves nothing"
+  say(place.empty() ? "the dump already has the data of every call: -save_error_data saves nothing"
                     : fmt::format("acc_check task error_data will be saved in {}", place.string()));
 }
 

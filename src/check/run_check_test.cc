@@ -163,7 +163,7 @@ TEST_F(RunCheckTest, AnotherDumpOrOtherOptionsCannotContinue) {
   EXPECT_THAT(check(again).error().message, HasSubstr("made with seed '1234', not '7'"));
   again.engine.seed = 1234;
   write_dump({"Torch.a.0", "Torch.c.0"});
-  EXPECT_THAT(check(again).error().message, HasSubstr("of another dump"));
+  EXPECT_THAT(check(again).error().message, HasSubstr("belong to another dump"));
 }
 
 // Document 000, "Resumable Check": the two CSVs are all that its user knows of.
@@ -200,9 +200,9 @@ TEST_F(RunCheckTest, WithoutTheRunFileRowsThatComeOutDifferentlyAreNotMixed) {
   const auto refused = check(again);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
-  EXPECT_THAT(refused.error().message, HasSubstr("the rows of Torch.error.1 come out differently"));
+  EXPECT_THAT(refused.error().message, HasSubstr("the rows of Torch.error.1 are different now"));
   EXPECT_THAT(refused.error().message,
-              HasSubstr("accuracy_checking_run_20260101000000.txt, which would tell, is missing"));
+              HasSubstr("accuracy_checking_run_20260101000000.txt, which names them, is missing"));
   EXPECT_EQ(bytes(first->paths), wanted);
   EXPECT_FALSE(fs::exists(run_file));
   again.rerun_command = options(dump, "out").rerun_command;

@@ -86,7 +86,7 @@ Result<DetailsFile> open_details(const std::filesystem::path& path, std::string_
     return fail(ErrorKind::kFormat,
                 fmt::format("The following columns {{{}}} are missing in {}: {}{}",
                             fmt::join(missing, ","), label, path.string(),
-                            is_result_csv(path) ? "; this is the result CSV of a check: give the "
+                            is_result_csv(path) ? "; this is the result CSV of a check: pass the "
                                                   "details CSV beside it"
                                                 : ""));
   }

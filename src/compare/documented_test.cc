@@ -393,7 +393,7 @@ TEST_F(Documented, FilesThatAreNoDetailsAreRefused) {
   const auto result = api_precision_compare(
       options_for(write("accuracy_checking_result_1.csv", "API Name,Forward Test Success\n"), gpu));
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message, HasSubstr("give the details CSV beside it"));
+  EXPECT_THAT(result.error().message, HasSubstr("pass the details CSV beside it"));
   const auto torn = api_precision_compare(options_for(gpu, write("t.csv", "API name\n\"x")));
   EXPECT_FALSE(torn);
   const auto absent = api_precision_compare(options_for(directory_ / "no.csv", gpu));

@@ -158,7 +158,7 @@ Result<Tensor> cast(const Tensor& tensor, DType dtype) {
   if (tensor.dtype == dtype) return tensor;
   if (is_complex(tensor.dtype) != is_complex(dtype)) {
     return fail(ErrorKind::kUsage,
-                fmt::format("{} data cannot be taken as {}", name(tensor.dtype), name(dtype)));
+                fmt::format("{} data cannot be converted to {}", name(tensor.dtype), name(dtype)));
   }
   const bool complex = is_complex(dtype);
   const DType from = complex ? part_of(tensor.dtype) : tensor.dtype;

@@ -182,7 +182,7 @@ TEST_F(InDirectory, ADirectoryThatMayNotBeEnteredIsNotMissing) {
   }
   std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
   ASSERT_FALSE(checked);
-  EXPECT_NE(checked.error().message.find("may not be entered"), std::string::npos)
+  EXPECT_NE(checked.error().message.find("cannot be entered"), std::string::npos)
       << checked.error().message;
 }
 

@@ -63,7 +63,7 @@ Result<fs::path> check_existing(const fs::path& path) {
   if (!fs::exists(path, error)) {
     if (error == std::errc::permission_denied) {
       return fail(ErrorKind::kIo, fmt::format("The file path {} is not readable: a directory in it "
-                                              "may not be entered ({}).",
+                                              "cannot be entered ({}).",
                                               path.string(), error.message()));
     }
     return fail(ErrorKind::kUsage, fmt::format("The file path {} does not exist.{}", path.string(),
@@ -134,7 +134,7 @@ Result<fs::path> prepare_output_directory(const fs::path& path) {
   }
   if (new_levels > kMaxNewLevels) {
     return fail(ErrorKind::kUsage,
-                fmt::format("{}: {} directories would have to be made, the limit is {}",
+                fmt::format("{}: {} directories would have to be created, the limit is {}",
                             path.string(), new_levels, kMaxNewLevels));
   }
   fs::create_directories(real, error);

@@ -260,12 +260,12 @@ TEST(ParseCall, FaultsNameCallByteAndPlace) {
   const auto call = parse(R"({"input_args": [null, {"type": "torch.Tensor", "shape": [4, "x"]}]})");
   ASSERT_FALSE(call);
   EXPECT_EQ(call.error().message,
-            "dump.json: Torch.f.0.forward: byte 160: input_args[1].shape[1]: found \"x\", wanted "
+            "dump.json: Torch.f.0.forward: byte 160: input_args[1].shape[1]: found \"x\", expected "
             "an extent of at least 0");
   const auto backward = parse(R"({"input_args": []})", R"({"input": 3})");
   ASSERT_FALSE(backward);
   EXPECT_EQ(backward.error().message,
-            "dump.json: Torch.f.0.backward: byte 210: input: found 3, wanted a list");
+            "dump.json: Torch.f.0.backward: byte 210: input: found 3, expected a list");
 }
 
 TEST(ParseCall, RefusesValuesThatContradictTheirType) {
@@ -289,7 +289,7 @@ TEST(ParseCall, RefusesBrokenTensors) {
   };
   EXPECT_THAT(tensor(R"("shape": [1])"), HasSubstr("without dtype"));
   EXPECT_THAT(tensor(R"("dtype": "torch.float32")"), HasSubstr("without shape"));
-  EXPECT_THAT(tensor(R"("dtype": 3, "shape": [])"), HasSubstr("found 3, wanted a string"));
+  EXPECT_THAT(tensor(R"("dtype": 3, "shape": [])"), HasSubstr("found 3, expected a string"));
   EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [-1])"), HasSubstr("at least 0"));
   EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": 4)"), HasSubstr("a list of extents"));
   EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [1.0])"), HasSubstr("found 1.0"));
@@ -302,7 +302,7 @@ TEST(ParseCall, RefusesBrokenTensors) {
   EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [1], "requires_grad": 1)"),
               HasSubstr("true or false"));
   EXPECT_THAT(tensor(R"("dtype": "torch.int8", "shape": [1], "data_name": 1)"),
-              HasSubstr("data_name: found 1, wanted a string"));
+              HasSubstr("data_name: found 1, expected a string"));
 }
 
 TEST(ParseCall, RefusesWhatIsNotJson) {

@@ -133,20 +133,23 @@ TEST(OpenDump, FaultInsideAnEntryIsNotOneOfTheFile) {
 
 TEST(OpenDump, FaultsOfTheFileNameTheByte) {
   EXPECT_THAT(fault_of(""), HasSubstr("Failed to parse JSON from d: byte 0: found the end"));
-  EXPECT_THAT(fault_of("[]"), HasSubstr("byte 0: found '[', wanted '{': the file must be an"));
+  EXPECT_THAT(fault_of("[]"), HasSubstr("byte 0: found '[', expected '{': the file must be an"));
   EXPECT_THAT(fault_of("\xef\xbb\xbf{}"), HasSubstr("byte order mark"));
   EXPECT_THAT(fault_of("{}"), HasSubstr("no data found in dump.json"));
-  EXPECT_THAT(fault_of(R"({"data": []})"), HasSubstr("byte 9: found '[', wanted '{': \"data\""));
-  EXPECT_THAT(fault_of(R"({"data": {}} x)"), HasSubstr("byte 13: found 'x', wanted the end"));
+  EXPECT_THAT(fault_of(R"({"data": []})"), HasSubstr("byte 9: found '[', expected '{': \"data\""));
+  EXPECT_THAT(fault_of(R"({"data": {}} x)"), HasSubstr("byte 13: found 'x', expected the end"));
   EXPECT_THAT(fault_of(R"({"data": {}}})"), HasSubstr("byte 12: found '}'"));
-  EXPECT_THAT(fault_of(R"({"data": {}, "data": {}})"), HasSubstr("byte 13: found '\"', wanted"));
-  EXPECT_THAT(fault_of(R"({"data": {"a" 1}})"), HasSubstr("byte 14: found '1', wanted ':' behin"));
-  EXPECT_THAT(fault_of(R"({"data": {"a": }})"), HasSubstr("byte 15: found '}', wanted the value"));
-  EXPECT_THAT(fault_of(R"({"data": {"a": 1 2}})"), HasSubstr("byte 17: found '2', wanted ','"));
-  EXPECT_THAT(fault_of(R"({"data": {"a": 1,}})"), HasSubstr("byte 17: found '}', wanted a key"));
-  EXPECT_THAT(fault_of(R"({"data": {'a': 1}})"), HasSubstr("wanted a key in quotes"));
+  EXPECT_THAT(fault_of(R"({"data": {}, "data": {}})"), HasSubstr("byte 13: found '\"', expected"));
+  EXPECT_THAT(fault_of(R"({"data": {"a" 1}})"),
+              HasSubstr("byte 14: found '1', expected ':' after"));
+  EXPECT_THAT(fault_of(R"({"data": {"a": }})"),
+              HasSubstr("byte 15: found '}', expected the value"));
+  EXPECT_THAT(fault_of(R"({"data": {"a": 1 2}})"), HasSubstr("byte 17: found '2', expected ','"));
+  EXPECT_THAT(fault_of(R"({"data": {"a": 1,}})"), HasSubstr("byte 17: found '}', expected a key"));
+  EXPECT_THAT(fault_of(R"({"data": {'a': 1}})"), HasSubstr("expected a key in quotes"));
   EXPECT_THAT(fault_of(R"({"data": {"a\x": 1}})"), HasSubstr("bad escapes"));
-  EXPECT_THAT(fault_of(R"({"task": 3, "data": {}})"), HasSubstr("byte 9: found '3', wanted a str"));
+  EXPECT_THAT(fault_of(R"({"task": 3, "data": {}})"),
+              HasSubstr("byte 9: found '3', expected a str"));
 }
 
 TEST(OpenDump, FindsTruncationAtEveryByte) {
@@ -160,7 +163,7 @@ TEST(OpenDump, FindsTruncationAtEveryByte) {
 
 TEST(OpenDump, FindsBracketsThatDoNotMatch) {
   EXPECT_THAT(fault_of(with_data(R"("T.a.0.forward": {"k": [1}, "T.b.0.forward": {})")),
-              HasSubstr("byte 35: found '}', wanted the bracket that closes the one at byte 33"));
+              HasSubstr("byte 35: found '}', expected the bracket that closes the one at byte 33"));
   EXPECT_NE(fault_of(with_data(R"("T.a.0.forward": {"k": 1}}, "T.b.0.forward": {})")), "no fault");
   EXPECT_NE(fault_of(with_data(R"("T.a.0.forward": {"k": [1, "T.b.0.forward": {})")), "no fault");
   // As many brackets as there should be: a fault of the entry.

@@ -190,11 +190,11 @@ TEST(EntryReader, RefusesBrokenEntriesAlone) {
   };
   EXPECT_THAT(fault("7"), HasSubstr("Torch.f.0.forward: byte"));
   EXPECT_THAT(fault(R"({"output": [{"type": "torch.Tensor", "dtype": "d", "shape": 3}]})"),
-              HasSubstr("output[0].shape: found 3, wanted a list of extents"));
+              HasSubstr("output[0].shape: found 3, expected a list of extents"));
   EXPECT_THAT(fault(R"({"output": [{"type": "torch.Tensor", "dtype": "d", "shape": [-1]}]})"),
-              HasSubstr("wanted an extent of at least 0"));
+              HasSubstr("expected an extent of at least 0"));
   EXPECT_THAT(fault(R"({"output": [{"type": "t", "requires_grad": 1}]})"),
-              HasSubstr("wanted true or false"));
+              HasSubstr("expected true or false"));
   EXPECT_THAT(fault(R"({"output": [], "output": []})"), HasSubstr("duplicate key"));
 }
 

@@ -99,7 +99,7 @@ bool JsonReader::fail(std::string message) {
 
 bool JsonReader::fail_wanted(std::string_view wanted) {
   const std::string found = at_ == count_ ? "the end" : printable(token(), kShownBytes);
-  return fail(fmt::format("found {}, wanted {}", found, wanted));
+  return fail(fmt::format("found {}, expected {}", found, wanted));
 }
 
 bool JsonReader::fail_in(std::string_view key) {

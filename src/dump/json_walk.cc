@@ -16,7 +16,7 @@ Failure JsonWalk::fault(std::size_t at, std::string_view wanted) const {
                                 ? "the end of the file"
                                 : fmt::format("'{}'", printable(text_.substr(at, 1)));
   return fail(ErrorKind::kFormat, fmt::format("Failed to parse JSON from {}: byte {}: found {}, "
-                                              "wanted {}",
+                                              "expected {}",
                                               name_, at, found, wanted));
 }
 
@@ -45,7 +45,7 @@ Result<JsonWalk::Member> JsonWalk::read_key(std::size_t at) {
   const Result<std::string_view> key = string(at, end);
   if (!key) return propagate(key);
   const std::size_t colon = skip_space(text_, end);
-  if (!is_at(colon, ':')) return fault(colon, fmt::format("':' behind {}", printable(*key)));
+  if (!is_at(colon, ':')) return fault(colon, fmt::format("':' after {}", printable(*key)));
   return Member{*key, at, skip_space(text_, colon + 1)};
 }
 

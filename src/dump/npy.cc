@@ -112,7 +112,7 @@ Result<bool> read_description(std::string_view text, NpyHeader& header, std::str
   }
   if (std::string_view("<>|=").find(order) == std::string_view::npos || order == '\0') {
     return failure(ErrorKind::kFormat, name, at,
-                   fmt::format("descr '{}', wanted something like '<f4'", printable(text)));
+                   fmt::format("descr '{}', expected something like '<f4'", printable(text)));
   }
   for (const DescriptionRow& row : kDescriptions) {
     if (text.substr(1) != row.code) continue;
@@ -121,7 +121,7 @@ Result<bool> read_description(std::string_view text, NpyHeader& header, std::str
     return true;
   }
   return failure(ErrorKind::kUnsupported, name, at,
-                 fmt::format("arrays of '{}' are not read", printable(text)));
+                 fmt::format("arrays of '{}' are not supported", printable(text)));
 }
 
 Result<bool> read_literal(std::string_view text, NpyHeader& header, std::string_view name,
@@ -139,7 +139,7 @@ Result<bool> read_literal(std::string_view text, NpyHeader& header, std::string_
       description_at = offset + reader.at();
       if (reader.next_is('[')) {
         return failure(ErrorKind::kUnsupported, name, description_at,
-                       "arrays of structures are not read");
+                       "arrays of structures are not supported");
       }
       fine = reader.read_string(description.emplace());
     } else if (fine && key == "fortran_order" && !std::exchange(has_order, true)) {
@@ -152,8 +152,7 @@ Result<bool> read_literal(std::string_view text, NpyHeader& header, std::string_
     fine = fine && (reader.take(',') || reader.next_is('}'));
   }
   if (!fine || !reader.take('}') || !reader.at_end() || !description || !has_order || !has_shape) {
-    return failure(ErrorKind::kFormat, name, offset + reader.at(),
-                   "the npy header is not one of numpy's");
+    return failure(ErrorKind::kFormat, name, offset + reader.at(), "not a valid npy header");
   }
   return read_description(*description, header, name, description_at);
 }
@@ -169,7 +168,7 @@ Result<NpyHeader> read_npy_header(std::string_view start, std::string_view name)
   reader.take(1);
   if (major < 1 || major > 3) {
     return failure(ErrorKind::kUnsupported, name, kMagic.size(),
-                   fmt::format("npy version {}, wanted 1 to 3", major));
+                   fmt::format("npy version {}, expected 1 to 3", major));
   }
   const std::size_t size =
       major == 1 ? reader.number<std::uint16_t>() : reader.number<std::uint32_t>();

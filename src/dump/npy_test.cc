@@ -139,7 +139,7 @@ TEST(Npz, SizesMustAgreeBeforeMemoryIsTaken) {
   const std::string array = npy(header("<f4", "(20000,)"), std::string(80000, '\0'));
   const std::string packed = deflated(array);
   EXPECT_THAT(npz_refused({"a.npy", packed, 8, array.size() + 4, 1}).message,
-              HasSubstr("which wants 80000"));
+              HasSubstr("which promises 80000"));
   EXPECT_EQ(npz_refused({"a.npy", packed, 8, 3'000'000'000, 1}).kind, ErrorKind::kHostile);
   EXPECT_THAT(npz_refused({"a.npy", packed, 8, array.size(), 1}).message, HasSubstr("damaged"));
   EXPECT_THAT(

@@ -41,7 +41,7 @@ Result<Tensor> read_npz(const FileBytes& file, std::string_view array, std::stri
   if (!header) return propagate(header);
   if (member->size < header->data_at || member->size - header->data_at != header->data_bytes) {
     return fail(ErrorKind::kFormat,
-                fmt::format("{}: byte {}: {} bytes behind a header of {}, which wants {}", place,
+                fmt::format("{}: byte {}: {} bytes after a header of {}, which promises {}", place,
                             member->header_at, member->size, header->data_at, header->data_bytes));
   }
   const Result<MemberBytes> bytes = archive->read(*member, member->size);

@@ -158,8 +158,9 @@ Result<PickledTensor> Machine::result() {
   if (stack_.take(last) && one && last.kind == Kind::kTensor) {
     return std::move(tensors_[last.index()]);
   }
-  return Failure(make_error(ErrorKind::kFormat, fmt::format("the file holds {}, wanted one tensor",
-                                                            kind_name(last.kind))));
+  return Failure(
+      make_error(ErrorKind::kFormat,
+                 fmt::format("the file contains {}, expected one tensor", kind_name(last.kind))));
 }
 
 Error Machine::make_error(ErrorKind kind, std::string_view text) const {
@@ -172,7 +173,7 @@ bool Machine::refuse(ErrorKind kind, std::string_view text) {
 }
 
 bool Machine::refuse_to(std::string_view what) {
-  return refuse(ErrorKind::kHostile, fmt::format("pickle wants to {}", what));
+  return refuse(ErrorKind::kHostile, fmt::format("the pickle tries to {}", what));
 }
 
 bool Machine::check_protocol(std::uint8_t protocol) {
@@ -202,7 +203,7 @@ bool Machine::push_global(std::string_view module, std::string_view name) {
   if (!global)
     return refuse_to(fmt::format("call {}.{}", printable(module, 80), printable(name, 80)));
   if (global->role == PickleRole::kUnsupported) {
-    return refuse(ErrorKind::kUnsupported, fmt::format("the file holds {}", global->what));
+    return refuse(ErrorKind::kUnsupported, fmt::format("the file contains {}", global->what));
   }
   globals_.push_back(*global);
   return stack_.push({Kind::kGlobal, static_cast<std::int64_t>(globals_.size() - 1)});
@@ -223,7 +224,8 @@ bool Machine::persistent_id() {
   if (parts.size() != 5 || parts[0].kind != Kind::kText || parts[0].text != "storage" ||
       parts[1].kind != Kind::kGlobal || parts[2].kind != Kind::kText ||
       parts[3].kind != Kind::kText || parts[4].kind != Kind::kInteger || parts[4].number < 0) {
-    return refuse(ErrorKind::kHostile, "pickle wants a persistent object that is not a storage");
+    return refuse(ErrorKind::kHostile,
+                  "the pickle refers to a persistent object that is not a storage");
   }
   const PickleGlobal& type = globals_[parts[1].index()];
   if (type.role != PickleRole::kStorageType) {

@@ -30,9 +30,10 @@ Result<std::string_view> find_folder(const ZipArchive& archive, std::string_view
     folder = member.name.substr(0, member.name.size() - kPickleName.size());
   });
   if (!folder || twice) {
-    return fail(ErrorKind::kFormat,
-                fmt::format("{}: {} data.pkl in the archive, wanted one: not written by torch.save",
-                            name, twice ? "more than one" : "no"));
+    return fail(
+        ErrorKind::kFormat,
+        fmt::format("{}: {} data.pkl in the archive, expected one: not written by torch.save", name,
+                    twice ? "more than one" : "no"));
   }
   return *folder;
 }
@@ -45,7 +46,7 @@ Result<bool> is_big_endian(const ZipArchive& archive, std::string_view folder,
   if (!order) return propagate(order);
   if (order->text() == "little") return false;
   if (order->text() == "big") return true;
-  return fail(ErrorKind::kFormat, fmt::format("{}: byte order {}, wanted little or big", name,
+  return fail(ErrorKind::kFormat, fmt::format("{}: byte order {}, expected little or big", name,
                                               printable(order->text())));
 }
 

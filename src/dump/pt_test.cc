@@ -99,7 +99,8 @@ TEST(Pt, KeepsTheOrderInMemoryOfDenseTensors) {
 
 TEST(Pt, NeverCallsWhatAPickleNames) {
   const std::string argument = tuple({text("echo gone > /tmp/gone")});
-  expect_hostile(global("posix", "system") + argument + "R", "pickle wants to call posix.system");
+  expect_hostile(global("posix", "system") + argument + "R",
+                 "the pickle tries to call posix.system");
   expect_hostile(global("os", "system") + argument + "R", "call os.system");
   expect_hostile(global("builtins", "eval") + argument + "R", "call builtins.eval");
   expect_hostile(global("subprocess", "Popen") + argument + "R", "call subprocess.Popen");
@@ -159,7 +160,7 @@ TEST(Pt, ViewsStayInsideTheStorage) {
   const auto reaches_out = [](std::int64_t offset, const std::vector<std::int64_t>& shape,
                               const std::vector<std::int64_t>& strides) {
     const Error error = refused(rebuild(6, offset, shape, strides));
-    EXPECT_THAT(error.message, HasSubstr("reach out of a storage of 6 elements"));
+    EXPECT_THAT(error.message, HasSubstr("exceed a storage of 6 elements"));
   };
   reaches_out(0, {7}, {1});
   reaches_out(1, {6}, {1});

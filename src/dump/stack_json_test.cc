@@ -49,7 +49,8 @@ TEST(StackJson, BrokenFramesCostOnlyThemselves) {
       "{\"a\": [1], \"b\": \"x\", \"c\": [\"\\x\"], \"d\": [\"ok\"],"
       " \"e\": [\"\xff\"]}");
   ASSERT_TRUE(index) << index.error().message;
-  EXPECT_THAT(index->frames("a").error().message, HasSubstr("byte 7: found '1', wanted a string"));
+  EXPECT_THAT(index->frames("a").error().message,
+              HasSubstr("byte 7: found '1', expected a string"));
   EXPECT_FALSE(index->frames("b"));
   EXPECT_FALSE(index->frames("c"));
   EXPECT_THAT(*index->frames("d"), ElementsAre("ok"));
@@ -60,11 +61,11 @@ TEST(StackJson, FaultsOfTheFileNameTheByte) {
   EXPECT_EQ(open_stacks("/nonexistent/stack.json").error().kind, ErrorKind::kIo);
   EXPECT_THAT(fault_of(""), HasSubstr("byte 0: found the end of the file"));
   EXPECT_THAT(fault_of("[]"), HasSubstr("byte 0: found '['"));
-  EXPECT_THAT(fault_of(R"({"0": [["a"]]})"), HasSubstr("byte 12: found ']', wanted two lists"));
+  EXPECT_THAT(fault_of(R"({"0": [["a"]]})"), HasSubstr("byte 12: found ']', expected two lists"));
   EXPECT_THAT(fault_of(R"({"0": [["a"], [], []]})"), HasSubstr("byte 18: found '['"));
-  EXPECT_THAT(fault_of(R"({"0": [[1], []]})"), HasSubstr("byte 8: found '1', wanted a string"));
+  EXPECT_THAT(fault_of(R"({"0": [[1], []]})"), HasSubstr("byte 8: found '1', expected a string"));
   EXPECT_THAT(fault_of(R"({"0": [["a"], []})"), HasSubstr("byte 16: found '}'"));
-  EXPECT_THAT(fault_of(R"({"0": []} {})"), HasSubstr("wanted the end of the file"));
+  EXPECT_THAT(fault_of(R"({"0": []} {})"), HasSubstr("expected the end of the file"));
 }
 
 TEST(StackJson, AFileThatWasCutOffKeepsItsWholeEntries) {

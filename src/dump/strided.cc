@@ -65,7 +65,7 @@ Result<std::size_t> check(const StridedArray& array, std::string_view name) {
   const std::size_t stored = array.bytes.size() / size_bytes(array.dtype);
   if (!last || static_cast<std::size_t>(*last) >= stored) {
     return fail(ErrorKind::kFormat,
-                fmt::format("{}: offset {}, shape ({}) and strides ({}) reach out of a storage of "
+                fmt::format("{}: offset {}, shape ({}) and strides ({}) exceed a storage of "
                             "{} elements",
                             name, array.offset, fmt::join(array.shape, ", "),
                             fmt::join(array.strides, ", "), stored));

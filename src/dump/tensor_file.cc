@@ -20,7 +20,7 @@ Result<Tensor> read_only_array(const FileBytes& file, std::string_view name) {
   if (!arrays) return propagate(arrays);
   if (arrays->size() == 1) return read_npz(file, arrays->front(), name);
   return fail(ErrorKind::kFormat,
-              fmt::format("{}: {} arrays in the archive, wanted one", name, arrays->size()));
+              fmt::format("{}: {} arrays in the archive, expected one", name, arrays->size()));
 }
 
 struct SuffixRow {

@@ -74,10 +74,10 @@ struct Refused {
 
 TEST(TensorFile, RefusesFilesThatHoldSomethingElse) {
   const Refused rows[] = {
-      {"pt/refused_list.pt", ErrorKind::kFormat, "holds a list, wanted one tensor"},
-      {"pt/refused_dict.pt", ErrorKind::kFormat, "holds a dictionary, wanted one tensor"},
-      {"pt/refused_number.pt", ErrorKind::kFormat, "holds an integer, wanted one tensor"},
-      {"pt/refused_none.pt", ErrorKind::kFormat, "holds None, wanted one tensor"},
+      {"pt/refused_list.pt", ErrorKind::kFormat, "contains a list, expected one tensor"},
+      {"pt/refused_dict.pt", ErrorKind::kFormat, "contains a dictionary, expected one tensor"},
+      {"pt/refused_number.pt", ErrorKind::kFormat, "contains an integer, expected one tensor"},
+      {"pt/refused_none.pt", ErrorKind::kFormat, "contains None, expected one tensor"},
       {"pt/refused_sparse.pt", ErrorKind::kUnsupported, "a sparse tensor"},
       {"pt/refused_quantised.pt", ErrorKind::kUnsupported, "a quantised tensor"},
       {"pt/refused_meta.pt", ErrorKind::kUnsupported, "without data"},
@@ -88,7 +88,7 @@ TEST(TensorFile, RefusesFilesThatHoldSomethingElse) {
       {"npy/refused_structure.npy", ErrorKind::kUnsupported, "arrays of structures"},
       {"npy/refused_text.npy", ErrorKind::kUnsupported, "arrays of '<U2'"},
       {"npy/refused_date.npy", ErrorKind::kUnsupported, "arrays of '<M8[D]'"},
-      {"npy/stored.npz", ErrorKind::kFormat, "2 arrays in the archive, wanted one"},
+      {"npy/stored.npz", ErrorKind::kFormat, "2 arrays in the archive, expected one"},
       {"npy/index.txt", ErrorKind::kFormat, "is not a pt or numpy file."},
   };
   for (const Refused& row : rows) {

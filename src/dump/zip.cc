@@ -112,7 +112,7 @@ Result<bool> ZipArchive::find_directory() {
     locator.take(4);
     ByteReader record64(file_.bytes, locator.number<std::uint64_t>());
     if (!is_locator || record64.number<std::uint32_t>() != kEnd64Signature) {
-      return failure(ErrorKind::kFormat, end, "no zip64 directory where one is announced");
+      return failure(ErrorKind::kFormat, end, "the zip64 directory is missing");
     }
     record64.take(28);
     count_ = record64.number<std::uint64_t>();
@@ -134,7 +134,7 @@ Result<bool> ZipArchive::check_directory() {
   for (std::size_t i = 0; i < count_; ++i) {
     const std::size_t row_at = at;
     const std::optional<ZipMember> member = row(at);
-    if (!member) return failure(ErrorKind::kFormat, row_at, "a broken row of the zip directory");
+    if (!member) return failure(ErrorKind::kFormat, row_at, "a broken entry in the zip directory");
     if (!member->readable) continue;
     const bool too_large = member->deflated ? member->size / kMaxDeflateRatio > member->packed_size
                                             : member->size != member->packed_size;

@@ -111,7 +111,7 @@ class Comparison {
                                   side.index.odd_keys.front()));
     }
     if (!side.index.repeated_keys.empty()) {
-      events_.on_note(fmt::format("{}: {} is recorded twice; the last one counts", side.name,
+      events_.on_note(fmt::format("{}: duplicate entry {}; the last one is used", side.name,
                                   side.index.repeated_keys.front()));
     }
   }

@@ -39,9 +39,9 @@ std::string row_text(const ItemRow& row) {
       return fmt::format("MaxAbsErr {}, MaxRelativeErr {}: {}", real.max_abs_error,
                          real.max_relative_error, outcome);
     case State::kShapes:
-      return fmt::format("other shapes: {}", outcome);
+      return fmt::format("different shapes: {}", outcome);
     case State::kClasses:
-      return fmt::format("NaN or infinities at other places: {}", outcome);
+      return fmt::format("NaN or infinities at different positions: {}", outcome);
     case State::kUnsupported:
       break;
   }

@@ -68,8 +68,8 @@ Result<DataMode> mode_of(const dump::EntryIndex& target, const dump::EntryIndex&
   if (target.task != golden.task) {
     return fail(
         ErrorKind::kUsage,
-        fmt::format("other tasks: {} in {}, {} in {}; record both with the same one", target.task,
-                    options.target.string(), golden.task, options.golden.string()));
+        fmt::format("different tasks: {} in {}, {} in {}; record both with the same one",
+                    target.task, options.target.string(), golden.task, options.golden.string()));
   }
   if (target.task == "tensor") return DataMode::kReal;
   const bool of_target = has_checksums(target);

@@ -179,7 +179,7 @@ TEST_F(InScratch, WhatCannotBeComparedIsRefused) {
   options.target = put("t.json", R"({"task": "statistics", "data": {}})");
   EXPECT_THAT(compared(options).fault, HasSubstr("no recorded calls"));
   options.target = put("t.json", R"({"task": "tensor", "data": {"Torch.f.0.forward": {}}})");
-  EXPECT_THAT(compared(options).fault, HasSubstr("other tasks"));
+  EXPECT_THAT(compared(options).fault, HasSubstr("different tasks"));
   options.target = put("t.json", "{");
   EXPECT_THAT(compared(options).fault, HasSubstr("t.json"));
 }

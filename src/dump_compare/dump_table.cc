@@ -208,7 +208,7 @@ Result<fs::path> DumpTable::write_sheet(std::string_view text, const RoleOf& rol
 Result<DumpRowsJson> DumpRowsJson::start(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    return fail(ErrorKind::kUsage, fmt::format("{}: --json wants a file", path));
+    return fail(ErrorKind::kUsage, fmt::format("{}: --json needs the name of a file", path));
   }
   Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);

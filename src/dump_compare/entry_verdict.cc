@@ -208,7 +208,7 @@ void judge_real(ItemRow& row) {
   // Other shapes on record are an error of their own.
   if (row.real.state == RealNumbers::State::kShapes && row.target->shape == row.golden->shape) {
     worsen(row, Outcome::kError,
-           "the tensor files have other shapes, though equal ones are recorded");
+           "the tensor files have different shapes, although the recorded shapes are equal");
   }
 }
 

@@ -86,7 +86,7 @@ Result<DumpPairs> find_dumps(const fs::path& target, const fs::path& golden) {
   const bool golden_is_directory = fs::is_directory(golden, ignored);
   if (target_is_directory != golden_is_directory) {
     return fail(ErrorKind::kUsage,
-                fmt::format("{} is a {}, {} a {}: give two files or two directories",
+                fmt::format("{} is a {}, {} a {}: pass two files or two directories",
                             target.string(), target_is_directory ? "directory" : "file",
                             golden.string(), golden_is_directory ? "directory" : "file"));
   }

@@ -41,10 +41,11 @@ Result<protocol::Hello> read_greeting(const protocol::Frame& frame) {
   if (!hello) return hello;
   if (hello->wire_version != protocol::kWireVersion ||
       hello->metrics_bytes != sizeof(measure::Metrics)) {
-    return fail(ErrorKind::kUsage,
-                fmt::format("the engine is of another msprobe (wire version {}, this is {}); build "
-                            "both together",
-                            hello->wire_version, protocol::kWireVersion));
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("the engine is from another msprobe (wire version {}, this is {}); build "
+                    "both together",
+                    hello->wire_version, protocol::kWireVersion));
   }
   return hello;
 }

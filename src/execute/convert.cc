@@ -201,7 +201,7 @@ PyValue from_ivalue(const IValue& value) {
   if (value.isDevice()) return {value.toDevice()};
   if (value.isScalar()) return from_scalar(value.toScalar());
   if (value.isNone()) return {dump::None{}};
-  throw BindError("result of a type Python does not hand out: " + value.tagKind());
+  throw BindError("result of a type that Python does not return: " + value.tagKind());
 }
 
 }  // namespace msprobe::execute

@@ -272,7 +272,7 @@ TEST(RecordedGradients, NothingIsKnownWhereLayoutsDifferAndNoneAgrees) {
   const auto found = match_gradients(watched(1), bench, {{at::rand({2, 3}) + 100}}, other_node);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().reason, SkipReason::kNothingRecorded);
-  EXPECT_THAT(found.error().text, HasSubstr("it is not known of which one"));
+  EXPECT_THAT(found.error().text, HasSubstr("it is unknown which one"));
 }
 
 TEST(RecordedGradients, InTheOrderOfTheArgumentsWhereTheyAgree) {

@@ -13,7 +13,7 @@ namespace msprobe::execute {
 namespace {
 
 // A call that raised, or that a recomputed checkpoint broke off; or data_mode left them out.
-constexpr std::string_view kNoOutput = "the dump holds no outputs of this call";
+constexpr std::string_view kNoOutput = "the dump has no outputs of this call";
 
 // A device that computed from float8 hands out float32 where it means float16.
 PyValue narrowed(const PyValue& output) {
@@ -110,7 +110,7 @@ class OtherFramework : public OtherSide {
     if (!device) return std::unexpected(device.error());
     if (device->size() != wanted) {
       return skip(SkipReason::kDeviceFailed,
-                  fmt::format("the device gave {} gradients, not {}", device->size(), wanted));
+                  fmt::format("the device returned {} gradients, not {}", device->size(), wanted));
     }
     return GradientPairs{
         pair_gradients(bench.side().inputs, as_values(gradients.of_inputs), *device)};

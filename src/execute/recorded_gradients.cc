@@ -21,7 +21,7 @@ constexpr double kAgrees = 0.05;
 constexpr std::string_view kNodeNote =
     "gradients of the last autograd node, which is what was recorded";
 constexpr std::string_view kUnknown =
-    "the recorded gradients are those of an autograd node inside the call, and it is not known of "
+    "the recorded gradients are those of an autograd node inside the call, and it is unknown "
     "which one";
 
 // ||a - b|| / ||b||, in double; the largest number where either holds something that is none.

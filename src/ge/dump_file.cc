@@ -40,7 +40,7 @@ Result<DumpFile> read_dump_file(const FileBytes& file) {
   Result<DumpFile> single = read_single_message(file.bytes);
   if (single) return single;
   if (is_foreign(file.bytes)) {
-    return fail(ErrorKind::kUnsupported, "the file does not begin as any dump does");
+    return fail(ErrorKind::kUnsupported, "the file is in no known dump format");
   }
   // What is said of a file that is neither belongs to the normal container.
   return prefixed;

@@ -187,7 +187,7 @@ void read_through_offsets(const Elements& elements, std::uint64_t first, std::ui
 Result<Elements> elements_of(const DumpTensor& tensor, const FileBytes& file) {
   const ElementType* type = element_type(tensor.type);
   if (type == nullptr) {
-    return fail(ErrorKind::kUnsupported, fmt::format("element type {} is not known", tensor.type));
+    return fail(ErrorKind::kUnsupported, fmt::format("unknown element type {}", tensor.type));
   }
   Elements elements;
   elements.file = file;

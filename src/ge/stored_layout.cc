@@ -218,7 +218,7 @@ StoredLayout layout_of(const Shape& stored, const Shape& logical, std::uint32_t 
   }
   return {stored,
           {},
-          fmt::format("the layout {} does not lead from [{}] to [{}]", format_name(format),
+          fmt::format("the layout {} does not map [{}] to [{}]", format_name(format),
                       fmt::join(stored, ", "), fmt::join(logical, ", "))};
 }
 

@@ -32,7 +32,7 @@ Result<Model> model_of(const card::Card& card, DType dtype) {
   const std::string spec = value("unit");
   if (spec.empty()) {
     return fail(ErrorKind::kUnsupported,
-                fmt::format("the card knows no unit for products of {}", subject));
+                fmt::format("the card has no unit for products of {}", subject));
   }
   const Result<units::Unit> unit = units::parse_unit(spec);
   if (!unit) return propagate(unit);
@@ -58,7 +58,7 @@ Result<Matrices> matrices_of(const Numbers& numbers, const Model& model) {
   }
   const Result<std::size_t> bytes = byte_count(numbers.shape, numbers.dtype);
   if (!bytes) return propagate(bytes);
-  if (*bytes != numbers.bytes.size()) return fail(ErrorKind::kFormat, "not all elements are there");
+  if (*bytes != numbers.bytes.size()) return fail(ErrorKind::kFormat, "some elements are missing");
   Matrices made{1, numbers.shape[numbers.shape.size() - 2], numbers.shape.back(), {}};
   for (std::size_t at = 0; at + 2 < numbers.shape.size(); ++at) made.count *= numbers.shape[at];
   for (const double value : values_of(numbers)) {
@@ -128,7 +128,7 @@ Result<Numbers> predict(const card::Card& card, std::string_view api,
   }
   const DType dtype = inputs[0].dtype;
   for (const Numbers& input : inputs) {
-    if (input.dtype != dtype) return fail(ErrorKind::kUnsupported, "inputs of several dtypes");
+    if (input.dtype != dtype) return fail(ErrorKind::kUnsupported, "inputs of different dtypes");
   }
   const Result<Model> model = model_of(card, dtype);
   if (!model) return propagate(model);

@@ -50,7 +50,7 @@ class Asker {
   }
   const Compute& compute_;
   DType dtype_;
-  mutable std::string failure_ = "the device gave nothing";
+  mutable std::string failure_ = "the device returned nothing";
 };
 
 std::string accumulator_of(int bits) {

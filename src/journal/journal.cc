@@ -91,8 +91,8 @@ Result<Journal> Journal::resume(const fs::path& result_csv, const ExpectedRows& 
   journal.notes_ = std::move(salvaged->notes);
   if (!is_known) {
     journal.notes_.push_back(
-        fmt::format("{} is missing: continuing with the options of this command; one call is done "
-                    "again to see that they are the same",
+        fmt::format("{} is missing: continuing with the options of this command; one call is "
+                    "repeated to see whether they are the same",
                     paths->run.filename().string()));
     if (!salvaged->last_result.empty()) {
       journal.before_ = Before{salvaged->last_result, salvaged->last_details, salvaged->last_maps};
@@ -139,9 +139,9 @@ Result<void> Journal::refuse_other_rows() {
   if (const Result<void> flushed = merged_.flush(); !flushed) return flushed;
   run_.remove();
   return fail(ErrorKind::kUsage,
-              fmt::format("{}: the rows of {} come out differently now: they were made with other "
+              fmt::format("{}: the rows of {} are different now: they were made with other "
                           "options (--seed, --precision, -d, ...), another PyTorch or another "
-                          "dump, and {}, which would tell, is missing. Repeat the first command "
+                          "dump, and {}, which names them, is missing. Repeat the first command "
                           "with -csv_path, or start a new check",
                           paths_.result.string(), call, paths_.run.filename().string()));
 }

@@ -76,10 +76,9 @@ Result<Part> read_part(const fs::path& path, const ShardsToMerge& shards) {
                             path.string(), text(*shard), paths.result.string()));
   }
   if (error || run->finished() != now) {
-    return fail(ErrorKind::kUsage,
-                fmt::format("{}: the CSVs of shard {} are not as the check left them; "
-                            "-csv_path {} makes them whole again",
-                            path.string(), text(*shard), paths.result.string()));
+    return fail(ErrorKind::kUsage, fmt::format("{}: the CSVs of shard {} were changed or cut off; "
+                                               "-csv_path {} repairs them",
+                                               path.string(), text(*shard), paths.result.string()));
   }
   return Part{path, std::move(*run), *shard, std::move(format), std::move(paths)};
 }
@@ -105,9 +104,10 @@ Result<void> check_same_run(const Part& first, const Part& other) {
   for (const auto& [key, value] : first.run.facts()) {
     if (key == kShardFact && first.shard.count == other.shard.count) continue;
     if (key.starts_with(kFreeFact) || other.run.fact(key) == value) continue;
-    return fail(ErrorKind::kUsage, fmt::format("{} and {} are not of one check: {} '{}' and '{}'",
-                                               first.run_path.string(), other.run_path.string(),
-                                               key, value, other.run.fact(key)));
+    return fail(ErrorKind::kUsage,
+                fmt::format("{} and {} come from different checks: {} '{}' and '{}'",
+                            first.run_path.string(), other.run_path.string(), key, value,
+                            other.run.fact(key)));
   }
   return {};
 }
@@ -121,7 +121,7 @@ Result<void> check_complete(const std::vector<Part>& parts) {
     if (const auto same = check_same_run(parts.front(), parts[i]); !same) return same;
     if (i > 0 && parts[i].shard == parts[i - 1].shard) {
       return fail(ErrorKind::kUsage,
-                  fmt::format("shard {} is there twice: {} and {}", text(parts[i].shard),
+                  fmt::format("shard {} is given twice: {} and {}", text(parts[i].shard),
                               parts[i - 1].run_path.string(), parts[i].run_path.string()));
     }
     while (wanted < parts[i].shard.number) missing.push_back(wanted++);

@@ -110,7 +110,7 @@ std::optional<std::size_t> strict_place(std::string_view header) {
 }
 
 std::string cut_note(const fs::path& path, std::uint64_t bytes, std::string_view why) {
-  return fmt::format("{}: cut the last {} bytes: {}", path.filename().string(), bytes, why);
+  return fmt::format("{}: removed the last {} bytes: {}", path.filename().string(), bytes, why);
 }
 
 // Walks both files side by side, call by call.
@@ -186,8 +186,8 @@ class Salvager {
     if (row.api_name == wanted) return at;
     return fail(
         ErrorKind::kUsage,
-        fmt::format("{}: line {}: the row of {}, where {} should be; the file was edited, or "
-                    "it is of another dump",
+        fmt::format("{}: line {}: found the row of {}, expected {}; the file was edited, or "
+                    "belongs to another dump",
                     pair_.paths.result.string(), result_.line(), row.api_name,
                     wanted.empty() ? "the end" : wanted));
   }
@@ -212,7 +212,7 @@ class Salvager {
     }
     const auto note = [&](const fs::path& path, std::size_t size, std::size_t whole,
                           std::size_t complete, std::string_view what) {
-      if (whole < size) notes.push_back(cut_note(path, size - whole, "a torn row"));
+      if (whole < size) notes.push_back(cut_note(path, size - whole, "a partial row"));
       if (complete < whole) notes.push_back(cut_note(path, whole - complete, what));
     };
     note(pair_.paths.result, pair_.result.size(), result_.end(), complete_.sizes.result,
@@ -240,7 +240,9 @@ Result<Salvaged> salvage(const InterruptedPair& pair, const ExpectedRows& expect
   const auto details = check_header(pair.details, pair.headers.details, pair.paths.details);
   if (!details) return propagate(details);
   const bool torn_header = *result == 0 || *details == 0;
-  if (torn_header) return Salvaged{{*result, *details}, 0, {"the first rows are torn"}, "", ""};
+  if (torn_header) {
+    return Salvaged{{*result, *details}, 0, {"the first rows are incomplete"}, "", ""};
+  }
   Salvager salvager(pair, expected, {*result, *details});
   if (const Result<void> walked = salvager.walk(show); !walked) return propagate(walked);
   return salvager.end(show);
@@ -279,7 +281,7 @@ Result<void> check_is_merged(const fs::path& result_csv, std::string_view stamp)
   std::error_code error;
   if (!fs::exists(merged, error)) return {};
   return fail(ErrorKind::kUsage,
-              fmt::format("{} holds the rows of one device; continue from the merged one: "
+              fmt::format("{} has the rows of one device only; continue from the merged one: "
                           "-csv_path {}",
                           result_csv.string(), merged.string()));
 }

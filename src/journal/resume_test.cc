@@ -186,8 +186,8 @@ TEST(Resume, SaysWhatWasCut) {
   const auto salvaged = salvage_pair(torn, false);
   ASSERT_TRUE(salvaged);
   ASSERT_EQ(salvaged->notes.size(), 1U);
-  EXPECT_THAT(salvaged->notes[0], HasSubstr("details.csv: cut the last "));
-  EXPECT_THAT(salvaged->notes[0], EndsWith("a torn row"));
+  EXPECT_THAT(salvaged->notes[0], HasSubstr("details.csv: removed the last "));
+  EXPECT_THAT(salvaged->notes[0], EndsWith("a partial row"));
 }
 
 TEST(Resume, ATailOfZerosIsTorn) {

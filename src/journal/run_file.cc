@@ -69,7 +69,7 @@ Failure run_file_failure(const fs::path& path, std::string_view what) {
 Result<RunFile> RunFile::create(const fs::path& path, const RunFacts& facts) {
   Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
   if (!fd && errno == EEXIST) {
-    return fail(ErrorKind::kUsage, fmt::format("{} is there already", path.string()));
+    return fail(ErrorKind::kUsage, fmt::format("{} already exists", path.string()));
   }
   if (!fd) return run_file_failure(path, "cannot create");
   RunFile file(path, std::move(fd));
@@ -88,8 +88,8 @@ Result<RunFile> RunFile::open(const fs::path& path, const RunFacts& facts) {
   Descriptor fd(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
   if (!fd && errno == ENOENT) {
     return fail(ErrorKind::kUsage,
-                fmt::format("{} is missing: without it nobody can tell of which dump, and with "
-                            "which options, these results are; start a new check",
+                fmt::format("{} is missing: without it, the dump and the options of these "
+                            "results are unknown; start a new check",
                             path.string()));
   }
   if (!fd) return run_file_failure(path, "cannot open");
@@ -145,10 +145,11 @@ Result<void> RunFile::compare(const RunFacts& facts) const {
   for (const auto& [key, value] : facts) {
     if (key.starts_with(kFreeFact) || fact(key) == value) continue;
     if (key == "dump") {
-      return fail(ErrorKind::kUsage,
-                  fmt::format("these results are of another dump ({}: {}, this one is {}); start a "
-                              "new check or name the dump they were made from",
-                              path_.filename().string(), fact(key), value));
+      return fail(
+          ErrorKind::kUsage,
+          fmt::format("these results belong to another dump ({}: {}, this one is {}); start a "
+                      "new check or name the dump they belong to",
+                      path_.filename().string(), fact(key), value));
     }
     return fail(ErrorKind::kUsage,
                 fmt::format("these results were made with {} '{}', not '{}'; continue with the "

@@ -33,7 +33,7 @@ TEST(RunFile, OtherDumpOrOptionsAreRefused) {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "run.txt";
   ASSERT_TRUE(RunFile::create(path, kFacts));
-  EXPECT_THAT(refusal(path, {{"dump", "ffff"}}), HasSubstr("of another dump"));
+  EXPECT_THAT(refusal(path, {{"dump", "ffff"}}), HasSubstr("belong to another dump"));
   EXPECT_THAT(refusal(path, {{"seed", "7"}}), HasSubstr("made with seed '1234', not '7'"));
   EXPECT_EQ(refusal(path, {{"as_given_dump", "elsewhere"}}), "no error");
   EXPECT_THAT(refusal(scratch.path() / "none.txt", kFacts), HasSubstr("none.txt is missing"));

@@ -29,7 +29,7 @@ Result<Shard> parse_shard(std::string_view text) {
     if (shard.number >= 1 && shard.number <= shard.count && shard.count <= kMaxShards) return shard;
   }
   return fail(ErrorKind::kUsage,
-              fmt::format("--shard {}: K/N is wanted, with K from 1 to N and N at most {}", text,
+              fmt::format("--shard {}: expected K/N, with K from 1 to N and N at most {}", text,
                           kMaxShards));
 }
 

@@ -23,7 +23,7 @@ TEST(ParseShard, RefusesTheRest) {
                             "1/99999999999999999999"}) {
     const auto shard = parse_shard(wrong);
     ASSERT_FALSE(shard) << wrong;
-    EXPECT_THAT(shard.error().message, HasSubstr("K/N is wanted"));
+    EXPECT_THAT(shard.error().message, HasSubstr("expected K/N"));
   }
 }
 

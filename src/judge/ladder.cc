@@ -37,7 +37,7 @@ constexpr std::string_view kSetToSpace = ", skip other check and set to SPACE";
 // Profile documented only.
 constexpr std::string_view kNanCosineError = "Cosine similarity is NaN, consider as error";
 constexpr std::string_view kOneSided =
-    "NaN or Inf on one side only, consider as error whatever the other metrics say";
+    "NaN or Inf on one side only, consider as error regardless of the other metrics";
 
 constexpr double kAllZero = 0x1p-52;  // public tool: absolute maxima up to here count as zero
 

@@ -103,8 +103,8 @@ std::string unknown(std::string_view what, const std::string& word, const Words&
 template <class Read>
 Result<void> read_map(const YAML::Node& node, const Place& place, const Words& keys, Read read) {
   if (!node.IsMap()) {
-    return place.wrong(node, fmt::format("found {}, wanted a map with some of: {}", described(node),
-                                         fmt::join(keys, ", ")));
+    return place.wrong(node, fmt::format("found {}, expected a map with some of: {}",
+                                         described(node), fmt::join(keys, ", ")));
   }
   std::vector<bool> seen(keys.size());
   for (const auto& item : node) {
@@ -113,7 +113,7 @@ Result<void> read_map(const YAML::Node& node, const Place& place, const Words& k
     const auto found = std::ranges::find(keys, key);
     if (found == keys.end()) return place.wrong(item.first, unknown("key", key, keys));
     const auto index = static_cast<std::size_t>(found - keys.begin());
-    if (seen[index]) return place.wrong(item.first, fmt::format("'{}' occurs twice", key));
+    if (seen[index]) return place.wrong(item.first, fmt::format("duplicate key '{}'", key));
     seen[index] = true;
     if (const Result<void> done = read(index, item.second, place.at(key)); !done) return done;
   }
@@ -143,7 +143,7 @@ Result<double> read_number(const YAML::Node& node, const Place& place, Range ran
   const RangeText& wanted = kRanges[static_cast<std::size_t>(range)];
   const auto value = node.IsScalar() ? number_of(node.Scalar()) : std::nullopt;
   if (!value || !std::isfinite(*value) || *value < wanted.low || *value > wanted.high) {
-    return place.wrong(node, fmt::format("found {}, wanted {}", described(node), wanted.text));
+    return place.wrong(node, fmt::format("found {}, expected {}", described(node), wanted.text));
   }
   return *value;
 }
@@ -172,14 +172,14 @@ Result<Words> read_words(const YAML::Node& node, const Place& place) {
   if (node.IsSequence()) {
     for (const YAML::Node& item : node) {
       if (!item.IsScalar() || item.Scalar().empty()) {
-        return place.wrong(item, fmt::format("found {}, wanted a name", described(item)));
+        return place.wrong(item, fmt::format("found {}, expected a name", described(item)));
       }
       words.push_back(item.Scalar());
     }
   }
   if (words.empty()) {
-    return place.wrong(node,
-                       fmt::format("found {}, wanted a name or a list of names", described(node)));
+    return place.wrong(
+        node, fmt::format("found {}, expected a name or a list of names", described(node)));
   }
   return words;
 }
@@ -236,7 +236,7 @@ Result<void> read_choice(const YAML::Node& node, const Place& place, std::string
   if (chosen) return {};
   if (!node.IsScalar()) {
     return place.wrong(
-        node, fmt::format("found {}, wanted one of {}", described(node), fmt::join(known, ", ")));
+        node, fmt::format("found {}, expected one of {}", described(node), fmt::join(known, ", ")));
   }
   return place.wrong(node, unknown(what, node.Scalar(), known));
 }
@@ -288,7 +288,8 @@ Result<Rule> read_rule(const YAML::Node& node, const Place& place) {
       });
   if (!done) return propagate(done);
   if (sets_nothing(rule)) {
-    return place.wrong(node, "sets nothing; wanted standard, level, thresholds, ladder or limits");
+    return place.wrong(node,
+                       "sets nothing; expected standard, level, thresholds, ladder or limits");
   }
   return rule;
 }
@@ -299,7 +300,7 @@ Result<std::vector<Rule>> read_rules(const YAML::Node& file, const Place& place)
       file, place, {"rules"},
       [&](std::size_t, const YAML::Node& list, const Place& at) -> Result<void> {
         if (!list.IsSequence() || list.size() == 0) {
-          return at.wrong(list, fmt::format("found {}, wanted a list of rules", described(list)));
+          return at.wrong(list, fmt::format("found {}, expected a list of rules", described(list)));
         }
         for (std::size_t i = 0; i < list.size(); ++i) {
           Result<Rule> rule = read_rule(list[i], {at.shown, fmt::format("rules[{}]", i)});

@@ -61,7 +61,7 @@ std::string_view difference(const MeasuredLeaf& leaf) {
     case LeafKind::kKeysDiffer:
       return "the outputs of the CPU and of the device are of different types";
     case LeafKind::kDeviceMissing:
-      return "the device gave fewer outputs than the CPU";
+      return "the device returned fewer outputs than the CPU";
     default:
       return {};
   }

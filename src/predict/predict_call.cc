@@ -71,7 +71,8 @@ Result<void> write_npy(const fs::path& path, const Numbers& numbers) {
 
 Result<Agreement> agreement(const Numbers& predicted, const Numbers& device) {
   if (predicted.shape != device.shape || predicted.dtype != device.dtype) {
-    return fail(ErrorKind::kExecution, "the device gives another shape or dtype than predicted");
+    return fail(ErrorKind::kExecution,
+                "the shape or dtype of the device differs from the predicted one");
   }
   const std::vector<double> one = identify::values_of(predicted);
   const std::vector<double> other = identify::values_of(device);
@@ -104,7 +105,7 @@ Result<Prediction> predict_call(const PredictRequest& request) {
   const auto device = saved_tensors(saved / (request.call + ".forward.output.device"));
   if (!device) return propagate(device);
   if (device->empty()) {
-    return fail(ErrorKind::kExecution, request.call + ": the device gave no tensor");
+    return fail(ErrorKind::kExecution, request.call + ": the device returned no tensor");
   }
   const Result<Agreement> found = agreement(*predicted, device->front());
   if (!found) return propagate(found, request.call);

@@ -228,7 +228,7 @@ template <class T>
 Result<T> message_of(FrameKind kind, const Frame& frame) {
   if (frame.kind != kind) {
     return fail(ErrorKind::kFormat,
-                fmt::format("engine stream: frame of kind {}, wanted {}",
+                fmt::format("engine stream: frame of kind {}, expected {}",
                             std::to_underlying(frame.kind), std::to_underlying(kind)));
   }
   T message;
@@ -236,8 +236,7 @@ Result<T> message_of(FrameKind kind, const Frame& frame) {
   fields(reader, message);
   if (!reader.done()) {
     return fail(ErrorKind::kFormat,
-                fmt::format("engine stream: frame of kind {} with {} bytes does "
-                            "not hold together",
+                fmt::format("engine stream: malformed frame of kind {} with {} bytes",
                             std::to_underlying(kind), frame.payload.size()));
   }
   return message;

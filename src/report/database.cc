@@ -155,9 +155,8 @@ Result<void> prepare(sqlite3* database, const fs::path& path) {
     return {};
   }
   if (id != kApplicationId) {
-    return fail(
-        ErrorKind::kUsage,
-        fmt::format("{}: this database is not one of msprobe; name another file", path.string()));
+    return fail(ErrorKind::kUsage,
+                fmt::format("{}: not a database of msprobe; name another file", path.string()));
   }
   const std::int64_t version = pragma(database, "user_version");
   if (version != kSchemaVersion) {

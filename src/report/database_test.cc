@@ -100,7 +100,7 @@ TEST(Database, WhatIsNotOursIsRefusedAndLeftAlone) {
   sqlite3_close(database);
   const Result<void> foreign = add_to_database(other, std::span(&run, 1));
   ASSERT_FALSE(foreign);
-  EXPECT_THAT(foreign.error().message, HasSubstr("not one of msprobe"));
+  EXPECT_THAT(foreign.error().message, HasSubstr("not a database of msprobe"));
   EXPECT_THAT(query(other, "SELECT name FROM sqlite_master"), ElementsAre("mine"));
 }
 

@@ -266,8 +266,8 @@ Result<ResultFiles> find_result_files(const fs::path& csv) {
     files.result = csv;
     files.details = partner(csv, "result", "details");
     if (files.details.empty()) {
-      return fail(ErrorKind::kUsage, fmt::format("{}: its details CSV is not beside it; keep both "
-                                                 "files in one directory, under their names",
+      return fail(ErrorKind::kUsage, fmt::format("{}: its details CSV is missing; keep both "
+                                                 "files in one directory, with their names",
                                                  csv.string()));
     }
     titles = titles_of(files.details);

@@ -86,7 +86,7 @@ TEST(ReadResults, AResultWithoutDetailsAndAnyOtherCsvAreRefused) {
   const ScratchDirectory scratch;
   const Result<ResultFiles> alone = find_result_files(scratch.write("a_result_1.csv", kResult));
   ASSERT_FALSE(alone.has_value());
-  EXPECT_THAT(alone.error().message, testing::HasSubstr("details CSV is not beside it"));
+  EXPECT_THAT(alone.error().message, testing::HasSubstr("details CSV is missing"));
   const Result<ResultFiles> other = find_result_files(scratch.write("other.csv", "a,b\r\n1,2\r\n"));
   ASSERT_FALSE(other.has_value());
   EXPECT_THAT(other.error().message, testing::HasSubstr("titles"));

@@ -54,7 +54,7 @@ void describe(ReportRun& run, const std::string& dump, const ResultRunsJob& job)
   std::error_code error;
   if (!fs::is_regular_file(dump, error)) {
     job.say(log::Severity::kInfo,
-            fmt::format("{} is not there: the report shows no arguments and no stacks", dump));
+            fmt::format("{} does not exist: the report shows no arguments and no stacks", dump));
     return;
   }
   const Result<std::string> warning = describe_calls(run, dump);

@@ -10,7 +10,7 @@ TEST(KeepsCause, GoesByItsKindNotByItsNumbers) {
   EXPECT_TRUE(keeps_cause("lost terms: sums without the last 16 of 512 leave 0 of the error",
                           "lost terms: sums without the last 1 of 2 leave 0 of the error"));
   EXPECT_FALSE(keeps_cause("lost terms: sums without the last 16 of 512 leave 0 of the error",
-                           "lost: all of it is zero"));
+                           "lost: everything is zero"));
   EXPECT_TRUE(keeps_cause("wrong scale: 2 times the benchmark; gradient only",
                           "wrong scale: 2 times the benchmark"));
 }

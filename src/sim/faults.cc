@@ -169,7 +169,7 @@ Result<ProfileRow> parse_profile(std::string_view text) {
   } else if (!first.empty()) {
     const ProfileRow* known = find_profile(first);
     if (known == nullptr) {
-      return fail(ErrorKind::kUsage, fmt::format("no sim profile '{}'", first));
+      return fail(ErrorKind::kUsage, fmt::format("unknown sim profile '{}'", first));
     }
     row = *known;
   }

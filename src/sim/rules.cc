@@ -19,7 +19,7 @@ constexpr std::string_view kDirections[] = {"both", "forward", "backward"};
 Result<void> set_direction(FaultRule& rule, const std::string& text) {
   if (std::ranges::find(kDirections, text) == std::end(kDirections)) {
     return fail(ErrorKind::kFormat,
-                fmt::format("direction '{}' is none of both, forward, backward", text));
+                fmt::format("unknown direction '{}' (known: both, forward, backward)", text));
   }
   rule.forward = text != "backward";
   rule.backward = text != "forward";
@@ -30,7 +30,7 @@ Result<void> set_key(FaultRule& rule, const std::string& key, const YAML::Node& 
   if (key == "fault") {
     const FaultRow* row = find_fault(value.as<std::string>());
     if (row == nullptr) {
-      return fail(ErrorKind::kFormat, fmt::format("no fault '{}'", value.as<std::string>()));
+      return fail(ErrorKind::kFormat, fmt::format("unknown fault '{}'", value.as<std::string>()));
     }
     rule.fault = row->fault;
   } else if (key == "operators") {
@@ -62,7 +62,9 @@ bool changes_products(Fault fault) {
 
 Result<FaultRule> parse_rule(const YAML::Node& node) {
   FaultRule rule;
-  if (!node.IsMap() || !node["fault"]) return fail(ErrorKind::kFormat, "a rule names its fault");
+  if (!node.IsMap() || !node["fault"]) {
+    return fail(ErrorKind::kFormat, "a rule needs the key fault");
+  }
   for (const auto& item : node) {
     const Result<void> set = set_key(rule, item.first.as<std::string>(), item.second);
     if (!set) return propagate(set);
@@ -76,7 +78,7 @@ Result<FaultRule> parse_rule(const YAML::Node& node) {
 
 Result<FaultRules> parse(const YAML::Node& root) {
   FaultRules rules;
-  if (!root.IsMap()) return fail(ErrorKind::kFormat, "not a map with the key faults");
+  if (!root.IsMap()) return fail(ErrorKind::kFormat, "expected a map with the key faults");
   for (const auto& item : root) {
     const std::string key = item.first.as<std::string>();
     if (key == "seed") {

@@ -59,7 +59,7 @@ TEST(Rules, WhatIsWrongIsNamed) {
     return parse_rules(yaml, "sim.yaml").error().message;
   };
   EXPECT_THAT(message("faults:\n  - fault: hiccup\n"),
-              testing::HasSubstr("sim.yaml: line 2: no fault 'hiccup'"));
+              testing::HasSubstr("sim.yaml: line 2: unknown fault 'hiccup'"));
   EXPECT_THAT(message("fault: zeros\n"), testing::HasSubstr("unknown key 'fault'"));
   EXPECT_THAT(message("faults:\n  - fault: zeros\n    rate: 2\n"), testing::HasSubstr("rate 2"));
   EXPECT_THAT(message("faults:\n  - fault: zeros\n    direction: up\n"),

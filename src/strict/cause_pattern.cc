@@ -80,13 +80,14 @@ std::string slight(const Failure& failure) {
   rounding.relative = kSlight * failure.type.eps;
   rounding.absolute = kSlight * failure.type.smallest;
   if (!scan(failure.device, failure.bench, rounding).good()) return "";
-  return fmt::format("coarse rounding: nothing is farther off than {} eps", number_text(kSlight));
+  return fmt::format("coarse rounding: no element is off by more than {} eps",
+                     number_text(kSlight));
 }
 
 std::string swapped(const Failure& failure) {
   for (const at::Tensor& other : failure.other_benches) {
     if (other.sizes() == failure.device.sizes() && explains(failure, other, kNearlyAll)) {
-      return "swapped outputs: it holds what another output should";
+      return "swapped outputs: it equals what another output should be";
     }
   }
   return "";
@@ -94,7 +95,7 @@ std::string swapped(const Failure& failure) {
 
 std::string lost(const Failure& failure) {
   const at::Tensor zero = failure.device.eq(0);
-  if (zero.all().item<bool>()) return "lost: all of it is zero";
+  if (zero.all().item<bool>()) return "lost: everything is zero";
   const at::Tensor mask = beyond_mask(failure.device, failure.bench, failure.limits);
   const at::Tensor flat_mask = mask.flatten();
   const auto first = flat_mask.to(at::kByte).argmax().item<std::int64_t>();
@@ -272,7 +273,7 @@ std::string rest_cause(const Failure& failure) {
   const auto bad = mask.sum().item<std::int64_t>();
   if (mask.numel() < 2 * kFew || bad < kFew) return "";
   if (2 * bad < mask.numel()) {
-    return fmt::format("bad elements: {} of {}, here and there", bad, mask.numel());
+    return fmt::format("bad elements: {} of {}, scattered", bad, mask.numel());
   }
   const at::Tensor device = flat(failure.device);
   const at::Tensor bench = flat(failure.bench);

@@ -38,7 +38,7 @@ class CallJudge {
 
   StrictFinding judge(const LeafPair& leaf, Direction direction) {
     if (leaf.state == LeafPair::State::kDeviceMissing) {
-      return wrong("the device gave fewer outputs", "missing output");
+      return wrong("the device returned fewer outputs", "missing output");
     }
     if (leaf.state == LeafPair::State::kKeysDiffer) return wrong("dictionaries with other keys");
     // Recorded gradients list what is positional.
@@ -50,7 +50,7 @@ class CallJudge {
     const auto bench = benches.find({direction, leaf.path});
     const auto* device = leaf.device.as<at::Tensor>();
     if (bench != benches.end() && leaf.device.is_none()) {
-      return wrong("the device gave None, the benchmark a tensor", "missing output");
+      return wrong("the device returned None, the benchmark a tensor", "missing output");
     }
     if (bench == benches.end() || device == nullptr) return judge_value(leaf);
     const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
@@ -230,7 +230,7 @@ class CallJudge {
     const Scan placed = scan_with_places(pair.device, pair.bench, limits);
     if (formula_fails(pair, found)) {
       return {Verdict::kSkip,
-              "the formula is not finite in this dtype, on the CPU neither: " +
+              "the formula is not finite in this dtype, not even on the CPU: " +
                   excess_text(placed, pair.device, pair.bench),
               ""};
     }

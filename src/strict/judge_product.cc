@@ -7,7 +7,7 @@
 namespace msprobe::strict {
 namespace {
 
-constexpr std::string_view kAsUnit = ", as a matrix unit adds that cuts its sums";
+constexpr std::string_view kAsUnit = ", as for a matrix unit that cuts its sums";
 constexpr std::string_view kFromTerms = ", from the sizes of its terms";
 
 }  // namespace

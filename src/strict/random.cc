@@ -259,7 +259,7 @@ std::string dropout_cause(const at::Tensor& device, const at::Tensor& draws,
   const at::Tensor kept =
       at::where(draws.amax(0).abs().ge(draws.amin(0).abs()), draws.amax(0), draws.amin(0));
   const at::Tensor plain = libtorch::plain(device);
-  if (plain.eq(0).all().item<bool>()) return "lost: all of it is zero";
+  if (plain.eq(0).all().item<bool>()) return "lost: everything is zero";
   Failure failure;
   failure.device = plain;
   failure.bench = at::where(flat(device).eq(0), at::zeros_like(kept), kept).view(plain.sizes());

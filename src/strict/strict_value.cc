@@ -7,7 +7,7 @@ namespace msprobe::strict {
 
 StrictFinding judge_value(const execute::LeafPair& leaf) {
   if (leaf.bench.data.index() != leaf.device.data.index()) {
-    return {Verdict::kError, "values of other types", ""};
+    return {Verdict::kError, "values of different types", ""};
   }
   const auto differs = [&]<class T>(const T* bench) {
     return bench != nullptr && !(*bench == *leaf.device.as<T>());

@@ -116,7 +116,7 @@ TEST(TableReader, SaysWhyARowCannotBeTrusted) {
   ASSERT_TRUE(*table->next(row));
   EXPECT_EQ(table->problem(), "line 4: 2 cells, the titles have 4");
   ASSERT_TRUE(*table->next(row));
-  EXPECT_THAT(table->problem(), HasSubstr("Status: 'fine' is none of pass"));
+  EXPECT_THAT(table->problem(), HasSubstr("Status: 'fine' is not one of pass"));
   ASSERT_TRUE(*table->next(row));
   EXPECT_EQ(table->problem(), "");
 }

@@ -118,7 +118,7 @@ class TableReader {
     if (parsed) {
       verdict = *parsed;
     } else {
-      note(fmt::format("{}: '{}' is none of {}", column.english, cell,
+      note(fmt::format("{}: '{}' is not one of {}", column.english, cell,
                        fmt::join(style.verdicts, ", ")));
     }
   }

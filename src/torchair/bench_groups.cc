@@ -153,10 +153,10 @@ void choose_newest(const std::vector<Compiled>& compiled, Unnamed unnamed, Bench
         chosen, [&](const auto& group) { return common_nodes(keys, group.second) > 0; });
     notes.push_back(
         newer == chosen.end()
-            ? fmt::format("golden: {} is of no graph of the target and is left out", name)
+            ? fmt::format("golden: {} belongs to no graph of the target and is left out", name)
             : fmt::format("golden: two dumps in one directory: {} is left out, the "
-                          "newest, {}, is compared; dump into a directory of its own "
-                          "each time",
+                          "newest, {}, is compared; use a new directory for each "
+                          "dump",
                           name, newer->first));
   }
 }

@@ -78,7 +78,8 @@ Result<GraphOutput> GraphOutput::start(const GraphFiles& files, const UnitPlan& 
   if (!files.json.empty()) {
     std::error_code ignored;
     if (std::filesystem::is_directory(files.json, ignored)) {
-      return fail(ErrorKind::kUsage, fmt::format("{}: --json wants a file", files.json));
+      return fail(ErrorKind::kUsage,
+                  fmt::format("{}: --json needs the name of a file", files.json));
     }
     Result<tables::OutputFile> json = tables::OutputFile::create(files.json);
     if (!json) return propagate(json);

@@ -134,7 +134,7 @@ void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
       if (k < members.inputs.size()) {
         if (members.inputs[k].member == member) held[members.inputs[k].position] = k;
       } else {
-        set_unmatched(op.inputs[k], "the graph text knows no such input");
+        set_unmatched(op.inputs[k], "the graph text has no such input");
       }
     }
     pair_member_inputs(op, member, held, values, graph, files);

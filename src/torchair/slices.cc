@@ -63,7 +63,7 @@ std::string missing_slices(const Slices& slices, std::uint64_t instances) {
   const std::uint64_t wanted =
       instances > 0 ? instances : std::uint64_t{*numbers.rbegin()} - *numbers.begin() + 1;
   if (numbers.size() >= wanted) return {};
-  return fmt::format("{} of {} slices are there (number {})", numbers.size(), wanted,
+  return fmt::format("only {} of {} slices exist (number {})", numbers.size(), wanted,
                      fmt::join(numbers, ", "));
 }
 

@@ -135,10 +135,9 @@ std::string cut_off(const DumpedOp& dumped, const DumpedSides& sides) {
   const bool fewer_outputs =
       sides.outputs && dumped.file.outputs.size() < dumped.members.outputs.size();
   if (!fewer_inputs && !fewer_outputs) return {};
-  return fmt::format(
-      "the file ends early: {} inputs and {} outputs, the graph text knows {} and {}",
-      dumped.file.inputs.size(), dumped.file.outputs.size(), dumped.members.inputs.size(),
-      dumped.members.outputs.size());
+  return fmt::format("the file ends early: {} inputs and {} outputs, the graph text has {} and {}",
+                     dumped.file.inputs.size(), dumped.file.outputs.size(),
+                     dumped.members.inputs.size(), dumped.members.outputs.size());
 }
 
 // As the graph text spells it, where the file has only the name of a file.
@@ -289,13 +288,13 @@ UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& 
     const auto repeated = bench.repeated();
     if (bench.left_out_a_dump()) {
       const auto older = bench.only_older();
-      const std::string lacks = older.empty()
-                                    ? ""
-                                    : fmt::format(", which lacks {} nodes of the older ({}, ...)",
-                                                  older.size(), older.front());
+      const std::string lacks =
+          older.empty() ? ""
+                        : fmt::format(", which lacks {} nodes of the older one ({}, ...)",
+                                      older.size(), older.front());
       pairing.notes.push_back(
-          fmt::format("{}: two dumps in one directory: {} nodes are there more than once; the "
-                      "newest is compared{}; dump into a directory of its own each time",
+          fmt::format("{}: two dumps in one directory: {} nodes occur more than once; the "
+                      "newest is compared{}; use a new directory for each dump",
                       unit.bench.string(), repeated.size(), lacks));
     } else if (!repeated.empty()) {
       pairing.notes.push_back(

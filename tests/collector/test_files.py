@@ -195,7 +195,7 @@ class Filters(unittest.TestCase):
                 file.write("white_list: exp")
             with (
                 mock.patch.dict(os.environ, MSPROBE_CONFIG=path),
-                self.assertRaisesRegex(ValueError, "white_list: found 'exp', wanted a list"),
+                self.assertRaisesRegex(ValueError, "white_list: found 'exp', expected a list"),
             ):
                 record(two_calls)
 

@@ -53,7 +53,7 @@ class Slices(unittest.TestCase):
             self.assertTrue(torch.equal(torch.load(os.path.join(dump["dump_data_dir"], name)), DATA.t()[4:]))
 
     def test_what_is_no_slice_is_refused(self):
-        for cuts, message in (({}, "wanted a list"), ([{"dim": 0}], "wanted a list"), ([{"dim": 0, "begin": 2, "end": 2}], "begin below the end"),
+        for cuts, message in (({}, "expected a list"), ([{"dim": 0}], "expected a list"), ([{"dim": 0, "begin": 2, "end": 2}], "begin below the end"),
                               ([{"dim": -1, "begin": 0, "end": 2}], "dim: found -1"), ([{"dim": 0, "begin": 0, "end": True}], "end: found True")):
             with self.subTest(cuts), self.assertRaisesRegex(ConfigError, r"statistics\.slice.*" + message):
                 described(cuts)

@@ -70,7 +70,7 @@ class Device(unittest.TestCase):
     def test_a_pytorch_dump_is_refused(self):
         status, errors, _ = self.check(framework="pytorch")
         self.assertEqual(status, 2)
-        self.assertIn("runs calls of MindSpore dumps", errors)
+        self.assertIn("is for MindSpore dumps", errors)
 
 
 if __name__ == "__main__":

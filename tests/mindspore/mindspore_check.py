@@ -39,7 +39,7 @@ QUICK_START = """{
 
 def run(*words, status=0, cwd=None):
     done = subprocess.run([str(MSPROBE), *map(str, words)], capture_output=True, text=True, cwd=cwd)
-    assert done.returncode == status, f"{words}: status {done.returncode}, wanted {status}\n{done.stdout}{done.stderr}"
+    assert done.returncode == status, f"{words}: status {done.returncode}, expected {status}\n{done.stdout}{done.stderr}"
     return done
 
 

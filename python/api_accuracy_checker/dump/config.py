@@ -63,11 +63,11 @@ class CheckerConfig:
     def _set(self, name: str, value: Any) -> None:
         wanted = _SETTINGS[name][0]
         if type(value) is not wanted:
-            raise ValueError(f"update_config: {name}: found {value!r}, wanted a {wanted.__name__}")
+            raise ValueError(f"update_config: {name}: found {value!r}, expected a {wanted.__name__}")
         if wanted is int and value < 0:
-            raise ValueError(f"update_config: {name}: found {value}, wanted a number that is not negative")
+            raise ValueError(f"update_config: {name}: found {value}, expected a number that is not negative")
         if name == "precision" and value > _MAX_PRECISION:
-            raise ValueError(f"update_config: precision: found {value}, wanted at most {_MAX_PRECISION} decimals")
+            raise ValueError(f"update_config: precision: found {value}, expected at most {_MAX_PRECISION} decimals")
         if name in ("dump_path", "error_data_path"):
             check_path(value)
             if not os.path.isdir(value):

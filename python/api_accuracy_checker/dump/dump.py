@@ -39,7 +39,7 @@ def set_dump_switch(switch: str) -> None:
     """ "ON" or "OFF". Without a data loader, to be called with "ON" inside the loop over the iterations."""
     global _session
     if switch not in ("ON", "OFF"):
-        raise ValueError(f"set_dump_switch: found {switch!r}, wanted \"ON\" or \"OFF\"")
+        raise ValueError(f"set_dump_switch: found {switch!r}, expected \"ON\" or \"OFF\"")
     if switch == "ON":
         if _session is None:
             _session = _open()

@@ -61,7 +61,7 @@ class Config:
 def numbers(key: str, given: object) -> List[int]:
     """[1, "0", "4-6"] as [0, 1, 4, 5, 6]."""
     if not isinstance(given, list):
-        raise ConfigError(f"{key}: found {given!r}, wanted a list of numbers and ranges")
+        raise ConfigError(f"{key}: found {given!r}, expected a list of numbers and ranges")
     found: Set[int] = set()
     for item in given:
         parts = re.fullmatch(r"(\d+)(?:-(\d+))?", item) if isinstance(item, str) else None
@@ -71,28 +71,28 @@ def numbers(key: str, given: object) -> List[int]:
             first = int(parts.group(1))
             last = int(parts.group(2) or first)
         else:
-            raise ConfigError(f"{key}: found {item!r}, wanted a number or a range such as \"4-6\"")
+            raise ConfigError(f"{key}: found {item!r}, expected a number or a range such as \"4-6\"")
         if first > last or first < 0 or last > _MAX_NUMBER:
-            raise ConfigError(f"{key}: found {item!r}, wanted numbers from 0 to {_MAX_NUMBER}, the smaller one first")
+            raise ConfigError(f"{key}: found {item!r}, expected numbers from 0 to {_MAX_NUMBER}, the smaller one first")
         found.update(range(first, last + 1))
     return sorted(found)
 
 
 def _choice(key: str, given: object, allowed: tuple) -> str:
     if not isinstance(given, str) or given not in allowed:
-        raise ConfigError(f"{key}: found {given!r}, wanted one of {', '.join(allowed)}")
+        raise ConfigError(f"{key}: found {given!r}, expected one of {', '.join(allowed)}")
     return given
 
 
 def _texts(key: str, given: object) -> List[str]:
     if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
-        raise ConfigError(f"{key}: found {given!r}, wanted a list of texts")
+        raise ConfigError(f"{key}: found {given!r}, expected a list of texts")
     return given
 
 
 def _flag(key: str, given: object) -> bool:
     if not isinstance(given, bool):
-        raise ConfigError(f"{key}: found {given!r}, wanted true or false")
+        raise ConfigError(f"{key}: found {given!r}, expected true or false")
     return given
 
 
@@ -101,14 +101,14 @@ def _data_mode(key: str, given: object) -> List[str]:
     for mode in modes:
         _choice(key, mode, DATA_MODES)
     if len(modes) > 4 or ("all" in modes and len(modes) > 1):
-        raise ConfigError(f"{key}: found {modes!r}, wanted at most four of {', '.join(DATA_MODES[1:])}, or \"all\" alone")
+        raise ConfigError(f"{key}: found {modes!r}, expected at most four of {', '.join(DATA_MODES[1:])}, or \"all\" alone")
     return modes or ["all"]
 
 
 def _scope(key: str, given: object) -> List[str]:
     names = _texts(key, given)
     if names and (len(names) != 2 or not all(_ENTRY_NAME.fullmatch(name) for name in names)):
-        raise ConfigError(f"{key}: found {names!r}, wanted the first and the last entry, as in Tensor.add.0.forward")
+        raise ConfigError(f"{key}: found {names!r}, expected the first and the last entry, as in Tensor.add.0.forward")
     return names
 
 
@@ -116,16 +116,16 @@ def _slice(key: str, given: object) -> List[Tuple[int, int, int, int]]:
     """[{"dim": 0, "size": 4096, "begin": 0, "end": 16}] as [(0, 4096, 0, 16)]."""
     wanted = 'a list of objects such as {"dim": 0, "size": 4096, "begin": 0, "end": 16}'
     if not isinstance(given, list):
-        raise ConfigError(f"{key}: found {given!r}, wanted {wanted}")
+        raise ConfigError(f"{key}: found {given!r}, expected {wanted}")
     cuts = []
     for item in given:
         if not isinstance(item, dict) or not {"dim", "begin", "end"} <= item.keys() <= {"dim", "size", "begin", "end"}:
-            raise ConfigError(f"{key}: found {item!r}, wanted {wanted}")
+            raise ConfigError(f"{key}: found {item!r}, expected {wanted}")
         for name, value in item.items():
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 62:
-                raise ConfigError(f"{key}.{name}: found {value!r}, wanted an integer that is not negative")
+                raise ConfigError(f"{key}.{name}: found {value!r}, expected an integer that is not negative")
         if item["begin"] >= item["end"]:
-            raise ConfigError(f"{key}: found {item!r}, wanted a begin below the end")
+            raise ConfigError(f"{key}: found {item!r}, expected a begin below the end")
         cuts.append((item["dim"], item.get("size", 0), item["begin"], item["end"]))
     return cuts
 
@@ -140,7 +140,7 @@ def _read_body(config: Config, body: dict) -> None:
         if body.get(key):
             raise ConfigError(f"{config.task}.{key}: not supported by this collector")
     if body.get("file_format") not in (None, "", "npy", "bin"):
-        raise ConfigError(f"{config.task}.file_format: found {body['file_format']!r}, wanted npy or bin, which are for MindSpore")
+        raise ConfigError(f"{config.task}.file_format: found {body['file_format']!r}, expected npy or bin, which are for MindSpore")
     _warn_of_others(f"{config.task}.", body, readers.keys() | _OTHER_BODY_KEYS)
 
 
@@ -183,7 +183,7 @@ def load(config_path: Optional[str], given: dict) -> Config:
     _read_top(config, content)
     body = content.get(config.task, {})
     if not isinstance(body, dict):
-        raise ConfigError(f"{config.task}: found {body!r}, wanted an object")
+        raise ConfigError(f"{config.task}: found {body!r}, expected an object")
     _read_body(config, body)
     _flag("async_dump", content.get("async_dump") or False)
     if content.get("async_dump") and config.task == "tensor" and not config.names:
@@ -197,7 +197,7 @@ def _read_json(path: str) -> dict:
     if isinstance(path, os.PathLike):
         path = os.fspath(path)
     if not isinstance(path, str) or not path.endswith(".json"):
-        raise ConfigError(f"config_path: found {path!r}, wanted the name of a .json file")
+        raise ConfigError(f"config_path: found {path!r}, expected the name of a .json file")
     try:
         with open(path, encoding="utf-8-sig") as file:
             content = json.load(file)
@@ -206,7 +206,7 @@ def _read_json(path: str) -> dict:
     except ValueError as error:
         raise ConfigError(f"{path}: {error}") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path}: wanted a JSON object")
+        raise ConfigError(f"{path}: expected a JSON object")
     return content
 
 

@@ -36,7 +36,7 @@ class Debugger:
         self._given = {"config_path": config_path, **given}
         self._switch = Switch(config_path, self.config.dump_enable)
         if self.config.level not in self.LEVELS:
-            raise ConfigError(f"level: found {self.config.level!r}, wanted one of {', '.join(self.LEVELS)}")
+            raise ConfigError(f"level: found {self.config.level!r}, expected one of {', '.join(self.LEVELS)}")
         self.dump_path = check_path(self.config.dump_path)
         self._loop = 0
         self._init_step = 0
@@ -153,7 +153,7 @@ class Debugger:
     def set_init_step(cls, number: int) -> None:
         """The step that is next has this number, as after loading a checkpoint."""
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            raise ConfigError(f"step: found {number!r}, wanted an integer that is not negative")
+            raise ConfigError(f"step: found {number!r}, expected an integer that is not negative")
         self = cls._existing()
         self._init_step, self._loop = number, 0
 
@@ -245,5 +245,5 @@ def _load(config_path, given: dict) -> Config:
 
 def _checked_rank(rank_id: object) -> int:
     if not isinstance(rank_id, int) or isinstance(rank_id, bool) or rank_id < 0:
-        raise ConfigError(f"rank_id: found {rank_id!r}, wanted an integer that is not negative")
+        raise ConfigError(f"rank_id: found {rank_id!r}, expected an integer that is not negative")
     return rank_id

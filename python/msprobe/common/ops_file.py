@@ -23,5 +23,5 @@ def parse_ops(lines: Iterable[str], path: str) -> Dict[str, List[str]]:
         elif name and names is not None:
             names.append(name.group(1))
         elif text:
-            raise ValueError(f"{path}: line {number}: found {text!r}, wanted 'group:' or '- name'")
+            raise ValueError(f"{path}: line {number}: found {text!r}, expected 'group:' or '- name'")
     return groups

@@ -46,6 +46,6 @@ class Switch:
             log.warning(f"{self._path}: {error}; recording is off until the file can be read")
             return False
         if not isinstance(value, bool):
-            log.warning(f"dump_enable: found {value!r}, wanted true or false; recording is off")
+            log.warning(f"dump_enable: found {value!r}, expected true or false; recording is off")
             return False
         return value

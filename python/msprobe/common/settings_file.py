@@ -39,7 +39,7 @@ def read_settings(path: Optional[str] = None) -> Dict[str, Any]:
             elif item and isinstance(settings.get(name), list):
                 settings[name].append(item.group(1).strip("'\""))
             elif line:
-                raise ValueError(f"{path}: line {number}: found {line!r}, wanted 'name: value' or '- item'")
+                raise ValueError(f"{path}: line {number}: found {line!r}, expected 'name: value' or '- item'")
     return settings
 
 
@@ -51,7 +51,7 @@ def listed_names(path: Optional[str] = None) -> Callable[[str], bool]:
     for key in ("white_list", "black_list"):
         names = settings.get(key, [])
         if not isinstance(names, list):
-            raise ValueError(f"{path}: {key}: found {names!r}, wanted a list of API names, for example [\"conv1d\", \"conv2d\"]")
+            raise ValueError(f"{path}: {key}: found {names!r}, expected a list of API names, for example [\"conv1d\", \"conv2d\"]")
         lists[key] = frozenset(names)
         if names:
             log.info(f"{'only' if key == 'white_list' else 'without'} {', '.join(names)} ({key} of {path})")

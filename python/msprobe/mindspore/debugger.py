@@ -41,11 +41,11 @@ class PrecisionDebugger(Debugger):
     def _make_session(self, settings: dict) -> Session:
         config = self.config
         if config.level != "L1":
-            raise ConfigError(f"level: found {config.level!r}, wanted L1: the collector for MindSpore records APIs")
+            raise ConfigError(f"level: found {config.level!r}, expected L1: the collector for MindSpore records APIs")
         if config.task not in _TASKS:
-            raise ConfigError(f"task: found {config.task!r}, wanted one of {', '.join(_TASKS)} with MindSpore")
+            raise ConfigError(f"task: found {config.task!r}, expected one of {', '.join(_TASKS)} with MindSpore")
         if config.summary_mode not in _SUMMARY_MODES:
-            raise ConfigError(f"summary_mode: found {config.summary_mode!r}, wanted one of {', '.join(_SUMMARY_MODES)} with MindSpore")
+            raise ConfigError(f"summary_mode: found {config.summary_mode!r}, expected one of {', '.join(_SUMMARY_MODES)} with MindSpore")
         if config.slice:
             raise ConfigError(f"{config.task}.slice: not supported with MindSpore")
         return Session({"framework": self.FRAMEWORK, **settings}, config.wide_list, listed_names())

@@ -86,7 +86,7 @@ class PrecisionDebugger(Debugger):
         models = [model] if isinstance(model, torch.nn.Module) else model
         if model is not None:
             if not isinstance(models, (list, tuple)) or not all(isinstance(item, torch.nn.Module) for item in models):
-                raise ConfigError(f"model: found {type(model).__name__}, wanted a torch.nn.Module or a list of them")
+                raise ConfigError(f"model: found {type(model).__name__}, expected a torch.nn.Module or a list of them")
             modules.set_model(model)
         elif not modules.has_model and self._watch is None:
             raise ConfigError(f"model: level {self.config.level} records modules and needs the model: debugger.start(model)")

@@ -19,7 +19,7 @@ def seed_all(seed: int = 1234, mode: bool = False, rm_dropout: bool = False, is_
     """Seeds Python, numpy (where it is loaded) and PyTorch; `mode` asks for deterministic kernels, `rm_dropout` makes every dropout
     hand on its input, from now on. `is_enhanced` is accepted for the sake of scripts that pass it."""
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= 2**32 - 1:
-        raise ValueError(f"seed: {seed!r}, wanted an integer from 0 to 4294967295")
+        raise ValueError(f"seed: {seed!r}, expected an integer from 0 to 4294967295")
     random.seed(seed)
     os.environ["PYTHONHASHSEED"] = str(seed)
     try:
