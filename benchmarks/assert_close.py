@@ -21,7 +21,7 @@ def pair_of(count: int):
 
 
 def peak_growth(kind: str, count: int) -> int:
-    """Bytes by which the resident peak of a process of its own grows in one comparison."""
+    """Bytes by which the resident peak of a separate process grows in one comparison."""
     return int(subprocess.run([sys.executable, __file__, "--memory", kind, str(count)], capture_output=True, text=True, check=True).stdout)
 
 

@@ -31,7 +31,7 @@ def tensor(file=None):
 
 
 def write_dump(directory, calls, stored):
-    """`stored`: each call has two files of its own, as a recording has."""
+    """`stored`: each call has its own two files, as a recording has."""
     os.makedirs(os.path.join(directory, "dump_tensor_data"))
     data = {}
     for i in range(calls):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // api_precision_compare on made-up details files: seconds and peak memory for 1 k, 20 k and 1 M
-// rows. Each size runs in a process of its own, so that its peak is its own.
+// rows. Each size runs in its own process, so that its peak is its own.
 //
 // usage: compare_bench [ROWS...]
 #include <chrono>

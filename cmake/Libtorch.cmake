@@ -6,7 +6,7 @@ set(MSPROBE_TORCH auto CACHE STRING "whose PyTorch the engine is built on: auto 
 of python3), venv (that of .venv), debian (libtorch-dev), or the directory of one (site-packages/torch, an unpacked libtorch)")
 set_property(CACHE MSPROBE_TORCH PROPERTY STRINGS auto python venv debian)
 
-# The directory of TorchConfig.cmake, empty where there is none.
+# The directory of TorchConfig.cmake, empty if there is none.
 function(msprobe_torch_package choice result)
   set(python_python python3)
   if(SKBUILD)
@@ -58,7 +58,7 @@ function(msprobe_choose_torch)
 endfunction()
 
 # A CUDA build's package insists on the CUDA toolkit, though nothing is compiled for CUDA here: what it would say of its
-# libraries is said by us. Sets Torch_VERSION.
+# libraries is reported by us. Sets Torch_VERSION.
 function(msprobe_import_cuda_torch)
   include(${Torch_DIR}/TorchConfigVersion.cmake)
   set(Torch_VERSION ${PACKAGE_VERSION} PARENT_SCOPE)

@@ -24,7 +24,7 @@ foreach(part Unspecified:msprobe mpi:msprobe-mpi dev:libmsprobe-dev)
   install(FILES ${debian}/copyright ${debian}/changelog.gz DESTINATION ${documents}/${package} COMPONENT ${component})
 endforeach()
 
-# Debian wants manual pages compressed.
+# Debian requires compressed manual pages.
 foreach(component Unspecified mpi)
   install(CODE [[
     file(GLOB pages "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/man/man1/*.1")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# `pip install .`: the commands go beside the Python they are installed for, and what is missing is said at once.
+# `pip install .`: the commands go beside the Python they are installed for, and what is missing is reported at once.
 
-# A Debian package for every library that the build wants: by its CMake package, and by its pkg-config module.
+# A Debian package for every library that the build needs: by its CMake package, and by its pkg-config module.
 set(missing)
 macro(want is_found debian)
   if(NOT ${is_found})
@@ -35,7 +35,7 @@ if(missing)
                       "(or tools/setup.sh, which installs all that is needed)")
 endif()
 
-# The collector alone, as an environment of MindSpore wants it, needs no PyTorch.
+# The collector alone, for an environment of MindSpore, needs no PyTorch.
 if(MSPROBE_ENGINE)
   execute_process(COMMAND ${Python3_EXECUTABLE} -E -c "import torch; print(torch.__version__)" OUTPUT_VARIABLE torch_version
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)

@@ -4,7 +4,7 @@
 #
 #   tools/test_integrations.sh       with what is built in build/release or build/dev
 #
-# The libraries are installed into an environment of their own, build/integrations-env (MSPROBE_INTEGRATIONS_ENV names another one).
+# The libraries are installed into their own environment, build/integrations-env (MSPROBE_INTEGRATIONS_ENV names another one).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 env=${MSPROBE_INTEGRATIONS_ENV:-$PWD/build/integrations-env}

@@ -4,7 +4,7 @@
 #
 #   tools/test_mindspore.sh          all of them, with what is built in build/release or build/dev
 #
-# MindSpore is installed into an environment of its own, build/mindspore-env (MSPROBE_MINDSPORE_ENV names another one).
+# MindSpore is installed into its own environment, build/mindspore-env (MSPROBE_MINDSPORE_ENV names another one).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated device, whose library lies beside the engine.
+// The simulated device, whose library is beside the engine.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct SimSetup {
 
 bool is_sim(std::string_view device);
 
-// Loads the library and tells the device how it is.
+// Loads the library and configures the device.
 Result<void> load_sim(const SimSetup& setup);
 
 }  // namespace msprobe::engine

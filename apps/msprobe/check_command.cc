@@ -128,7 +128,7 @@ Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interru
   return outcome->interrupted;
 }
 
-// Each dump has a directory of its own below that of the output. A damaged one does not keep the
+// Each dump has its own directory below that of the output. A damaged one does not keep the
 // others from being checked.
 ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDump>& dumps,
                      const Interrupt& interrupt) {

@@ -63,7 +63,7 @@ void say_end(const check::CheckOutcome& outcome, ExitStatus status, const std::s
   log::info("acc_check task completed.");
 }
 
-// Relative to the current directory if it lies below it.
+// Relative to the current directory if it is below it.
 std::string shown_path(const fs::path& path) {
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);

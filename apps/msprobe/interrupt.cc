@@ -6,7 +6,7 @@
 namespace msprobe::app {
 
 Interrupt::Interrupt() {
-  // A write that fails says so by itself: an engine that died, a file beyond its limit.
+  // A failing write is reported where it happens: an engine that died, a file beyond its limit.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
   sigset_t wanted;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a long job is, on one line of a terminal; nothing at all where there is none.
+// How far a long job is, on one line of a terminal; nothing at all if there is none.
 #pragma once
 
 #include <chrono>

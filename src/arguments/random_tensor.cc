@@ -20,7 +20,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The bounds values are drawn from (finite or not), and what was recorded with NaN and infinities.
 struct Range {
-  Statistic low, high;  // of the finite elements where the record tells them apart
+  Statistic low, high;  // of the finite elements where the record separates them
   Statistic whole_low, whole_high;
   bool finite_known = false;  // low and high are those of the finite elements
 };
@@ -114,7 +114,7 @@ void write(at::Tensor& tensor, std::int64_t index, double value) {
   }
 }
 
-// A NaN or an infinity that the record tells of, and the ends of the range.
+// A NaN or an infinity that was recorded, and the ends of the range.
 void write_ends(at::Tensor& tensor, const Range& range, double low, double high) {
   const std::int64_t count = tensor.numel();
   if (count == 0) return;

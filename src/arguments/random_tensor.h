@@ -10,7 +10,7 @@
 namespace msprobe::arguments {
 
 // Uniform between the recorded Min and Max, both of which occur (the first element is Min, the last
-// is Max); NaN and infinities occur where the record tells of them. Complex: the modulus lies in
+// is Max); NaN and infinities occur where they were recorded. Complex: the modulus lies in
 // the range, the phase anywhere.
 OrSkip<at::Tensor> random_tensor(const dump::TensorRecord& record, Philox random);
 

@@ -49,7 +49,7 @@ struct CheckRequest {
   bool is_older() const { return !older.forward.empty(); }
 };
 
-// Where msprobe is, and what the environment names instead of what lies beside it.
+// Where msprobe is, and what the environment names instead of what is beside it.
 struct Surroundings {
   std::filesystem::path program;
   std::optional<std::filesystem::path> engine;  // $MSPROBE_ENGINE
@@ -59,7 +59,7 @@ struct Surroundings {
 // The callbacks and the time stamp are left to the caller. Makes the output directory.
 Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings& surroundings);
 
-// The command that checks one call by itself, with all that changes its rows, up to the call's
+// The command that checks only one call, with all that changes its rows, up to the call's
 // name: "msprobe acc_check -api_info dump.json -d sim --seed 7 --only".
 std::string rerun_command(const CheckRequest& request);
 

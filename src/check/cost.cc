@@ -11,7 +11,7 @@
 namespace msprobe::check {
 namespace {
 
-// A call's work does not shrink below this, whatever its shapes: argument building, dispatch.
+// A call's work does not shrink below this, regardless of its shapes: argument building, dispatch.
 constexpr double kCallOverhead = 1e4;
 constexpr double kMaxElements = 1e15;  // a hostile shape must not overflow the sums
 

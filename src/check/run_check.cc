@@ -77,7 +77,7 @@ struct Recorded {
 constexpr auto kBesideDump = std::to_array<std::string_view>(
     {"stack.json", "construct.json", "call_sites.json", "stack_info", "backward_info"});
 
-// Another file of the recording, or one of the older recorder, which has a command of its own.
+// Another file of the recording, or one of the older recorder, which has its own command.
 Failure wrong_dump(const std::filesystem::path& path, const Error& error) {
   const std::string name = path.filename().string();
   if (std::ranges::any_of(kBesideDump, [&](std::string_view s) { return name.starts_with(s); })) {

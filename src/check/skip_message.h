@@ -22,7 +22,7 @@ struct SkipClass {
   bool lost = false;       // the call should have been checked: exit status 1
 };
 
-// What a SKIP row's message tells.
+// What a SKIP row's message says.
 SkipClass classify_skip(std::string_view message);
 
 }  // namespace msprobe::check

@@ -16,7 +16,7 @@ inline constexpr std::size_t kHelpColumns = 80;
 // `program`: the word before the command's name.
 std::string help_text(const CommandRow& command, std::string_view program);
 
-// "-o, --out_path DIR", and what is said of it with choices and default.
+// "-o, --out_path DIR", and its description with choices and default.
 std::string option_words(const OptionRow& row);
 std::string option_meaning(const OptionRow& row);
 

@@ -36,7 +36,7 @@ class GrowingJson {
   // Nothing is expected to follow soon: the second file is removed.
   void settle();
 
-  // The file lies at `path` now, and gets another head. What is unfinished comes with the next
+  // The file is at `path` now, and gets another head. What is unfinished comes with the next
   // write.
   Result<void> move_to(const std::string& path, const std::string& head);
 

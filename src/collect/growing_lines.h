@@ -20,7 +20,7 @@ class GrowingLines {
     waiting_.clear();
   }
 
-  // The file lies at `path` now.
+  // The file is at `path` now.
   Result<void> move_to(const std::string& path) {
     path_ = path;
     return file_ ? file_->move_to(path, "{") : Result<void>{};

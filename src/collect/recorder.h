@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training leaves on disk, written by threads of its own: dump.json with its entries in the
+// What a training leaves on disk, written by its own threads: dump.json with its entries in the
 // order in which their calls began, stack.json, and the tensor files.
 #pragma once
 
@@ -72,7 +72,7 @@ class Recorder {
   // Ends the files of the step before.
   Result<void> open_step(const StepFiles& files);
 
-  // The step's files lie elsewhere now: `files` as open_step had them, with the other names.
+  // The step's files are elsewhere now: `files` as open_step had them, with the other names.
   Result<void> move_step(const StepFiles& files);
 
   // The number of a new entry; `text` is `"name": value` as far as it is known. `finish` replaces
@@ -87,7 +87,7 @@ class Recorder {
   // JSON object, the value of the call's line in call_sites.json.
   void add_stack(const std::string& name, const std::string& frames, const std::string& site = {});
 
-  // Memory for `size` bytes; waits until the bound allows it. Null where there is none. Whoever
+  // Memory for `size` bytes; waits until the bound allows it. Null if there is none. Whoever
   // keeps buffers back, not knowing yet whether they are to be saved, would wait for itself, and
   // ignores the bound.
   enum class Bound : std::uint8_t { kKept, kIgnored };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends large files to the disk as soon as they are written and takes them out of the page cache,
-// with a thread of its own. A dump of tensors is gigabytes that nobody reads soon: in the cache
+// with its own thread. A dump of tensors is gigabytes that nobody reads soon: in the cache
 // they would push out the training's own data, and fresh memory for them costs more than the
 // writing.
 #pragma once

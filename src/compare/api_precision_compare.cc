@@ -183,7 +183,7 @@ Result<void> Comparison::finish_call() {
   return write(row);
 }
 
-// A row that belongs to no call has a line of its own in the result CSV. Documented: in its place;
+// A row that belongs to no call has its own line in the result CSV. Documented: in its place;
 // public tool: before the call that is still open.
 Result<bool> Comparison::add_unnamed(const DetailRow& npu, std::string message) {
   if (options_.profile == Profile::kDocumented) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What api_precision_compare tells a person or a program when it ends.
+// What api_precision_compare prints when it ends.
 #pragma once
 
 #include <cstdint>

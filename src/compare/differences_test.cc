@@ -182,7 +182,7 @@ class Differences : public InDirectory {
     rules.insert("D-skip-reason");
   }
 
-  // Whether a row of this call and direction has another verdict, which then has a rule of its own.
+  // Whether a row of this call and direction has another verdict, which then has its own rule.
   bool verdict_changed(const std::string& call, std::size_t column) const {
     const std::string start = call + (column == 1 ? ".forward." : ".backward.");
     return std::ranges::any_of(changed_,

@@ -95,7 +95,7 @@ void with_element(DType dtype, const std::byte* at, Use&& use) {
 template <class Integer, class Value>
 bool store_integer(std::byte* at, Value value) {
   if constexpr (std::is_floating_point_v<Value>) {
-    // The bounds are powers of two, exact in double; the upper one lies just outside.
+    // The bounds are powers of two, exact in double; the upper one is just outside.
     const double low = static_cast<double>(std::numeric_limits<Integer>::min());
     const double high = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
     if (!(value >= low && value < high) || value != std::trunc(value)) return false;

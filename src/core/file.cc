@@ -83,7 +83,7 @@ bool leaves_directory(std::string_view name) {
   return name.find('\0') != std::string_view::npos;
 }
 
-// Kernels before 5.6 have no openat2; there, every component is opened by itself and no link is
+// Kernels before 5.6 have no openat2; there, every component is opened separately and no link is
 // followed.
 int open_without_links(int directory, const std::filesystem::path& name) {
   int current = ::dup(directory);

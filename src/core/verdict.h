@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdict: what is said of an output, a gradient or a call, by the documented rules and by the
+// Verdict: the judgement of an output, a gradient or a call, by the documented rules and by the
 // strict ones alike.
 #pragma once
 

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kNoCall = std::numeric_limits<std::uint32_t>::max
 
 // What two calls have in common, strongest first.
 enum class Match : std::uint8_t {
-  kValues,    // inputs and outputs agree, whatever the names
+  kValues,    // inputs and outputs agree, regardless of the names
   kInputs,    // inputs agree, outputs do not
   kOutputs,   // outputs agree; the inputs are others (a fused call)
   kFlow,      // the inputs come from calls that belong together, though their values differ

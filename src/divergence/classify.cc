@@ -211,7 +211,7 @@ class Classifier {
     return true;
   }
 
-  // A doubtful call is believed when it is the exception: when other calls that cancel, or that
+  // A doubtful call counts when it is the exception: when other calls that cancel, or that
   // give whole numbers, agree in these two runs.
   void settle_doubts() {
     std::size_t doubtful = 0;

@@ -50,7 +50,7 @@ struct CallRole {
 
 struct Classified {
   std::vector<CallRole> roles;  // one per target call
-  std::vector<Event> events;    // in execution order of Event::seen, causes only, no heirs
+  std::vector<Event> events;    // causes only, in execution order of Event::seen
   std::size_t agreeing = 0, introducing = 0, inheriting = 0;
   std::size_t target_only = 0, golden_only = 0, renamed = 0, again = 0;
 };

@@ -18,7 +18,7 @@ inline constexpr double kAgreementSpacings = 4;
 // A call introduces a difference when it makes that of its inputs this much larger; less is what
 // rounding and cancellation do to an error that was there before.
 inline constexpr double kAmplification = 10;
-// Inputs that are further apart than this cannot acquit a call, and cannot convict it either.
+// Inputs that are further apart than this neither clear a call nor make it the cause.
 inline constexpr double kMostInputDifference = 0.1;
 
 // Relative difference of two tensors of one form by their recorded values: the largest of norm,

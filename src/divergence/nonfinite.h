@@ -32,7 +32,7 @@ struct NonFiniteCall {
 struct NonFiniteWalk {
   std::vector<NonFiniteCall> origins;  // in order of time
   std::size_t calls = 0;
-  std::size_t carrying = 0;  // calls that only hand on what their inputs brought
+  std::size_t carrying = 0;  // calls that only pass on what their inputs brought
 };
 
 // Uninitialised memory (torch.empty), a NaN or infinity that was passed as an argument on purpose

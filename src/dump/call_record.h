@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallRecord: one recorded API call as dump.json tells it, before any tensor is made.
+// CallRecord: one recorded API call as dump.json describes it, before any tensor is made.
 #pragma once
 
 #include <complex>

@@ -73,7 +73,7 @@ class CallParser {
   std::unique_ptr<Implementation> implementation_;
 };
 
-// The same with a parser of its own: for the odd call.
+// The same with its own parser: for the odd call.
 Result<CallRecord> parse_call(const CallSlice& slice, std::string_view place);
 
 }  // namespace msprobe::dump

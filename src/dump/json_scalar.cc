@@ -42,7 +42,7 @@ struct Digits {
   int count = 0;  // of all digits; beyond 19 `value` is meaningless
   int behind_point = 0;
 
-  // Takes the digits at `at` and moves behind them; false when there are none.
+  // Takes the digits at `at` and moves behind them; false if there are none.
   bool take(std::string_view token, std::size_t& at) {
     const std::size_t start = at;
     for (std::uint64_t eight = 0; token.size() - at >= 8; at += 8) {

@@ -22,7 +22,7 @@ std::size_t container_end_reference(std::string_view text, std::size_t start);
 // One behind the quote that closes the string whose opening quote is at `start`, or kNoEnd.
 std::size_t string_end(std::string_view text, std::size_t start);
 
-// The first place at or behind `at` that is not white space; text.size() where there is none.
+// The first place at or behind `at` that is not white space; text.size() if there is none.
 std::size_t skip_space(std::string_view text, std::size_t at);
 
 // One behind the number or word at `start`: the next white space, comma, colon, bracket or quote.

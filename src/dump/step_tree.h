@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the dumps lie below a directory: step and rank of each, by the names of directories.
+// Where the dumps are below a directory: step and rank of each, by the names of directories.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ bool is_contiguous(const StridedArray& array) {
   return true;
 }
 
-// Whether the elements fill a piece of memory, each place once, in whatever order of the axes.
+// Whether the elements fill a piece of memory, each place once, in any order of the axes.
 bool is_dense(const StridedArray& array) {
   std::vector<std::size_t> axes;
   for (std::size_t i = 0; i < array.shape.size(); ++i) {

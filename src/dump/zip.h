@@ -49,7 +49,7 @@ class ZipArchive {
     std::size_t at = directory_at_;
     for (std::size_t i = 0; i < count_; ++i) on_member(*row(at));
   }
-  // The only member of that name; std::nullopt where there is none.
+  // The only member of that name; std::nullopt if there is none.
   std::optional<ZipMember> find(std::string_view name) const;
 
   // The content, checksum verified unless `late` takes it. More than `max_bytes` is an error before

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two dumps, item by item: pair, measure, judge, hand out rows in order.
+// Two dumps, item by item: pair, measure, judge, emit rows in order.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace msprobe::dump_compare {
 
 // Whether the table has a column of stacks.
 enum class StackMode : std::uint8_t {
-  kAutomatic,  // if stack.json lies beside the target's dump.json
+  kAutomatic,  // if stack.json is beside the target's dump.json
   kRequired,
   kOff,
 };

@@ -36,7 +36,7 @@ enum class EntryMatch : std::uint8_t {
   kName,     // equal names
   kOrder,    // the same API; what is left of its backward calls, in order
   kMapping,  // a mapping file says so
-  kFuzzy,    // by the sequence of calls, whatever their numbers
+  kFuzzy,    // by the sequence of calls, regardless of their numbers
 };
 std::string_view name(EntryMatch match);  // "name"
 

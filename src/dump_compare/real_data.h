@@ -13,7 +13,7 @@
 
 namespace msprobe::dump_compare {
 
-// Worth all threads by itself; smaller pairs are measured beside each other.
+// Large enough for all threads; smaller pairs are measured beside each other.
 bool is_large(const ItemRow& row);
 
 class RealData {

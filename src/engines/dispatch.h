@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds calls to engine processes and hands their answers back in dump order, whatever the engines
+// Feeds calls to engine processes and returns their answers in dump order, whatever the engines
 // do: crash, hang, grow.
 #pragma once
 

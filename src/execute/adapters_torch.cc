@@ -80,7 +80,7 @@ PyValue split(const Bound& a) {
                    {{a.value("tensor"), one ? PyValue{*one} : size, a.value("dim")}});
 }
 
-// PyTorch wants a tensor of places on the CPU, wherever the input is.
+// PyTorch needs a tensor of places on the CPU, wherever the input is.
 PyValue tensor_split(const Bound& a) {
   PyValue where = a.value("indices_or_sections");
   if (const auto* tensor = where.as<at::Tensor>()) where = {tensor->cpu()};

@@ -43,7 +43,7 @@ const Api* find_api(std::string_view type, std::string_view bare_name);
 // row of an NPU operator holds is the benchmark's definition of it. Null otherwise.
 const Api* find_device_api(std::string_view type, std::string_view bare_name, at::Device device);
 
-// An ATen operator by its Python binding, for adapters that change arguments and hand on.
+// An ATen operator by its Python binding, for adapters that change arguments and pass them on.
 PyValue call_aten(std::string_view name, const PyCall& call,
                   OverloadStyle style = OverloadStyle::kFunction);
 

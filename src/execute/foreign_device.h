@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that LibTorch does not have: another framework, usually in a process of its own, which
+// A device that LibTorch does not have: another framework, usually in its own process, which
 // runs recorded calls under their recorded names.
 #pragma once
 
@@ -21,7 +21,7 @@ class ForeignDevice {
   virtual OrSkip<arguments::PyValue> forward(const dump::CallRecord& record,
                                              const arguments::PyCall& call) = 0;
   // Follows forward() of the same call. One gradient per tensor among the arguments, in lists too:
-  // positional ones depth first, then keywords; None where there is none. `arriving` as the dump
+  // positional ones depth first, then keywords; None if there is none. `arriving` as the dump
   // lists gradients under backward "input".
   virtual OrSkip<arguments::PyList> backward(const dump::CallRecord& record,
                                              const arguments::PyCall& call,

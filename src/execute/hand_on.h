@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// APIs that Python hands on to an ATen operator after it has renamed, reordered or translated their
-// arguments. A row says how; no code is needed.
+// APIs that Python passes on to an ATen operator after it has renamed, reordered or translated
+// their arguments. A row says how; no code is needed.
 #pragma once
 
 #include <optional>

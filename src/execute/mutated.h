@@ -11,7 +11,7 @@ using arguments::PyCall;
 using arguments::PyList;
 using arguments::PyValue;
 
-// The arguments of `call` at the places of `mutated`; None where there is none.
+// The arguments of `call` at the places of `mutated`; None if there is none.
 PyList mutated_arguments(const PyCall& call, const dump::Dict& mutated);
 
 // `output`, and `mutated` behind it. `output` itself if nothing was changed.

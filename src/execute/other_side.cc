@@ -15,7 +15,7 @@ namespace {
 // A call that raised, or that a recomputed checkpoint broke off; or data_mode left them out.
 constexpr std::string_view kNoOutput = "the dump has no outputs of this call";
 
-// A device that computed from float8 hands out float32 where it means float16.
+// A device that computed from float8 returns float32 where it means float16.
 PyValue narrowed(const PyValue& output) {
   const auto* tensor = output.as<at::Tensor>();
   if (tensor == nullptr || tensor->scalar_type() != at::kFloat) return output;

@@ -54,7 +54,7 @@ struct Overload {
   std::size_t positional = 0;         // how many of `order` may be positional
   std::size_t self = 0;               // kMethod: the index of self
   std::vector<std::size_t> outs;      // indexes of written results
-  torch::jit::Stack defaults;         // one per parameter; None where there is no default
+  torch::jit::Stack defaults;         // one per parameter; None if there is no default
 };
 
 struct OverloadSet {

@@ -13,7 +13,7 @@ struct RenamedRow {
   std::string_view api;        // as recorded: "MintFunctional.mse_loss"
   std::string_view torch;      // "Functional.mse_loss"
   std::string_view signature;  // its own parameters; empty: those of PyTorch
-  // How they are handed on: "input target reduction=reduction". Keywords that the caller did not
+  // How they are passed on: "input target reduction=reduction". Keywords that the caller did not
   // give, or gave as None, are left to PyTorch's defaults.
   std::string_view arguments;
 };

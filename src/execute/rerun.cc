@@ -159,7 +159,7 @@ TensorChange Rerun::in_layout(const TensorChange& change) const {
   };
 }
 
-// None where there are none; those of another node than the one compared say nothing.
+// None if there are none; those of another node than the one compared say nothing.
 std::vector<at::Tensor> Rerun::gradients(const CallSide& side, const PyValue& output,
                                          const PyList& arriving) const {
   libtorch::LastNode last;

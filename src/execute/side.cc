@@ -89,7 +89,7 @@ struct Roots {
   std::vector<at::Tensor> outputs, weights;
 };
 
-// Throws BindError where there is none.
+// Throws BindError if there is none.
 Roots roots_of(const PyValue& output, const PyList& arriving) {
   const std::vector<at::Tensor> leaves = leaves_for(output, arriving.size());
   Roots roots;

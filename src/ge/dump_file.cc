@@ -42,7 +42,7 @@ Result<DumpFile> read_dump_file(const FileBytes& file) {
   if (is_foreign(file.bytes)) {
     return fail(ErrorKind::kUnsupported, "the file is in no known dump format");
   }
-  // What is said of a file that is neither belongs to the normal container.
+  // The message for a file that is neither belongs to the normal container.
   return prefixed;
 }
 

@@ -33,7 +33,7 @@ struct Elements {
   std::uint32_t bits = 0;                           // of a stored element
   bool swap_bytes = false;                          // stored big-endian
   std::vector<std::vector<std::uint64_t>> offsets;  // see Layout
-  std::vector<Piece> pieces;  // of a tensor that lies in several files; `bytes` is empty then
+  std::vector<Piece> pieces;  // of a tensor that is in several files; `bytes` is empty then
   std::uint64_t row = 0;      // stored elements of all pieces together before the first comes again
 
   // Whether the bytes can be used where they are.

@@ -34,7 +34,7 @@ class GraphReader {
 
  private:
   // Calls on_field(name) with the tokens standing behind the name, for each field up to the sign
-  // that closes the message, or up to the end where there is none.
+  // that closes the message, or up to the end if there is none.
   template <class OnField>
   bool read_message(std::optional<char> close, OnField on_field) {
     for (;;) {

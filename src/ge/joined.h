@@ -10,14 +10,14 @@
 
 namespace msprobe::ge {
 
-// A slice of a tensor, and the file it lies in.
+// A slice of a tensor, and the file it is in.
 struct TensorSlice {
   const DumpTensor* tensor = nullptr;
   FileBytes file;
 };
 
 // The slices one after another along `axis` of the stored shape. Nothing is copied: memory is
-// bounded by the part that is read, whatever the axis. An error where the slices do not fit.
+// bounded by the part that is read, regardless of the axis. An error where the slices do not fit.
 Result<Elements> join_slices(std::span<const TensorSlice> slices, std::size_t axis);
 
 }  // namespace msprobe::ge

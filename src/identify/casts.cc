@@ -117,7 +117,7 @@ void add_float_cast(const Compute& compute, const CastPair& pair, Lines& lines) 
   const bool narrower = to.fraction_bits < from.fraction_bits;
   if (narrower) add_rounding(compute, pair, lines);
   if (to.largest < from.largest) {
-    // Beyond the largest number by more than half a unit, whatever the rounding.
+    // Beyond the largest number by more than half a unit, regardless of the rounding.
     const double beyond = std::min(from.largest, to.largest * 1.5);
     add_one(compute, pair, "overflow", beyond,
             {{kInfinity, "infinity"}, {to.largest, "largest number"}, {kNan, "NaN"}}, lines);

@@ -13,7 +13,7 @@ struct CastPair {
   DType from, to;
 };
 
-// Those that the card tells of.
+// Those that the card has.
 std::vector<CastPair> cast_pairs();
 
 std::vector<card::Line> describe_cast(const Compute& compute, const CastPair& pair);

@@ -231,7 +231,7 @@ bool takes_two_parts(const Multiply& multiply) {
 }
 
 int running_sum_bits(const Multiply& multiply, const Structure& structure) {
-  // Each in a block of its own and, of a sum in halves, in the first half.
+  // Each in its own block and, of a sum in halves, in the first half.
   const std::int64_t terms = 8 * std::int64_t{structure.block};
   std::vector<std::int64_t> turns(static_cast<std::size_t>(terms));
   units::fill_order(structure.order, structure.block, turns);

@@ -37,7 +37,7 @@ std::vector<Meeting> wanted_meetings() {
   return meetings;
 }
 
-// Every meeting has a row and a column of its own; the result is on the diagonal: the small terms
+// Every meeting has its own row and column; the result is on the diagonal: the small terms
 // that are left over.
 std::vector<double> left_over(const Multiply& multiply, const Masks& masks,
                               std::span<const Meeting> meetings, float sign) {

@@ -27,7 +27,7 @@ class WholeRows {
   WholeRows(std::string_view text, std::size_t start, const fs::path& path)
       : text_(text), start_(start), reader_(text.substr(start), path.filename().string()) {}
 
-  // False at the end and at a torn row: one without a line end, with an open quote or NUL bytes.
+  // False at the end and at a partial row: one without a line end, with an open quote or NUL bytes.
   bool next() {
     const Result<bool> read = reader_.next();
     there_ = read && *read && text_.substr(0, start_ + reader_.offset()).ends_with("\r\n");
@@ -49,7 +49,7 @@ class WholeRows {
   std::size_t end_ = 0;
 };
 
-// Length of the header; 0 when even that is torn.
+// Length of the header; 0 when even that is incomplete.
 Result<std::size_t> check_header(std::string_view text, std::string_view header,
                                  const fs::path& path) {
   if (text.starts_with(header)) return header.size();
@@ -271,7 +271,7 @@ Result<void> read_finished(const InterruptedPair& pair,
 
 namespace {
 
-// A pair of one device lies in a directory of its own beside the merged pair.
+// A pair of one device lies in its own directory beside the merged pair.
 Result<void> check_is_merged(const fs::path& result_csv, std::string_view stamp) {
   const std::string directory = result_csv.parent_path().filename().string();
   if (!directory.starts_with("device") || !directory.ends_with(fmt::format("_{}", stamp))) {

@@ -25,7 +25,7 @@ struct InterruptedPair {
   // lost between two of its rows.
   bool finished = false;
   tables::CellStyle style = {};  // in which the rows are written
-  std::string_view maps = {};    // the lines of the map file; empty where there is none
+  std::string_view maps = {};    // the lines of the map file; empty if there is none
 };
 
 // The calls that have rows, in the order of the rows.

@@ -174,7 +174,7 @@ void RunFile::remove() const {
 Result<void> RunFile::mark_finished(const FinishedSizes& sizes) {
   if (finished_ == sizes) return {};
   finished_ = sizes;
-  // The line before it may be torn: its writer was killed.
+  // The line before it may be incomplete: its writer was killed.
   return append(fmt::format("\n{} {} {}\n", kFinished, sizes.result, sizes.details));
 }
 

@@ -66,7 +66,7 @@ TEST(RunFile, RemembersTheEnd) {
     ASSERT_TRUE(file->mark_finished({30, 40}));
   }
   EXPECT_EQ(RunFile::open(path, kFacts)->finished(), (FinishedSizes{30, 40}));
-  // A line torn by a kill does not count, and does not spoil the next one.
+  // A line cut off by a kill does not count, and does not spoil the next one.
   scratch.write("run.txt", text.substr(0, text.size() - 1));
   {
     auto file = RunFile::open(path, kFacts);

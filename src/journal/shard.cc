@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxShards = 1'000'000;
 
-// The number in the whole of `text`; 0 where there is none.
+// The number in the whole of `text`; 0 if there is none.
 std::size_t number_in(std::string_view text) {
   std::size_t number = 0;
   const char* const end = text.data() + text.size();

@@ -31,7 +31,7 @@ struct Positions {
 };
 
 // The shard's calls: consecutive ones, so that the shards' rows one behind the other are those of
-// the whole check. A call belongs to the shard in whose share of the total cost its middle lies.
+// the whole check. A call belongs to the shard whose share of the total cost contains its middle.
 Positions positions_of(const Shard& shard, std::span<const double> costs);
 
 }  // namespace msprobe::journal

@@ -31,9 +31,9 @@ inline constexpr std::string_view kBlankText = " ";
 
 struct DetailRow {
   std::string api_name;                 // "Functional.conv2d.0.forward.output.0"
-  std::string bench_dtype{kBlankText};  // "torch.float32", "<class 'int'>"; " " where there is none
+  std::string bench_dtype{kBlankText};  // "torch.float32", "<class 'int'>"; " " if there is none
   std::string device_dtype{kBlankText};
-  std::string shape{kBlankText};  // "(2, 3)"; " " where there is none
+  std::string shape{kBlankText};  // "(2, 3)"; " " if there is none
   Cell cosine;
   Cell max_abs_error;
   Cell dual_100;

@@ -23,7 +23,7 @@ Pointer make_identity() {
 
 using torch::autograd::variable_list;
 
-// Keeps what a node hands on, as the engine has checked and summed it up.
+// Keeps what a node passes on, as the engine has checked and summed it up.
 class Keeper : public torch::autograd::FunctionPostHook {
  public:
   explicit Keeper(std::shared_ptr<variable_list> kept) : kept_(std::move(kept)) {}

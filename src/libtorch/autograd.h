@@ -20,11 +20,11 @@ using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
 Edge watch(at::Tensor& tensor);
 
 // The autograd node of a result, and what it handed to the nodes before it, in its own order.
-// Collectors that hook the node of an output record this, whatever the API's arguments were.
+// Collectors that hook the node of an output record this, regardless of the API's arguments.
 struct LastNode {
   std::string name;                   // "MulBackward0"
   std::vector<Edge> next;             // where each gradient goes
-  std::vector<at::Tensor> gradients;  // undefined where there is none; empty: it did not run
+  std::vector<at::Tensor> gradients;  // undefined if there is none; empty: it did not run
 };
 
 // The gradients of `outputs`, weighted by `weights`, with respect to each edge; undefined where an

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of LibTorch's autograd that operators with a gradient of their own need; separate from
+// The part of LibTorch's autograd that operators with their own gradient need; separate from
 // aten.h because few files do.
 #pragma once
 

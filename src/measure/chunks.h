@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction over many elements in fixed chunks, merged in index order whatever the number of
+// A reduction over many elements in fixed chunks, merged in index order for any number of
 // threads, so that its digits depend on the data alone.
 #pragma once
 

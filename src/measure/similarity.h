@@ -20,7 +20,7 @@
 
 namespace msprobe::measure {
 
-// One side by itself; NaN is left out and counted. Nothing is known of complex tensors.
+// One side only; NaN is left out and counted. Nothing is known of complex tensors.
 struct SideTally {
   std::uint64_t count = 0;  // elements that are not NaN
   std::uint64_t nans = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the name tells of an API that has no row: a new operator of a family is most likely like
-// the others.
+// What the name suggests about an API that has no row: a new operator of a family is most likely
+// like the others.
 #pragma once
 
 #include "ops/op.h"

@@ -158,7 +158,7 @@ struct Traits {
   InputRule inputs = InputRule::kAsRecorded;
   Raise raise = Raise::kAlways;
   bool autocast = false;            // autocast runs it in the lower precision
-  bool numbers_as_tensors = false;  // Python takes a number where the operator wants a tensor
+  bool numbers_as_tensors = false;  // Python takes a number where the operator needs a tensor
   bool heavy = false;  // touches an element once per row, column or window of another operand
   NeverChecked never_checked = NeverChecked::kNowhere;
   Risk risk = Risk::kNormal;
@@ -180,13 +180,13 @@ std::span<const Op> all();
 // Null: the API has no row.
 const Op* find(std::string_view bare_name);
 
-// The traits of its row; of an API without one, what its name tells (families.cc).
+// The traits of its row; of an API without one, what its name suggests (families.cc).
 Traits traits_of(std::string_view bare_name);
 
 // Whether matrix units may compute it, whose inputs a device may be allowed to round.
 bool is_product(const Traits& traits);
 
-// Whether there is a dropout in it, of whatever kind.
+// Whether there is a dropout in it, of any kind.
 bool is_dropout(const Traits& traits);
 
 // Whether a white or black list may name it: what the collector records, but for communication.

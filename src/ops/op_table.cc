@@ -3,8 +3,8 @@
 // Traits (op.h). After a change of groups or risk, write the collector's lists again:
 // build/PRESET/bin/make_op_lists python/msprobe
 //
-// Standards are those of the public tool's lists; that each API has a standard of its own, and that
-// conv1d and conv2d take the dual-1000 metric, is said by the document of the offline pre-check.
+// Standards are those of the public tool's lists; that each API has its own standard, and that
+// conv1d and conv2d take the dual-1000 metric, comes from the document of the offline pre-check.
 // Levels are its "Operator Monitoring Levels"; it lists GELU, the module, and means gelu, too.
 // What autocast rounds is lower_precision_fp of ATen/autocast_mode.h. numbers_as_tensors is
 // should_allow_numbers_as_tensors of python_arg_parser.cpp.

@@ -163,7 +163,7 @@ class OverflowWork : public engines::Work {
   std::unordered_map<std::size_t, std::vector<OverflowRow>> answers_;  // not committed yet
 };
 
-// Without -d: the first accelerator, "npu:0" before "cuda:0"; empty where there is none.
+// Without -d: the first accelerator, "npu:0" before "cuda:0"; empty if there is none.
 std::string accelerator(const std::vector<std::string>& devices) {
   for (const std::string_view kind : {"npu", "cuda"}) {
     const auto found = std::ranges::find(

@@ -70,7 +70,7 @@ struct ReportRow {
   std::string strict_reason;
   std::string likely_cause;
   std::string error_map;        // a line of report/error_maps.h; empty: there is none
-  std::vector<double> numbers;  // one per metric of the run, kNoNumber where there is none
+  std::vector<double> numbers;  // one per metric of the run, kNoNumber if there is none
   std::uint32_t limits = 0;     // index into the run's limits
   judge::Standard standard = judge::Standard::kNone;  // of a comparison
 };
@@ -143,7 +143,7 @@ struct ReportRun {
 // Whether a row is of the first direction of its call.
 bool in_first_direction(const ReportRun& run, const ReportRow& row);
 
-// The innermost frame of the user's own code; null where there is none.
+// The innermost frame of the user's own code; null if there is none.
 const StackFrame* own_frame(const Stack& stack);
 
 // The row with a likely cause that is farthest beyond its bound; null where no row has a cause.

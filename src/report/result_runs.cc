@@ -68,7 +68,7 @@ void describe(ReportRun& run, const std::string& dump, const ResultRunsJob& job)
   run.origin.emplace_back("dump", dump);
 }
 
-// Maps are an extra: what is wrong with their file is said, and the report goes on.
+// Maps are an extra: a fault of their file is reported, and the report goes on.
 void add_error_maps(ReportRun& run, const fs::path& details, const ResultRunsJob& job) {
   const fs::path path = map_path(details);
   std::error_code error;

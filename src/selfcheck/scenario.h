@@ -10,7 +10,7 @@
 
 namespace msprobe::selfcheck {
 
-// What the strict status owes.
+// What the strict status promises.
 enum class Promise : std::uint8_t {
   kSilence,  // no alarm: nothing is wrong
   kAlarm,    // an alarm for what was changed

@@ -17,7 +17,7 @@ std::string dtype_word(std::optional<DType> dtype) {
   return std::string(name.substr(name.rfind('.') + 1));
 }
 
-// `path`: of the tensor's file. Tuples, as MindSpore wants them.
+// `path`: of the tensor's file. Tuples, as MindSpore needs them.
 std::string argument_text(const dump::Value& value, const std::string& path) {
   if (const auto literal = python_literal(value)) return *literal;
   if (const auto* tensor = value.as<dump::TensorRecord>()) {

@@ -13,7 +13,7 @@ namespace msprobe::shrink {
 // Whether a tensor of the entry names a file.
 bool has_data(const dump::ForwardRecord& forward);
 
-// Copies the files of `call` that lie in `from` into `to`, which is made. The first file that
+// Copies the files of `call` that are in `from` into `to`, which is made. The first file that
 // cannot be copied is an error.
 Result<void> copy_data(const std::filesystem::path& from, const std::string& call,
                        const std::filesystem::path& to);

@@ -130,7 +130,7 @@ def end(found, backward):
     return found
 )";
 
-// The device's faults go by the name of the call, as msprobe tells it.
+// The device chooses its faults by the name of the call, as msprobe does.
 constexpr std::string_view kSimCalls = R"(
 def begin(backward):
     torch.ops.msprobe_sim.begin_call(name, backward)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, which PyTorch hands to a device under names of their own.
+// Convolutions, which PyTorch passes to a device under their own names.
 #pragma once
 
 #include <ATen/core/stack.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device itself: eight of them, each with memory of its own that only copies reach.
+// The device itself: eight of them, each with its own memory that only copies reach.
 #pragma once
 
 #include "libtorch/aten.h"

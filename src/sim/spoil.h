@@ -10,7 +10,7 @@
 namespace msprobe::sim {
 
 // What the fault leaves of `results`: the leaves of a call or of an operator, on the CPU; undefined
-// where there is none, before and after. `key`: which leaf is hit and what stale memory holds. True
+// if there is none, before and after. `key`: which leaf is hit and what stale memory holds. True
 // where something was changed. REQUIRES: a fault of results, not kCrash and its like.
 bool spoil(const FaultRule& rule, std::vector<at::Tensor>& results, std::uint64_t key);
 

@@ -21,7 +21,7 @@ inline constexpr double kNative = 4;
 // Units of a half type by which a result may be off that was computed in float32 and rounded once;
 // one more for a second rounding.
 inline constexpr double kHalfUnits = 2;
-// The same of one product: it is rounded once, in whatever direction, or twice to nearest.
+// The same of one product: it is rounded once, in any direction, or twice to nearest.
 inline constexpr double kProductUnits = 1;
 
 // float16 and bfloat16, whose kernels compute in float32 as a rule.

@@ -229,7 +229,7 @@ TEST(Bound, OfSumsDoesNotCoverAnOutlier) {
   EXPECT_EQ(judged().beyond, 1);
 }
 
-// A running sum of many terms beside sums of few is no outlier.
+// A running sum of many terms beside sums of few is not an outlier.
 TEST(Bound, OneLongSumBesideShortOnesIsNoOutlier) {
   const FloatType type = *float_type(at::kFloat);
   at::manual_seed(24);

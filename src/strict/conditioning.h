@@ -21,7 +21,7 @@ class Conditioning {
   using Tensors = LeafTensors;
 
   // `base`: what the benchmark gives when it runs as `how` says. REQUIRES: `rerun` and `full_name`
-  // outlive this. `argument`: by how much more every argument is moved, whatever its size.
+  // outlive this. `argument`: by how much more every argument is moved, regardless of its size.
   // `one_leaf`: a run computes only the leaf that is asked for; for calls whose gradients cost as
   // much as products do, of which few need a run.
   Conditioning(execute::Rerun& rerun, const std::string& full_name, Tensors base,

@@ -27,7 +27,7 @@ constexpr int kFirstDecade = -3;  // of the second bin
 constexpr std::size_t kFarBin = kBins - 2;
 constexpr std::size_t kNotFiniteBin = kBins - 1;
 
-// The smallest k of [low, high] with over <= 10^(k / per_decade); `high` where there is none.
+// The smallest k of [low, high] with over <= 10^(k / per_decade); `high` if there is none.
 int step_of(double over, int per_decade, int low, int high) {
   return static_cast<int>(std::clamp(std::ceil(std::log10(over) * per_decade),
                                      static_cast<double>(low), static_cast<double>(high)));

@@ -116,7 +116,7 @@ TEST(JudgeCall, OneChannelIsSeenAndNamed) {
   EXPECT_EQ(run.forward().cause, "bad channel: index 3 of dimension 1");
 }
 
-// A product is rounded to its half type once, in whatever direction: two units are a fault.
+// A product is rounded to its half type once, in any direction: two units are a fault.
 TEST(JudgeCall, AProductOfAHalfTypeIsOffByOneUnitAtMost) {
   for (const DType dtype : libtorch::cpu_floats_with_wide_sums()) {
     if (dtype == DType::kFloat32) continue;

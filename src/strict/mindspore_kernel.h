@@ -13,7 +13,7 @@ namespace msprobe::strict {
 struct KernelError {
   double relative = 0;  // of the result: an inexact factor
   double absolute = 0;  // of the result: something near 1 was rounded on the way
-  double argument = 0;  // every argument may have been off by this much, whatever its size
+  double argument = 0;  // every argument may have been off by this much, regardless of its size
 
   bool any() const { return relative > 0 || absolute > 0; }
 };

@@ -31,7 +31,7 @@ class ProductBound {
   // REQUIRES: not less than before.
   void take_terms(std::int64_t until);
 
-  // For sums that are rounded to nearest, in whatever order. REQUIRES: terms were taken, here and
+  // For sums that are rounded to nearest, in any order. REQUIRES: terms were taken, here and
   // below.
   Limits rounded(const at::Tensor& device) const;
 

@@ -120,7 +120,7 @@ std::int64_t longest_run(const at::Tensor& rows) {
   return longest;
 }
 
-// The same for rows that hold the same numbers in whatever order, and hardly ever for others.
+// The same for rows that hold the same numbers in any order, and hardly ever for others.
 std::uint64_t unordered_hash(const at::Tensor& row) {
   std::uint64_t sum = 0;
   const double* values = row.data_ptr<double>();
@@ -188,7 +188,7 @@ std::optional<StrictFinding> judge_two_values(const at::Tensor& device, const at
       number_text(high[first].item<double>())));
 }
 
-// Zeros in a row: a part that was never written is not chance, whatever the number of zeros in all.
+// Zeros in a row: a part that was never written is not chance, for any number of zeros in all.
 // Elements that are zero in every draw say nothing.
 std::optional<StrictFinding> judge_dropped_runs(const at::Tensor& device, const at::Tensor& draws,
                                                 at::IntArrayRef shape) {

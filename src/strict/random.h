@@ -31,7 +31,7 @@ class Draws {
 
 // Nothing where this leaf is the same in all draws: it
 // is not random after all. `forward`: the device's first output, to which the mask of a dropout's
-// gradient must fit; undefined where there is none. `spread`: as Conditioning gives it.
+// gradient must fit; undefined if there is none. `spread`: as Conditioning gives it.
 std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
                                           Direction direction, const std::string& path,
                                           const at::Tensor& device, const at::Tensor& forward,

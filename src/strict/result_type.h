@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dtype that a result should have, as the record tells it.
+// The dtype that a result should have, as recorded.
 #pragma once
 
 #include <optional>

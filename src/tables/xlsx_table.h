@@ -35,7 +35,7 @@ class XlsxTable {
   ~XlsxTable();
 
   void add(std::span<const XlsxCell> cells, RowMark mark);
-  // The rows that follow are those of another table, on a sheet of its own.
+  // The rows that follow are those of another table, on its own sheet.
   void start_table(std::vector<std::string> titles, std::string name);
   Result<bool> close();
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kCodes{"", "31", "33", "32", "1", "2"};
 
-// Words go on lines as they fit; one that is wider than a line has a line of its own.
+// Words go on lines as they fit; one that is wider than a line has its own line.
 class Lines {
  public:
   Lines(std::size_t indent, const Style& style) : indent_(indent), style_(style) {}

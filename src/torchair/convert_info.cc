@@ -286,7 +286,7 @@ void Converter::convert(const std::filesystem::path& path, ConvertTotals& totals
   const bool is_fx = kind_of_file(path.filename().string()) == Kind::kFx;
   const Result<Converted> converted = is_fx ? convert_fx(path, *file) : convert_ge(path, *file);
   if (!converted) {
-    // Arguments that are no tensors stay: there is nothing to convert.
+    // Arguments that are not tensors stay: there is nothing to convert.
     if (is_fx && (converted.error().kind == ErrorKind::kHostile ||
                   converted.error().kind == ErrorKind::kUnsupported)) {
       return leave_alone();

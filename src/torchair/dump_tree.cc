@@ -167,7 +167,7 @@ void name_graphs(GeTree& tree) {
   }
 }
 
-// Of a (rank, graph, token) that lies under several dump times only the newest is kept: two dumps
+// Of a (rank, graph, token) that is under several dump times only the newest is kept: two dumps
 // in one root are never merged.
 void leave_out_older_dumps(GeTree& tree) {
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dumps lie under a path: ranks, graphs and tokens of every layout in use. Only names of
+// Which dumps are under a path: ranks, graphs and tokens of every layout in use. Only names of
 // directories and files are looked at.
 #pragma once
 

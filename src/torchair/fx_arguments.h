@@ -28,7 +28,7 @@ struct ArgumentMatch {
 
 // One entry for each edge of `op`. An input that an operator with an FX name produced is the
 // argument with that value; graph inputs and constants go by position where the shape fits, else by
-// shape and value. What a helper operator computed is no FX argument.
+// shape and value. What a helper operator computed is not an FX argument.
 std::vector<ArgumentMatch> match_arguments(OpId op, const std::vector<InputFacts>& inputs,
                                            const FxNode& node, const GraphIndex& graph,
                                            FxFiles& files, const Execution& execution);

@@ -63,7 +63,7 @@ class FxFiles {
  public:
   static FxFiles open(const fs::path& directory);
 
-  // The run of a node that belongs to an execution, its headers read; nullptr where there is none.
+  // The run of a node that belongs to an execution, its headers read; nullptr if there is none.
   // As many runs as executions belong together one by one, a single one to all of them; of more
   // runs than executions the last count. If the directory holds more dumps than there are
   // executions, only the newest dumps count, even for a node that they lack.

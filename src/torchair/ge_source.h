@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the data of a dumped GE operator lies: one file, or one for each slice it ran in.
+// Where the data of a dumped GE operator is: one file, or one for each slice it ran in.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 namespace msprobe::torchair {
 namespace {
 
-// From here on one tensor is worth all threads; below, every thread takes files of its own.
+// From here on one tensor is worth all threads; below, every thread takes its own files.
 constexpr std::uint64_t kLargeFile = std::uint64_t{16} << 20;
 
 // The graph text of the unit before is kept: tokens follow each other.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole comparison: plan, pair, measure, judge, hand out rows in order.
+// The whole comparison: plan, pair, measure, judge, emit rows in order.
 #pragma once
 
 #include <cstdint>

@@ -161,7 +161,7 @@ void GraphReport::set_spread(ReportCall& call, bool source_differs) {
   } else if (is(call.backward, Verdict::kPass)) {
     call.spread = report::Spread::kAgrees;
   }
-  // An operator whose results were not compared hands on what it got.
+  // An operator whose results were not compared passes on what it got.
   const bool unknown = call.spread == report::Spread::kUnknown;
   carries_.push_back(is(call.backward, Verdict::kError) || (unknown && inputs_differ));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the numbers of paired rows, as the mode wants them.
+// Fills the numbers of paired rows, as the mode needs them.
 #pragma once
 
 #include "torchair/tensor_row.h"

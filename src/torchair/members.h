@@ -34,7 +34,7 @@ struct Members {
 Members find_members(const GeFile& file, const GraphIndex& graph);
 
 // `name` as a complete sequence of graph operators: the fewest, and of those the one whose
-// neighbours read each other. Empty where there is none.
+// neighbours read each other. Empty if there is none.
 std::vector<OpId> split_joined_name(const std::string& name, bool is_escaped,
                                     const GraphIndex& graph);
 

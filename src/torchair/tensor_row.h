@@ -46,7 +46,7 @@ std::string_view name(MatchRule rule);
 enum class DumpSide : std::uint8_t { kInput, kOutput };
 std::string_view name(DumpSide side);
 
-// Where the counterpart lies: an FX array, or a tensor of a GE file.
+// Where the counterpart is: an FX array, or a tensor of a GE file.
 struct BenchTensor {
   GeSource source;    // the path alone of an FX array
   std::string shown;  // "add-aten.add.Tensor.OUTPUT.0.2025.npy", "Add.Add.5.6.17,input,0"

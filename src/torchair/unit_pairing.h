@@ -26,7 +26,7 @@ struct UnitPairing {
 UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
                       const StackInfo& stacks, int threads);
 
-// An empty graph where there is no text or it cannot be read; `notes` says so.
+// An empty graph if there is no text or it cannot be read; `notes` says so.
 GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes);
 
 // The parts of it, for one dump file each; the row has its identity, the rest is filled in.
@@ -42,7 +42,7 @@ void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files);
 class GeBench {
  public:
   explicit GeBench(std::vector<GeFile> files);
-  // The `occurrence`-th execution of an operator; nullptr where there is none.
+  // The `occurrence`-th execution of an operator; nullptr if there is none.
   const GeFile* find(const std::string& name, bool is_escaped, std::size_t occurrence) const;
   const std::vector<GeFile>& files() const { return files_; }
 

@@ -11,7 +11,7 @@
 
 namespace msprobe::torchair {
 
-// Whether `path` is `directory` or lies under it, by their names.
+// Whether `path` is `directory` or below it, by their names.
 inline bool is_inside(const std::filesystem::path& path, const std::filesystem::path& directory) {
   return std::ranges::mismatch(directory, path).in1 == directory.end();
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importing this records one iteration of the training, the second one unless told otherwise, and ends the training after it."""
+"""Importing this records one iteration of the training, by default the second one, and ends the training after it."""
 from api_accuracy_checker.dump import dump
 from api_accuracy_checker.dump.config import msCheckerConfig
 

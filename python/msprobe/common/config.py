@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""config.json: what is collected, of which steps and ranks, and where it goes."""
+"""config.json: what to record, in which steps and ranks, and where to write it."""
 import json
 import os
 import re

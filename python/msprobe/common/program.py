@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the msprobe program is, for what Python hands on to it."""
+"""Where the msprobe program is, for calls from Python."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _value(text: str) -> Any:
 
 
 def read_settings(path: Optional[str] = None) -> Dict[str, Any]:
-    """The file that $MSPROBE_CONFIG names, else the packaged one; nothing where there is none."""
+    """The file that $MSPROBE_CONFIG names, else the packaged one; nothing if there is none."""
     path = path or os.environ.get("MSPROBE_CONFIG") or PACKAGED
     if not os.path.exists(path):
         return {}

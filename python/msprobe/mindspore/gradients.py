@@ -2,7 +2,7 @@
 """Gradients of a recorded call: MindSpore's operator for hooks of Cells, put around one API.
 
 The operator returns its tensors unchanged. Applied to the arguments and to the results of a call it hands over, in the backward pass, the
-gradients that leave and those that arrive, null where there is none."""
+gradients that leave and those that arrive, null if there is none."""
 import itertools
 from collections import OrderedDict
 from typing import Callable, Dict

@@ -77,7 +77,7 @@ class Communication:
         self._rest()
 
     def end_step(self) -> None:
-        """What nobody has waited for keeps its inputs alone."""
+        """What nobody has waited for keeps only its inputs."""
         self._awaited.clear()
         self._rest()
 

@@ -35,7 +35,7 @@ class FunctionBody:
 
 
 def _stand_in(code: types.CodeType, replacement: Callable[[tuple, dict], Any]) -> types.CodeType:
-    # Python wants as many free variables as the function has cells for, and reads them for whoever inspects the frame.
+    # Python requires as many free variables as the function has cells for, and reads them for whoever inspects the frame.
     names = code.co_freevars
     scope: dict = {}
     place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in")  # no file: tracebacks show no line of it

@@ -81,7 +81,7 @@ def _without_wrapper(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _plain(tensor: torch.Tensor, name: str) -> Optional[torch.Tensor]:
-    """The elements as a strided tensor in this machine's memory; None where there are none."""
+    """The elements as a strided tensor in this machine's memory; None if there are none."""
     if name.endswith("FakeTensor") or name.endswith("AsyncCollectiveTensor") or tensor.is_meta:
         return None
     tensor = _without_wrapper(tensor).detach()

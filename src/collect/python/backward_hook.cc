@@ -116,7 +116,7 @@ PyObject* first_tensor(const PythonCallbacks& callbacks, PyObject* value, int de
   return nullptr;
 }
 
-// Python wants these writable.
+// Python needs these writable.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
                        {Py_tp_call, reinterpret_cast<void*>(&call_hook)},

@@ -16,7 +16,7 @@ bool contains_any(const std::vector<std::string>& parts, const std::string& text
   return false;
 }
 
-// The index a slice bound stands for; false for what is no integer.
+// The index a slice bound stands for; false for what is not an integer.
 bool as_index(PyObject* object, std::int64_t& out) {
   const PyRef index = PyRef::take(PyIndex_Check(object) ? PyNumber_Index(object) : nullptr);
   int overflow = 0;

@@ -262,7 +262,7 @@ PyObject* bind(PyObject* self, PyObject* mode, PyObject* /*type*/) {
   return PyMethod_New(self, mode);
 }
 
-// Python wants these writable.
+// Python needs these writable.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyMethodDef methods[] = {{"set_callbacks", &set_callbacks, METH_VARARGS, nullptr},
                          {"configure", &configure, METH_O, nullptr},

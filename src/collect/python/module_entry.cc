@@ -157,7 +157,7 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Python wants these writable.
+// Python needs these writable.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyTypeObject* entry_type = nullptr;  // made once, when the module is loaded
 PyMethodDef methods[] = {{"inputs", &inputs, METH_VARARGS, nullptr},

@@ -18,7 +18,7 @@ struct OpenCall {
 
 OpenCall& open_call(PyObject* self) { return *reinterpret_cast<OpenCall*>(self); }
 
-// Ends the entry with `outputs`, or with its inputs alone where there are none.
+// Ends the entry with `outputs`, or with its inputs alone if there are none.
 void end(OpenCall& call, PyObject* outputs) {
   RunningCall* running = std::exchange(call.running, nullptr);
   // In a forked child there is no recorder to hand anything to, nor to take anything back.
@@ -67,7 +67,7 @@ PyObject* backward_hook(PyObject* self, PyObject* /*unused*/) {
   return make_backward_hook(*call.collector, *call.name);
 }
 
-// Python wants these writable.
+// Python needs these writable.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyTypeObject* call_type = nullptr;  // made once, when the module is loaded
 PyMethodDef methods[] = {{"run", &run, METH_VARARGS, nullptr},

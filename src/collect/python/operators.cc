@@ -52,7 +52,7 @@ PyObject* attribute(PyObject* self, PyObject* name) {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 PyTypeObject* operator_type = nullptr;
 
-// Python wants these writable.
+// Python needs these writable.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
                        {Py_tp_call, reinterpret_cast<void*>(&call_operator)},

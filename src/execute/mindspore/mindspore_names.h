@@ -16,13 +16,13 @@ namespace msprobe::execute::mindspore {
 // Other names, other order of arguments.
 std::span<const RenamedRow> renamed_rows();
 
-// APIs with a meaning of their own.
+// APIs whose meaning differs from PyTorch's.
 std::span<const ApiRow> own_rows();
 
 // Null where neither MindSpore's rows nor the linked PyTorch have such an API.
 const Api* find(std::string_view type, std::string_view bare_name);
 
-// PyTorch's name: {"Torch", "add"} for Mint.add; as recorded where there is none.
+// PyTorch's name: {"Torch", "add"} for Mint.add; as recorded if there is none.
 CallName torch_name(const CallName& recorded);
 
 }  // namespace msprobe::execute::mindspore

@@ -27,7 +27,7 @@ at::Tensor npu_swiglu_backward(const at::Tensor& grad, const at::Tensor& x, std:
 
 // softmax over the last dimension of x * scale, with -10000 where the mask is set. With
 // `fixed_triu_mask` the mask's values are replaced by the strict upper triangle of its shape
-// (of x's where there is no mask).
+// (of x's if there is no mask).
 at::Tensor npu_scaled_masked_softmax(const at::Tensor& x, const at::Tensor& mask, double scale,
                                      bool fixed_triu_mask);
 // From the softmax's own output y, not from x.

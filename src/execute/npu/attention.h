@@ -17,7 +17,7 @@ struct FusionAttention {
   std::int64_t head_num = 0;  // of the query; BSND, BNSD and TND read it from the shape
   std::string input_layout;   // BSH, SBH, BSND, BNSD or TND
   at::Tensor pse;             // added to the scores before they are scaled
-  at::Tensor atten_mask;      // not 0: masked. Undefined: nothing is, whatever the mode
+  at::Tensor atten_mask;      // not 0: masked. Undefined: nothing is, regardless of the mode
   at::Tensor sink;            // one for each head of the query, a further score of its rows
   double scale = 1;
   std::int64_t pre_tockens = 2147483647;
@@ -34,7 +34,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_fusion_attention(const at::Te
                                                                     const at::Tensor& value,
                                                                     const FusionAttention& options);
 
-// The gradients of query, key, value, pse and sink (undefined where there is none) from that of Y.
+// The gradients of query, key, value, pse and sink (undefined if there is none) from that of Y.
 struct FusionAttentionGradients {
   at::Tensor query, key, value, pse, sink;
 };

@@ -118,7 +118,7 @@ at::Tensor masked_scores(const AttentionInputs& inputs, const BlockView& view) {
 
 struct Softmax {
   at::Tensor weights, max, sum;  // in float32 at least
-  at::Tensor sink_weight;        // undefined where there is no sink
+  at::Tensor sink_weight;        // undefined if there is no sink
 };
 
 // A row always has its sink, so none is empty.

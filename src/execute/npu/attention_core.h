@@ -38,7 +38,7 @@ struct AttentionOutputs {
 };
 
 struct AttentionGradients {
-  at::Tensor query, key, value, pse, sink;  // the last two undefined where there is none
+  at::Tensor query, key, value, pse, sink;  // the last two undefined if there is none
 };
 
 // Products are computed in the dtype of the inputs, the softmax in float32 at least. `max_scores`
