@@ -79,9 +79,9 @@ def lend(value: Any, dtype: Any = None) -> Lent:
 
 def _lend_torch(torch: Any, tensor: Any, dtype: Any) -> Lent:
     if tensor.layout != torch.strided:
-        raise TypeError(f"a tensor of layout {tensor.layout} cannot be compared; give its .to_dense()")
+        raise TypeError(f"a tensor of layout {tensor.layout} cannot be compared; pass its .to_dense()")
     if tensor.is_quantized:
-        raise TypeError("a quantised tensor cannot be compared; give its .dequantize()")
+        raise TypeError("a quantised tensor cannot be compared; pass its .dequantize()")
     wanted = tensor.dtype if dtype is None else _torch_dtype(torch, dtype)
     plain = tensor.detach().to(device="cpu", dtype=wanted).resolve_conj().resolve_neg().contiguous()
     flat = plain.reshape(-1)

@@ -47,8 +47,8 @@ class Configuration(unittest.TestCase):
     def test_keys_that_are_not_known_are_told(self):
         with self.assertLogsOfUser() as told:
             record(two_calls, {"setp": [0], "statistics": {"lsit": []}, "custom_op_namespaces": []})
-        self.assertIn("[WARNING] setp: no key of this collector", told.getvalue())
-        self.assertIn("[WARNING] statistics.lsit: no key of this collector", told.getvalue())
+        self.assertIn("[WARNING] setp: unknown key", told.getvalue())
+        self.assertIn("[WARNING] statistics.lsit: unknown key", told.getvalue())
         self.assertNotIn("custom_op_namespaces", told.getvalue())
 
     def test_a_level_of_the_device_ends_the_program(self):

@@ -65,7 +65,7 @@ class CheckerConfig:
         if type(value) is not wanted:
             raise ValueError(f"update_config: {name}: found {value!r}, expected a {wanted.__name__}")
         if wanted is int and value < 0:
-            raise ValueError(f"update_config: {name}: found {value}, expected a number that is not negative")
+            raise ValueError(f"update_config: {name}: found {value}, expected a non-negative number")
         if name == "precision" and value > _MAX_PRECISION:
             raise ValueError(f"update_config: precision: found {value}, expected at most {_MAX_PRECISION} decimals")
         if name in ("dump_path", "error_data_path"):

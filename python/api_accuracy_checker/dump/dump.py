@@ -31,7 +31,7 @@ def _open() -> Session:
     session.native.open_legacy(*names, *data)
     settings = os.path.join(directory, f"checker_config_{os.getpid()}.yaml")
     if msCheckerConfig.write_for_replay(settings):
-        log.info(f"what update_config sets for the replay is in {settings} (--config-yaml)")
+        log.info(f"settings of update_config for the check: {settings} (pass it with --config-yaml)")
     return session
 
 

@@ -86,7 +86,7 @@ def _choice(key: str, given: object, allowed: tuple) -> str:
 
 def _texts(key: str, given: object) -> List[str]:
     if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
-        raise ConfigError(f"{key}: found {given!r}, expected a list of texts")
+        raise ConfigError(f"{key}: found {given!r}, expected a list of strings")
     return given
 
 
@@ -123,7 +123,7 @@ def _slice(key: str, given: object) -> List[Tuple[int, int, int, int]]:
             raise ConfigError(f"{key}: found {item!r}, expected {wanted}")
         for name, value in item.items():
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 62:
-                raise ConfigError(f"{key}.{name}: found {value!r}, expected an integer that is not negative")
+                raise ConfigError(f"{key}.{name}: found {value!r}, expected a non-negative integer")
         if item["begin"] >= item["end"]:
             raise ConfigError(f"{key}: found {item!r}, expected a begin below the end")
         cuts.append((item["dim"], item.get("size", 0), item["begin"], item["end"]))
@@ -158,7 +158,7 @@ def _warn_of_others(place: str, content: dict, known: AbstractSet[str]) -> None:
     """A misspelt key would go unnoticed."""
     for key in content:
         if key not in known:
-            log.warning(f"{place}{key}: no key of this collector, ignored")
+            log.warning(f"{place}{key}: unknown key, ignored")
 
 
 def load(config_path: Optional[str], given: dict) -> Config:
@@ -222,7 +222,7 @@ def check_path(path: str) -> str:
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
     if not os.path.isdir(existing):
-        raise ConfigError(f"The file path {absolute} cannot be made: {existing} is not a directory")
+        raise ConfigError(f"The file path {absolute} cannot be created: {existing} is not a directory")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise ConfigError(f"The file path {absolute} cannot be made: no permission to write in {existing}")
+        raise ConfigError(f"The file path {absolute} cannot be created: no permission to write in {existing}")
     return absolute

@@ -59,7 +59,7 @@ class Debugger:
         """A second construction may not ask for something else, which would be ignored."""
         for key, value in given.items():
             if value is not None and value != self._given.get(key):
-                raise ConfigError(f"{key}: found {value!r}, but this process has a PrecisionDebugger with {self._given.get(key)!r} already; "
+                raise ConfigError(f"{key}: found {value!r}, but this process already has a PrecisionDebugger with {self._given.get(key)!r}; "
                                   "call PrecisionDebugger.close() first, or leave the argument out")
 
     def __enter__(self):
@@ -153,7 +153,7 @@ class Debugger:
     def set_init_step(cls, number: int) -> None:
         """The step that is next has this number, as after loading a checkpoint."""
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            raise ConfigError(f"step: found {number!r}, expected an integer that is not negative")
+            raise ConfigError(f"step: found {number!r}, expected a non-negative integer")
         self = cls._existing()
         self._init_step, self._loop = number, 0
 
@@ -192,8 +192,8 @@ class Debugger:
     def _decline(self) -> None:
         if not self._declined:
             self._declined = True
-            log.warning("this process was forked after PrecisionDebugger was made and records nothing; "
-                        "make it in the process that trains")
+            log.warning("this process was forked after PrecisionDebugger was created and records nothing; "
+                        "create it in the process that trains")
 
     def _end(self) -> None:
         if not self._ended:
@@ -245,5 +245,5 @@ def _load(config_path, given: dict) -> Config:
 
 def _checked_rank(rank_id: object) -> int:
     if not isinstance(rank_id, int) or isinstance(rank_id, bool) or rank_id < 0:
-        raise ConfigError(f"rank_id: found {rank_id!r}, expected an integer that is not negative")
+        raise ConfigError(f"rank_id: found {rank_id!r}, expected a non-negative integer")
     return rank_id

@@ -24,7 +24,7 @@ def find() -> str:
     for place in places:
         if place.is_file() and os.access(place, os.X_OK):
             return str(place)
-    raise FileNotFoundError("the msprobe program is not on the PATH; build it (tools/quickstart.sh), or set MSPROBE_PROGRAM to its place")
+    raise FileNotFoundError("the msprobe program is not on the PATH; build it (tools/quickstart.sh), or set MSPROBE_PROGRAM to its path")
 
 
 def become(*command: str) -> None:

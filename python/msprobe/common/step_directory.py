@@ -123,7 +123,7 @@ class StepDirectory:
             return "rank0"
         if not self._told_taken:
             self._told_taken = True
-            log.warning(f"another process that is running records into rank0 of {self._dump_path}; this one records into "
+            log.warning(f"another process already records into rank0 of {self._dump_path}; this one records into "
                         f"proc{os.getpid()}")
         return f"proc{os.getpid()}"
 

@@ -24,7 +24,7 @@ def recorded(optimizer: AcceleratedOptimizer, model: torch.nn.Module, *arguments
     leaves out while it accumulates gradients do not count. ``close()`` of what is returned ends it early.
     """
     if not isinstance(optimizer, AcceleratedOptimizer):
-        raise TypeError(f"optimizer: found {type(optimizer).__name__}, expected what accelerator.prepare(optimizer) gives")
+        raise TypeError(f"optimizer: found {type(optimizer).__name__}, expected the result of accelerator.prepare(optimizer)")
     recorder = StepRecorder(*arguments, **keywords)
     state = {"step": 0}
     original = optimizer.step

@@ -7,8 +7,8 @@ except ImportError as error:
 try:
     from msprobe import _collect as _native  # noqa: F401
 except ImportError as error:
-    raise ImportError("msprobe.pytorch: its native module is missing or made for another Python; 'pip install .' in the directory of "
-                      "msprobe makes it for this one") from error
+    raise ImportError("msprobe.pytorch: its native module is missing or built for another Python; run 'pip install .' in the directory of "
+                      "msprobe to build it for this one") from error
 from msprobe.pytorch.comparison import compare, compare_distributed
 from msprobe.pytorch.debugger import PrecisionDebugger
 from msprobe.pytorch.randomness import seed_all
