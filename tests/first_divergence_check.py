@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small model on the simulated device, with and without a fault in one operator, and asks where the runs part.
+"""Trains a small model on the simulated device, with and without a fault in one operator, and asks where the runs diverge.
 
 usage: first_divergence_check.py PROGRAM SIM_LIBRARY        (PYTHONPATH has the collector)
 The faulty run has one more call at its beginning, so every number of that API is one off. Then one call at a time is spoiled, found by the

@@ -64,7 +64,7 @@ using MeasureFiles =
 Classified classify(const Trace& target, const Trace& golden, const Alignment& alignment,
                     bool exact, const MeasureFiles& measure = {});
 
-// The event that answers "where do the two runs part"; null: they agree.
+// The event that answers "where do the two runs diverge"; null: they agree.
 const Event* first_event(const Classified& classified);
 
 }  // namespace msprobe::divergence

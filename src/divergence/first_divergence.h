@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Where do the two runs part?", over all ranks of a step.
+// "Where do the two runs diverge?", over all ranks of a step.
 #pragma once
 
 #include <cstddef>

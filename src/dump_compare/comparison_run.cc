@@ -141,7 +141,7 @@ class DumpComparison {
     return {};
   }
 
-  // The tables of the steps before `step`: where they part is known.
+  // The tables of the steps before `step`: where they diverge is known.
   Result<void> finish_tables(std::int64_t step) {
     while (!tables_.empty() && tables_.front().pair.step != step) {
       OpenTable open = std::move(tables_.front());
@@ -200,7 +200,7 @@ class DumpComparison {
     }
   }
 
-  // -da: the calls where the runs part, with their rows, as the public tool lays them out.
+  // -da: the calls where the runs diverge, with their rows, as the public tool lays them out.
   Result<void> write_analysis() {
     const auto tables_of = [this](int rank) {
       std::vector<fs::path> csv = table_files_[{search_.step(), rank}];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole comparison of dumps: every pair of ranks and steps in, the tables and where the runs part
-// out.
+// A whole comparison of dumps: every pair of ranks and steps in, the tables and where the runs
+// diverge out.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ComparisonOptions {
   bool xlsx = false;          // write them as xlsx, too
   std::string json;           // file of every row; empty: none
   bool log_rows = false;      // of real data
-  bool diff_analyze = false;  // write the calls where the runs part
+  bool diff_analyze = false;  // write the calls where the runs diverge
   bool for_report = false;    // gather what a report shows
 
   // Messages while it runs.

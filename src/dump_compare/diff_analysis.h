@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of -da: the calls where two runs part, laid out as the public tool does.
+// The file of -da: the calls where two runs diverge, laid out as the public tool does.
 #pragma once
 
 #include <filesystem>

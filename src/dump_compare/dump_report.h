@@ -26,7 +26,7 @@ class DumpCompareReport {
   // In the order of the target dump.
   void add(const EntryRows& rows);
   bool is_of(std::int64_t step, int rank) const { return pair_.step == step && pair_.rank == rank; }
-  // `entry`: the target's call where the two runs part; `text` says why.
+  // `entry`: the target's call where the two runs diverge; `text` says why.
   void set_first_divergence(const std::string& entry, std::string text);
 
   // What is known once both runs have been read: which calls introduce a difference and which

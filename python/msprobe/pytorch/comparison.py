@@ -105,7 +105,7 @@ def compare(
     """Compare two dump.json: ``npu_json_path`` with ``bench_json_path`` (or ``npu_path``, ``bench_path``).
 
     stack_mode: None shows stacks if stack.json is there, True requires it, False leaves them out; ``stack_json_path`` names the file.
-    auto_analyze (first_diff_analyze): also write where the two runs part. highlight, xlsx: a workbook with coloured rows beside the CSV.
+    auto_analyze (first_diff_analyze): also write where the two runs diverge. highlight, xlsx: a workbook with coloured rows beside the CSV.
     data_mapping, cell_mapping: a YAML file or a dict, target name to golden name. config: a YAML file of matrices (docs/compare.md).
     Returns 0, or 1 if a row is an error. Raises CompareError if nothing could be compared.
     """
