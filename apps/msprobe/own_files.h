@@ -12,7 +12,7 @@ namespace msprobe::app {
 
 std::filesystem::path this_program();
 
-// Empty where the variable is not set, or empty.
+// Empty if the variable is not set, or empty.
 std::optional<std::filesystem::path> from_environment(const char* name);
 
 // --engine, else $MSPROBE_ENGINE, else the one beside this program.

@@ -7,7 +7,7 @@
 
 namespace msprobe::check {
 
-// Empty where the text holds no known error.
+// Empty if the text holds no known error.
 std::string_view advice_on(std::string_view error);
 
 // The error, with the advice behind it where there is one.

@@ -88,7 +88,7 @@ std::string no_gpu_metric_text(Standard standard, const CompareRules& rules) {
                      algorithm_title(standard, rules.titles));
 }
 
-// The reference tool judges what is there; blanks are zeros, or an error where they cannot be.
+// The reference tool judges what is there; blanks are zeros, or an error if they cannot be.
 ComparedRow judge_as_public_tool(const DetailRow& npu, Standard standard, const GpuRow& gpu,
                                  const Subject& subject, const CompareRules& rules) {
   const bool blanks_are_zeros = standard == Standard::kBenchmark || standard == Standard::kUlp;

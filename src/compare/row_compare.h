@@ -30,7 +30,7 @@ struct ComparedRow {
   bool unsupported_dtype = false;  // float64, complex
 };
 
-// `gpu` is null where the GPU's CSV has no such row; `problem` says why the NPU's row cannot be
+// `gpu` is null if the GPU's CSV has no such row; `problem` says why the NPU's row cannot be
 // trusted, if so.
 ComparedRow compare_row(const judge::DetailRow& npu, const DetailsName& name,
                         std::string_view problem, const GpuRow* gpu, const CompareRules& rules);

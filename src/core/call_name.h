@@ -27,7 +27,7 @@ struct RowName {
   std::string_view part;  // "output.1"
 };
 
-// Empty where no segment says forward or backward. The parts point into `name`.
+// Empty if no segment says forward or backward. The parts point into `name`.
 std::optional<RowName> parse_row_name(std::string_view name);
 
 // A call as users paste it: the full name, or an entry or row of it reduced to the full name.

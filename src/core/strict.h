@@ -11,8 +11,8 @@ namespace msprobe {
 struct StrictFinding {
   Verdict status = Verdict::kSkip;
   std::string reason;  // what was compared with what, and by how much it failed; never empty
-  std::string cause;   // what fits the pattern of the error; empty where nothing does
-  // Where the error is, as a JSON object (strict/error_map.h); empty where no element is beyond a
+  std::string cause;   // what fits the pattern of the error; empty if nothing does
+  // Where the error is, as a JSON object (strict/error_map.h); empty if no element is beyond a
   // bound.
   std::string map = {};
 };

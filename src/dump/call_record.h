@@ -27,7 +27,7 @@ struct Statistic {
 
 struct TensorRecord {
   std::string dtype_text;      // as recorded: "torch.float16"
-  std::optional<DType> dtype;  // empty where this build does not know the name
+  std::optional<DType> dtype;  // empty if this build does not know the name
   Shape shape;
   Statistic max, min, mean, norm;
   Statistic max_finite, min_finite;  // Max_except_inf_nan, Min_except_inf_nan

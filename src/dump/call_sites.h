@@ -52,7 +52,7 @@ Result<CallSites> index_call_sites(FileBytes file, std::string_view name);
 std::optional<CallSites> call_sites_of(const std::filesystem::path& dump);
 
 // In one line: "model.layers.3.mlp.down_proj, modeling.py:12, from train.py:33". Files without
-// their directories. Empty where nothing was recorded.
+// their directories. Empty if nothing was recorded.
 std::string site_text(const CallSite& site);
 
 }  // namespace msprobe::dump

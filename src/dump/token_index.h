@@ -24,7 +24,7 @@ class TokenIndex {
   TokenIndex& operator=(TokenIndex&&) noexcept;
   ~TokenIndex();
 
-  // Finds the tokens of `text` (at most 4 GiB). Empty where all is well, else what is wrong.
+  // Finds the tokens of `text` (at most 4 GiB). Empty if all is well, else what is wrong.
   std::string_view find(std::string_view text);
 
   // Byte offsets of brackets, commas, colons, and the first bytes of strings, numbers and words.

@@ -104,7 +104,7 @@ struct ApiRow {
 PyValue tuple_of(std::initializer_list<at::Tensor> tensors);
 PyValue list_of(std::vector<at::Tensor> tensors);
 
-// Readers of plain values, for adapters that look inside lists. Nothing where the value is of
+// Readers of plain values, for adapters that look inside lists. Nothing if the value is of
 // another kind.
 c10::optional<std::int64_t> as_integer(const PyValue& value);  // int, or an integer tensor of one
                                                                // element without dimensions

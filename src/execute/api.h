@@ -36,7 +36,7 @@ class Api {
 };
 
 // By type ("Functional", "Tensor", "Torch", "VF", "Aten", "NPU") and bare name ("conv2d",
-// "linalg.norm"). Null where the linked PyTorch has no such API. Looked up once per name.
+// "linalg.norm"). Null if the linked PyTorch has no such API. Looked up once per name.
 const Api* find_api(std::string_view type, std::string_view bare_name);
 
 // The vendor's operator itself, where its back end is loaded and has a kernel for `device`: what a

@@ -53,7 +53,7 @@ class Benchmark {
   PyValue output_;
 };
 
-// None where an input has no gradient.
+// None if an input has no gradient.
 std::vector<PyValue> as_values(const std::vector<at::Tensor>& gradients);
 
 }  // namespace msprobe::execute

@@ -7,10 +7,10 @@
 
 namespace msprobe::execute {
 
-// Throws BindError where no overload takes the arguments, and whatever the operator throws.
+// Throws BindError if no overload takes the arguments, and whatever the operator throws.
 PyValue call_overloads(const OverloadSet& set, const PyCall& call);
 
-// Nothing where the value is not of the kind. `set` and `list_size` as the parameter has them.
+// Nothing if the value is not of the kind. `set` and `list_size` as the parameter has them.
 c10::optional<c10::IValue> to_ivalue(const PyValue& value, const Parameter& parameter,
                                      bool numbers_as_tensors);
 PyValue from_ivalue(const c10::IValue& value);

@@ -64,7 +64,7 @@ struct OverloadSet {
   std::vector<Overload> overloads;
 };
 
-// Of aten, or as `name` says ("npu::npu_mish"). Empty where the linked PyTorch has no such
+// Of aten, or as `name` says ("npu::npu_mish"). Empty if the linked PyTorch has no such
 // operator. `overload` (torch.ops.aten.add.Tensor) leaves that one only.
 OverloadSet find_overloads(std::string_view name, OverloadStyle style,
                            std::string_view overload = {});

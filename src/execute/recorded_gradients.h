@@ -14,7 +14,7 @@ namespace msprobe::execute {
 
 // What the backward pass of the benchmark gave.
 struct BenchGradients {
-  std::vector<at::Tensor> of_inputs;  // one per input; undefined where it has none
+  std::vector<at::Tensor> of_inputs;  // one per input; undefined if it has none
   libtorch::LastNode last;
 };
 

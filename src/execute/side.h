@@ -44,8 +44,8 @@ struct SideOptions {
 OrSkip<PyValue> run_forward(const Api& api, const CallSide& side, const SideOptions& options,
                             SkipReason reason);
 
-// One gradient per input; undefined where it has none. `arriving`: the gradients at the outputs,
-// None where an output has none. `last`: what the node of the first differentiable output gave.
+// One gradient per input; undefined if it has none. `arriving`: the gradients at the outputs,
+// None if an output has none. `last`: what the node of the first differentiable output gave.
 OrSkip<std::vector<at::Tensor>> run_backward(const CallSide& side, const PyValue& output,
                                              const PyList& arriving, SkipReason reason,
                                              libtorch::LastNode* last = nullptr);

@@ -53,7 +53,7 @@ inline bool Elements::direct() const {
          pieces.empty();
 }
 
-// An error where the header asks for more than the tensor has, or names a type nobody knows.
+// An error if the header asks for more than the tensor has, or names a type nobody knows.
 Result<Elements> elements_of(const DumpTensor& tensor, const FileBytes& file);
 
 // An npy array of numbers, in either byte order and memory order.

@@ -50,7 +50,7 @@ bool leads_along(const StoredLayout& layout, std::size_t logical, const Shape& s
 }
 
 // How the network sees the whole: as every slice names it, or as the shapes of the slices put
-// together along an axis. Nothing where neither leads there.
+// together along an axis. Nothing if neither leads there.
 std::optional<StoredLayout> layout_of_whole(const Shape& stored,
                                             std::span<const TensorSlice> slices, std::size_t axis) {
   const DumpTensor& tensor = *slices.front().tensor;

@@ -17,7 +17,7 @@ struct TensorSlice {
 };
 
 // The slices one after another along `axis` of the stored shape. Nothing is copied: memory is
-// bounded by the part that is read, regardless of the axis. An error where the slices do not fit.
+// bounded by the part that is read, regardless of the axis. An error if the slices do not fit.
 Result<Elements> join_slices(std::span<const TensorSlice> slices, std::size_t axis);
 
 }  // namespace msprobe::ge

@@ -58,7 +58,7 @@ std::optional<std::size_t> cut_axis(const std::vector<std::vector<std::int64_t>>
 
 using Ranges = std::vector<std::vector<std::vector<AxisRange>>>;
 
-// The ranges of one tensor, one for each of `numbers`; empty where some are not said.
+// The ranges of one tensor, one for each of `numbers`; empty if some are not said.
 std::vector<std::vector<AxisRange>> ranges_of(const Ranges& all,
                                               std::span<const std::uint32_t> numbers,
                                               std::size_t tensor) {

@@ -28,7 +28,7 @@ struct SliceInfo {
   // For each tensor and axis: into how many parts it is cut.
   std::vector<std::vector<std::int64_t>> input_cuts;
   std::vector<std::vector<std::int64_t>> output_cuts;
-  // For each slice, tensor and axis; empty where the file does not say.
+  // For each slice, tensor and axis; empty if the file does not say.
   std::vector<std::vector<std::vector<AxisRange>>> input_ranges;
   std::vector<std::vector<std::vector<AxisRange>>> output_ranges;
 };

@@ -19,7 +19,7 @@ struct TensorStatistics {
   std::string type_text;  // "float32"
   std::string format;
   std::optional<Shape> shape;
-  // Empty where the file does not say.
+  // Empty if the file does not say.
   std::optional<double> max;
   std::optional<double> min;
   std::optional<double> mean;

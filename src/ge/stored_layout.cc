@@ -26,7 +26,7 @@ std::int64_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// The offset tables, or nothing where the stored axes do not cover the logical ones.
+// The offset tables, or nothing if the stored axes do not cover the logical ones.
 std::optional<StoredLayout> spread(const std::vector<StoredAxis>& stored, const Shape& logical) {
   std::vector<std::int64_t> whole(logical.size(), 1);
   std::vector<std::int64_t> inner(logical.size(), 1);

@@ -37,7 +37,7 @@ struct SumOrder {
   std::vector<Structure> structures;  // that explain them
 };
 
-// Nothing where the device does not swallow small terms (its sums are wider than every pair of
+// Nothing if the device does not swallow small terms (its sums are wider than every pair of
 // masks) or where the counts make no sense.
 SumOrder find_order(const Multiply& multiply, Format format);
 

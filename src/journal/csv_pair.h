@@ -35,7 +35,7 @@ struct CsvPaths {
 CsvPaths csv_paths(const std::filesystem::path& directory, std::string_view timestamp,
                    const CsvNames& names = {});
 
-// The paths that belong to a result CSV by its name; nothing where it is not called like one.
+// The paths that belong to a result CSV by its name; nothing if it is not called like one.
 std::optional<CsvPaths> csv_paths_of(const std::filesystem::path& result_csv,
                                      const CsvNames& names = {});
 

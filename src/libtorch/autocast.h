@@ -8,7 +8,7 @@ namespace msprobe::libtorch {
 
 class AutocastScope {
  public:
-  // Does nothing where the device type has no autocast to `dtype`.
+  // Does nothing if the device type has no autocast to `dtype`.
   AutocastScope(at::DeviceType device, at::ScalarType dtype);
   ~AutocastScope();
   AutocastScope(const AutocastScope&) = delete;

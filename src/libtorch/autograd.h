@@ -27,7 +27,7 @@ struct LastNode {
   std::vector<at::Tensor> gradients;  // undefined if there is none; empty: it did not run
 };
 
-// The gradients of `outputs`, weighted by `weights`, with respect to each edge; undefined where an
+// The gradients of `outputs`, weighted by `weights`, with respect to each edge; undefined if an
 // edge has no part in them. `last`: what the node of the first output gave meanwhile. Throws what
 // the operators throw.
 std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs,

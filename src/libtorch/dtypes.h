@@ -10,7 +10,7 @@
 
 namespace msprobe::libtorch {
 
-// Empty where this LibTorch has no such type.
+// Empty if this LibTorch has no such type.
 std::optional<at::ScalarType> scalar_type(DType dtype);
 std::optional<DType> dtype_of(at::ScalarType type);
 

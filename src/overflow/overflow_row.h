@@ -39,7 +39,7 @@ struct RowContext {
 };
 
 // The rows of a call that an engine answered: forward, and backward where it was recorded.
-// `record` is empty where the entry cannot be read.
+// `record` is empty if the entry cannot be read.
 std::vector<OverflowRow> rows_of(const dump::CallSlice& slice, const dump::CallRecord* record,
                                  const protocol::MeasuredCall& call, const RowContext& context);
 

@@ -7,7 +7,7 @@
 
 namespace msprobe::probe {
 
-// An error where the device or this PyTorch cannot compute it, or the operation makes no sense.
+// An error if the device or this PyTorch cannot compute it, or the operation makes no sense.
 Result<Numbers> run_operation(at::Device device, const Operation& operation);
 
 }  // namespace msprobe::probe

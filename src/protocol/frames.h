@@ -110,7 +110,7 @@ std::string encode(const CallResponse& response);
 std::string encode(const OperationRequest& request);
 std::string encode(const OperationResponse& response);
 
-// An error where the payload is of another kind or does not hold together.
+// An error if the payload is of another kind or does not hold together.
 Result<Hello> decode_hello(const Frame& frame);
 Result<Fatal> decode_fatal(const Frame& frame);
 Result<RunOptions> decode_run_options(const Frame& frame);

@@ -16,7 +16,7 @@ namespace msprobe::report {
 // The map file that belongs to a details CSV by its name; it need not exist.
 std::filesystem::path map_path(const std::filesystem::path& details_csv);
 
-// The row a line is about; nothing where the line does not hold together.
+// The row a line is about; nothing if the line does not hold together.
 std::optional<std::string> row_of_map_line(std::string_view line);
 
 // Gives the rows of a run their maps. Lines that do not hold together, or are about no row of this

@@ -146,7 +146,7 @@ bool in_first_direction(const ReportRun& run, const ReportRow& row);
 // The innermost frame of the user's own code; null if there is none.
 const StackFrame* own_frame(const Stack& stack);
 
-// The row with a likely cause that is farthest beyond its bound; null where no row has a cause.
+// The row with a likely cause that is farthest beyond its bound; null if no row has a cause.
 const ReportRow* telling_row(const ReportRun& run, const ReportCall& call);
 
 // In one line, why a call does not pass: the likely cause, else what its worst row says; of a call

@@ -21,7 +21,7 @@ inline constexpr std::string_view kMindSporeCosine = "Cosine";
 // Of run_ut.
 Limits older_limits(DType dtype);
 
-// Of api_precision_compare, by the row's algorithm. `dtype`: null where it is not known; ULP limits
+// Of api_precision_compare, by the row's algorithm. `dtype`: null if it is not known; ULP limits
 // depend on it and are then left out.
 Limits compare_limits(std::string_view api, const DType* dtype, judge::Standard standard,
                       const JudgedBy& judged_by);

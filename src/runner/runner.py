@@ -167,7 +167,7 @@ class Call:
         return self._result
 
     def gradients(self, arriving):
-        """One per tensor among the arguments, depth first, keywords last; None where no gradient arrives."""
+        """One per tensor among the arguments, depth first, keywords last; None if no gradient arrives."""
         tensors = list(leaves(self._args)) + list(leaves(self._kwargs))
         outputs = self._outputs(self._result)
         chosen = [i for i, gradient in enumerate(arriving[:len(outputs)])

@@ -33,7 +33,7 @@ class RunnerProcess {
   ~RunnerProcess();
 
   Result<void> send(std::string_view message);
-  // The next message; an error where the process ended, which says how.
+  // The next message; an error if the process ended, which says how.
   Result<std::string> receive();
 
   // The shared memory, of at least `size` bytes. What was returned before is not valid any more.

@@ -62,7 +62,7 @@ Result<void> Probe::start() {
   return {};
 }
 
-// Empty where the engine ended or the time is over.
+// Empty if the engine ended or the time is over.
 std::optional<MeasuredCall> Probe::wait() {
   const auto frame = engines::wait_for_frame(engine_->process, timeout_seconds_);
   if (!frame) return std::nullopt;

@@ -39,7 +39,7 @@ struct CallContext {
   // Whether every element is made of equally many terms, by one kernel of PyTorch's: sums and
   // norms.
   bool has_even_sums(const Pair& pair) const;
-  // Of a sum, how many terms of each element are not zero; undefined where that is not known. Costs
+  // Of a sum, how many terms of each element are not zero; undefined if that is not known. Costs
   // one run.
   at::Tensor terms_in(const Pair& pair);
   // How the device adds the terms of products of this type.
@@ -55,7 +55,7 @@ struct CallContext {
   // The size of what a result is made of: a gradient can be the small rest of large ones.
   double terms_of(const Pair& pair);
 
-  // What the CPU gives in the recorded dtype; null where it cannot run the call so, or where the
+  // What the CPU gives in the recorded dtype; null if it cannot run the call so, or where the
   // shape is another one.
   const at::Tensor* native(const Pair& pair);
   // Whether that is the benchmark's but for one unit: the CPU computes in a wider type and rounds

@@ -26,7 +26,7 @@ struct Failure {
   execute::Variation how;                 // in which way the benchmark ran
 };
 
-// Empty where nothing fits.
+// Empty if nothing fits.
 std::string likely_cause(const Failure& failure, execute::Rerun& rerun);
 
 // By the numbers alone, without running the call again.

@@ -44,7 +44,7 @@ struct InputRounding {
 constexpr InputRounding kInputRoundings[] = {
     {10, "TF32 inputs"}, {11, "HF32 inputs"}, {7, "bfloat16 inputs"}};
 
-// What the benchmark gives from inputs that are changed so; undefined where it does not run.
+// What the benchmark gives from inputs that are changed so; undefined if it does not run.
 at::Tensor bench_with(const Failure& failure, execute::Rerun& rerun,
                       const execute::TensorChange& change) {
   execute::Variation variation = failure.how;

@@ -12,7 +12,7 @@ namespace msprobe::strict {
 // Whether the API's result is one product, as a rule.
 bool is_product_form(const CallContext& context);
 
-// Nothing where the result is not one product, or its benchmark is no better than itself.
+// Nothing if the result is not one product, or its benchmark is no better than itself.
 std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair,
                                           const FloatType& type);
 

@@ -24,7 +24,7 @@ class NativeError {
       : rerun_(rerun), full_name_(full_name), how_(std::move(how)) {}
 
   // The largest error of every element over the samples, in float64 (complex: of both parts);
-  // undefined where the CPU cannot run the call so. Deterministic.
+  // undefined if the CPU cannot run the call so. Deterministic.
   at::Tensor of(Direction direction, const std::string& path);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using execute::LeafPair;
 
-// Nothing where the documented benchmark serves.
+// Nothing if the documented benchmark serves.
 std::optional<execute::Variation> own_benchmark(const CallName& name,
                                                 const execute::CallOutcome& outcome,
                                                 const execute::ExecuteOptions& options) {

@@ -15,14 +15,14 @@ namespace msprobe::strict {
 
 class ProductBound {
  public:
-  // Nothing where the product does not have the shape of `bench`. `tf32`: the factors may have
+  // Nothing if the product does not have the shape of `bench`. `tf32`: the factors may have
   // been rounded to TF32.
   static std::optional<ProductBound> of(Product product, const at::Tensor& bench,
                                         const FloatType& type, bool tf32);
 
   std::int64_t terms() const { return product_.left.size(-1); }
   // Whether `device` has sums that are rounded to nearest, seen from the sizes of some terms, and
-  // of all of them for few elements: nothing where that does not tell. Most results are exact
+  // of all of them for few elements: nothing if that does not tell. Most results are exact
   // enough.
   std::optional<Scan> scan_some_terms(const at::Tensor& device);
 

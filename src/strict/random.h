@@ -18,7 +18,7 @@ class Draws {
   // REQUIRES: `rerun` outlives this.
   explicit Draws(execute::Rerun& rerun) : rerun_(rerun) {}
 
-  // One row per draw, float64, flat (complex: both parts); undefined where a run failed or gave
+  // One row per draw, float64, flat (complex: both parts); undefined if a run failed or gave
   // another shape. `raise` off: in the recorded precision.
   at::Tensor rows(Direction direction, const std::string& path, at::IntArrayRef shape, bool raise);
   execute::Rerun& rerun() { return rerun_; }
@@ -29,7 +29,7 @@ class Draws {
   std::vector<LeafTensors> native_;
 };
 
-// Nothing where this leaf is the same in all draws: it
+// Nothing if this leaf is the same in all draws: it
 // is not random after all. `forward`: the device's first output, to which the mask of a dropout's
 // gradient must fit; undefined if there is none. `spread`: as Conditioning gives it.
 std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,

@@ -22,7 +22,7 @@ struct Outputs {
 };
 
 // Judges output `place`, which is not the benchmark's element by element, by what is unique of all
-// outputs. Nothing where the API's results are unique.
+// outputs. Nothing if the API's results are unique.
 std::optional<StrictFinding> judge_unique(std::string_view bare_name, const arguments::PyCall& call,
                                           const Outputs& outputs, std::size_t place);
 

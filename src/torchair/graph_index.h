@@ -34,7 +34,7 @@ class GraphIndex {
 
   // The FX node an operator is the result of; nothing for helpers.
   std::optional<std::string> fx_key(OpId id) const;
-  // The FX name of one output; empty where it has none.
+  // The FX name of one output; empty if it has none.
   std::string_view fx_name(OpId id, std::uint32_t output) const;
 
   // Graph inputs and constants: values that no operator computes.

@@ -123,7 +123,7 @@ SideTally measure_side(const ge::Elements& elements, int threads) {
       });
 }
 
-// The four statistics of one side; nothing where it does not have them. NaN elements are left out,
+// The four statistics of one side; nothing if it does not have them. NaN elements are left out,
 // but beside a converted file, whose minimum and maximum are then NaN, as numpy has them.
 struct KnownStatistics {
   std::array<std::optional<double>, kStatistics> values;

@@ -56,7 +56,7 @@ struct BenchTensor {
   std::uint32_t index = 0;
 };
 
-// One statistic on both sides; nothing where a file does not have it.
+// One statistic on both sides; nothing if a file does not have it.
 struct StatisticPair {
   std::optional<double> device;
   std::optional<double> bench;

@@ -42,7 +42,7 @@ def frame_kind(file: str) -> int:
 
 
 def call_site(code, offset: int) -> Optional[Tuple[int, Tuple[str, ...]]]:
-    """(number of positional arguments, keywords) of the call at `offset` of `code`; None where the byte code does not tell."""
+    """(number of positional arguments, keywords) of the call at `offset` of `code`; None if the byte code does not tell."""
     # The offset may lie behind the call, in the cache that belongs to it.
     before = [instruction for instruction in dis.get_instructions(code)
               if instruction.offset <= offset and instruction.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG")]

@@ -211,7 +211,7 @@ def _read_json(path: str) -> dict:
 
 
 def check_path(path: str) -> str:
-    """The absolute path, refused where it has characters that the documents forbid, or nothing can be made there."""
+    """The absolute path, refused if it has characters that the documents forbid, or nothing can be made there."""
     absolute = os.path.realpath(path)
     odd = re.search(r"[^A-Za-z0-9_/.\-]", absolute)
     if odd:

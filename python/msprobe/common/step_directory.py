@@ -87,7 +87,7 @@ class StepDirectory:
         self.path = None
 
     def place_of(self, rank: int, waits: bool = False) -> Optional[str]:
-        """Where the step belongs now that the rank is known; None where it is already there, or another process still is. The process
+        """Where the step belongs now that the rank is known; None if it is already there, or another process still is. The process
         that took rank0 for lack of a rank may be about to leave it: `waits` for that a while."""
         assert self.path is not None, "no step is open"
         wanted = os.path.join(os.path.dirname(self.path), f"rank{rank}")

@@ -177,11 +177,11 @@ PyObject* make_backward_hook(Collector& collector, const RecordedName& name);
 bool ready_backward_hook(PyObject* module);
 
 // begin_call(function, args, kwargs): an entry for a call of `function` with what is written of its
-// arguments, or None where nothing is recorded. The call is run and ended by what is returned.
+// arguments, or None if nothing is recorded. The call is run and ended by what is returned.
 PyObject* begin_call(Collector& collector, PyObject* function, PyObject* args, PyObject* kwargs);
 bool ready_open_call(PyObject* module);
 
-// entry(name): an entry that Python code puts together, or None where it is filtered out.
+// entry(name): an entry that Python code puts together, or None if it is filtered out.
 PyObject* make_module_entry(Collector& collector, const char* name);
 bool ready_module_entry(PyObject* module);
 

@@ -59,7 +59,7 @@ PyObject* finish(PyObject* self, PyObject* outputs) {
   Py_RETURN_NONE;
 }
 
-// backward_hook() -> function (gradients that leave, gradients that arrive), or None where they are
+// backward_hook() -> function (gradients that leave, gradients that arrive), or None if they are
 // not wanted
 PyObject* backward_hook(PyObject* self, PyObject* /*unused*/) {
   const OpenCall& call = open_call(self);

@@ -16,7 +16,7 @@ class RunningCall {
   RunningCall(Collector& collector, const RecordedName& call);
 
   void begin(const Origin& origin);
-  // `result` is null where the call raised, or is not known to have ended. `mutated`: a dictionary
+  // `result` is null if the call raised, or is not known to have ended. `mutated`: a dictionary
   // of the arguments it has changed; null: none.
   void end(PyObject* result, PyObject* mutated = nullptr);
 

@@ -19,7 +19,7 @@ std::span<const RenamedRow> renamed_rows();
 // APIs whose meaning differs from PyTorch's.
 std::span<const ApiRow> own_rows();
 
-// Null where neither MindSpore's rows nor the linked PyTorch have such an API.
+// Null if neither MindSpore's rows nor the linked PyTorch have such an API.
 const Api* find(std::string_view type, std::string_view bare_name);
 
 // PyTorch's name: {"Torch", "add"} for Mint.add; as recorded if there is none.

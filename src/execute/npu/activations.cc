@@ -20,7 +20,7 @@ std::pair<at::Tensor, at::Tensor> halves(const at::Tensor& x, std::int64_t dim) 
   return {x.narrow(dim, 0, size / 2), x.narrow(dim, size / 2, size / 2)};
 }
 
-// Undefined where nothing is masked.
+// Undefined if nothing is masked.
 at::Tensor effective_mask(const at::Tensor& mask, const at::Tensor& x, bool fixed_triu_mask) {
   if (!fixed_triu_mask) return mask.defined() ? mask.to(at::kBool) : mask;
   const at::Tensor& shaped = mask.defined() ? mask : x;

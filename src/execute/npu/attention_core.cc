@@ -98,7 +98,7 @@ class BlockView {
   std::int64_t group_;
 };
 
-// Undefined where the block is not masked at all.
+// Undefined if the block is not masked at all.
 at::Tensor masked_scores(const AttentionInputs& inputs, const BlockView& view) {
   const AttentionMask& mask = inputs.mask;
   at::Tensor masked;

@@ -14,7 +14,7 @@ std::span<const ApiRow> npu_operators();
 
 // Where the call asks for dropout inside an attention, takes it out, so that a device which has the
 // operator can be compared at all: its mask cannot be drawn again. What was changed, for the
-// message; empty where nothing was.
+// message; empty if nothing was.
 std::string without_dropout(std::string_view api, PyCall& call);
 
 // npu_fusion_attention_grad gives 3, 4 or 5 gradients, as its version goes. Takes those off the end

@@ -104,7 +104,7 @@ inline void expect_autograd_follows_differences(const Function& function,
   }
 }
 
-// The message of the c10::Error that `action` throws, empty where it throws none.
+// The message of the c10::Error that `action` throws, empty if it throws none.
 inline std::string message_of(const std::function<void()>& action) {
   try {
     action();
