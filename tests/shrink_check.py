@@ -39,6 +39,18 @@ def run_script(out: pathlib.Path) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-c", NO_SHUTDOWN, str(out / "reproduce.py")], capture_output=True, text=True)
 
 
+def check_within_check(place: pathlib.Path, sim: list) -> None:
+    """acc_check --shrink does the same for the worst call of each cause, beside its CSVs."""
+    checked = place / "checked"
+    shown = run("acc_check", str(place / "dump.json"), *sim, "-o", str(checked), "--shrink", "-q", status=1)
+    scripts = list(checked.glob("accuracy_checking_scripts_*/*/reproduce.py"))
+    assert [script.parent.name for script in scripts] == ["Torch.matmul.0"], scripts
+    assert f"next:    python3 {scripts[0]}" in shown, shown
+    passed = place / "passed"
+    run("acc_check", str(place / "dump.json"), "-d", "cpu", "-o", str(passed), "--shrink", status=0)
+    assert not list(passed.glob("*scripts*"))
+
+
 # Rule, what the smallest form is said to suffer from, what the script says. Rates go by the name of the call: one of four is hit.
 SCRIPTS = [
     ("{fault: times_two, apis: [matmul], rate: 0.5}", "wrong scale: 2 times", "elements are wrong"),
@@ -89,6 +101,7 @@ with tempfile.TemporaryDirectory() as folder:
     run("acc_check", "-api_info", str(out / "dump.json"), "-d", "sim", "--sim-config", str(out / "sim.yaml"), "-o", folder,
         "--fail-on", "strict", status=1)
     run("shrink", *call, "-d", "sim", "-o", str(out), status=2)  # nothing fails on the exact device
+    check_within_check(place, sim)
     try:
         import torch  # noqa: F401
     except ImportError:

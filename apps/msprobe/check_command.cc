@@ -13,6 +13,8 @@
 #include "dump_input.h"
 #include "interrupt.h"
 #include "own_files.h"
+#include "report/scripts.h"
+#include "shrink/shrink_call.h"
 #include "tables/older_summary.h"
 #include "timestamp.h"
 
@@ -20,6 +22,9 @@ namespace msprobe::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Each costs a second or more.
+constexpr std::size_t kMostShrunk = 5;
 
 // Those of every check.
 void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
@@ -83,6 +88,10 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
   declare_shared_options(command, arguments);
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
+  command.group("Output");
+  command.flag("--shrink", arguments.shrink,
+               "shrink the worst failing call of each cause, at most 5, to a short script; the "
+               "report shows it");
 }
 
 void declare_run_ut_options(cli::Parser& command, CheckArguments& arguments) {
@@ -105,6 +114,30 @@ check::CheckRequest request_of(const CheckArguments& arguments) {
   return request;
 }
 
+// Of the worst call of each cause, its smallest failing form as a script beside the CSVs. What
+// cannot be shrunk is said; the check stands.
+void shrink_worst(const check::CheckOptions& checked, const check::CheckOutcome& outcome,
+                  const std::vector<std::string>& calls, bool quiet) {
+  const fs::path scripts = report::scripts_directory(outcome.paths.details);
+  for (const std::string& call : calls) {
+    const shrink::ShrinkOptions options{
+        .api_info = checked.dump.string(),
+        .call = call,
+        .out = (scripts / call).string(),
+        .device = checked.devices.empty() ? "0" : checked.devices.front(),
+        .engine = checked.engine,
+        .timeout_seconds = checked.dispatch.timeout_seconds,
+        .print = [](const std::string&) {}};
+    const Result<shrink::ShrinkOutcome> shrunk = shrink::shrink_call(options);
+    if (!shrunk || shrunk->no_fault) {
+      log::warning("{} is not shrunk: {}", call,
+                   shrunk ? *shrunk->no_fault : shrunk.error().message);
+    } else if (!quiet) {
+      log::info("{} is shrunk to {}", call, (scripts / call / "reproduce.py").string());
+    }
+  }
+}
+
 Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interrupt,
                        const std::string& title, CheckOutput& output) {
   if (const Result<void> good = check_fail_on(arguments.verdict); !good) return propagate(good);
@@ -125,6 +158,9 @@ Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interru
   output.end(*outcome, arguments.request.is_older()
                            ? tables::older_summary(outcome->paths.result, colour)
                            : "");
+  if (arguments.shrink && !outcome->interrupted) {
+    shrink_worst(*options, *outcome, output.worst_calls(kMostShrunk), arguments.shown.quiet);
+  }
   return outcome->interrupted;
 }
 

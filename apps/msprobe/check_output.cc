@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "report/answer.h"
 #include "report/commands.h"
+#include "report/scripts.h"
 #include "summary.h"
 #include "terminal/call_line.h"
 #include "terminal/call_result.h"
@@ -197,6 +198,16 @@ void CheckOutput::end(const check::CheckOutcome& outcome, const std::string& mor
   done_.push_back(std::move(done));
 }
 
+std::vector<std::string> CheckOutput::worst_calls(std::size_t most) const {
+  if (done_.empty()) return {};
+  const report::ReportRun& run = done_.back().run;
+  std::vector<std::string> names;
+  for (const report::CauseCard& card : report::answer_of(run).cards) {
+    if (names.size() < most) names.push_back(run.calls[card.worst_call].name);
+  }
+  return names;
+}
+
 // What was not watched is read, and all of what is shown in full.
 Result<void> CheckOutput::complete(Done& done) const {
   const bool was_watched = !done.run.calls.empty() || !done.run.passed_apis.empty();
@@ -258,7 +269,14 @@ void CheckOutput::show_answer(const Done& done) {
     const std::string& name = done.run.calls[answer.cards.front().worst_call].name;
     const std::string shrink = report::shrink_command(done.run.rerun_command);
     const std::string& command = shrink.empty() ? done.run.rerun_command : shrink;
-    if (!command.empty()) closing.next = fmt::format("{} {}", command, name);
+    const fs::path script =
+        report::scripts_directory(outcome.paths.details) / name / "reproduce.py";
+    std::error_code error;
+    if (fs::is_regular_file(script, error)) {
+      closing.next = fmt::format("python3 {}", shown_path(script));
+    } else if (!command.empty()) {
+      closing.next = fmt::format("{} {}", command, name);
+    }
     if (shown_.report.html.empty()) {
       closing.report = fmt::format("msprobe report {}", closing.results);
     }

@@ -47,6 +47,8 @@ class CheckOutput {
   void watch(check::CheckOptions& options, const std::string& title = {});
   // A check has ended: where its files are, and the coverage. `more` follows the coverage.
   void end(const check::CheckOutcome& outcome, const std::string& more = {});
+  // Of the check that ended last: the worst call of each cause, worst first, at most `most`.
+  std::vector<std::string> worst_calls(std::size_t most) const;
   // One of several could not be checked.
   void cannot(const Error& error);
   // Summary, report files and answer; the exit status: the worst of all.

@@ -8,6 +8,7 @@
 #include <simdjson.h>
 
 #include "core/file.h"
+#include "report/report_files.h"
 
 namespace msprobe::report {
 namespace {
@@ -82,16 +83,7 @@ std::optional<std::string> row_of(dom::parser& parser, std::string_view line) {
 
 }  // namespace
 
-fs::path map_path(const fs::path& details_csv) {
-  std::string name = details_csv.stem().string();
-  constexpr std::string_view kDetails = "details";
-  if (const std::size_t at = name.rfind(kDetails); at != std::string::npos) {
-    name.replace(at, kDetails.size(), "maps");
-  } else {
-    name += "_maps";
-  }
-  return details_csv.parent_path() / (name + ".jsonl");
-}
+fs::path map_path(const fs::path& details_csv) { return beside_csv(details_csv, "maps", ".jsonl"); }
 
 std::optional<std::string> row_of_map_line(std::string_view line) {
   dom::parser parser;

@@ -192,6 +192,18 @@ void write_maps(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.key("maps").value(blocks.add(packed_bytes(maps + "]")));
 }
 
+// Pairs of a call's index and its script.
+void write_scripts(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
+  JsonWriter scripts;
+  scripts.begin_array();
+  for (std::size_t i = 0; i < run.calls.size(); ++i) {
+    if (run.calls[i].script.empty()) continue;
+    scripts.begin_array().value(i).value(run.calls[i].script).end_array();
+  }
+  scripts.end_array();
+  json.key("scripts").value(blocks.add(packed_bytes(scripts.text())));
+}
+
 void write_limits(JsonWriter& json, const ReportRun& run) {
   json.key("limits").begin_array();
   for (const Limits& limits : run.limits) {
@@ -306,6 +318,7 @@ void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_limits(json, run);
   write_stacks(json, run, blocks);
   write_maps(json, run, blocks);
+  write_scripts(json, run, blocks);
   json.end_object();
 }
 

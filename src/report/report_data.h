@@ -95,6 +95,7 @@ struct ReportCall {
   std::string group;      // its module, source line or API type: ReportRun::group_title says which
   std::string arguments;  // one per line: name, tab, value
   std::optional<std::uint32_t> stack;  // index into the run's stacks
+  std::string script;                  // Python that reproduces its failure; empty: none was made
   dump::CallSite site;                 // its module and lines, as far as they were recorded
   Spread spread = Spread::kUnknown;    // of a comparison
   std::size_t first_row = 0;

@@ -15,9 +15,6 @@ namespace msprobe::report {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// accuracy_checking_details_1.csv -> accuracy_checking_report_1.html
 fs::path beside_csv(const fs::path& csv, std::string_view word, std::string_view suffix) {
   std::string name = csv.stem().string();
   for (const std::string_view kind : {"details", "result"}) {
@@ -28,8 +25,6 @@ fs::path beside_csv(const fs::path& csv, std::string_view word, std::string_view
   }
   return csv.parent_path() / fmt::format("{}_{}{}", name, word, suffix);
 }
-
-}  // namespace
 
 fs::path page_path(const ReportFiles& files, const fs::path& csv) {
   if (files.html != kBesideResults) return files.html;

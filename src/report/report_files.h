@@ -27,6 +27,10 @@ struct ReportFiles {
 // What a flag without a value is given (cli/parser.h).
 inline constexpr std::string_view kBesideResults = "true";
 
+// accuracy_checking_details_1.csv, "report", ".html" -> accuracy_checking_report_1.html
+std::filesystem::path beside_csv(const std::filesystem::path& csv, std::string_view word,
+                                 std::string_view suffix);
+
 // Where the page goes that belongs to this CSV; empty: nowhere.
 std::filesystem::path page_path(const ReportFiles& files, const std::filesystem::path& csv);
 

@@ -13,6 +13,7 @@
 #include "report/describe_calls.h"
 #include "report/error_maps.h"
 #include "report/read_results.h"
+#include "report/scripts.h"
 
 namespace msprobe::report {
 namespace {
@@ -96,6 +97,7 @@ Result<ReportRun> read_check(const ResultFiles& files, const ResultRunsJob& job)
   if (!run) return run;
   if (!device.empty()) run->title = device;
   add_error_maps(*run, files.details, job);
+  read_scripts(*run, scripts_directory(files.details));
   for (const std::string_view key : {"device", "torch", "profile", "seed", "recorded"}) {
     if (std::string value = fact(facts, key); !value.empty()) {
       run->origin.emplace_back(key, std::move(value));

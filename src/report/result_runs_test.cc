@@ -62,7 +62,7 @@ TEST_F(ResultRunsTest, ARunsOwnRecordNamesDeviceAndDump) {
   EXPECT_EQ(runs[0].title, "npu:0");
   EXPECT_THAT(runs[0].origin, ::testing::Contains(Pair("profile", "reference")));
   EXPECT_EQ(runs[0].rerun_command, "msprobe acc_check -api_info gone.json --only");
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("gone.json is not there")));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("gone.json does not exist")));
 }
 
 TEST_F(ResultRunsTest, FilesOfRunUtHaveNoTime) {

@@ -68,6 +68,7 @@ export interface RunInfo {
   limits: Limit[][];
   stacks: BlockId;
   maps: BlockId;
+  scripts: BlockId;
 }
 
 /** Where the error of a row is, as src/strict/error_map.cc writes it. */
@@ -190,6 +191,7 @@ export interface Details {
   reason: TextColumn;
   limits: Uint32Array;
   maps: Map<number, ErrorMap>;
+  scripts: Map<number, string>;
 }
 
 const loaded = new Map<RunInfo, Promise<Details>>();
@@ -198,13 +200,15 @@ export function loadDetails(info: RunInfo): Promise<Details> {
   const known = loaded.get(info);
   if (known) return known;
   const promise = (async () => {
-    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits, maps] =
+    const [callMessage, args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits, maps, scripts] =
         await Promise.all([
           text(info.calls.message), text(info.calls.arguments), integers(info.calls.stack), json<Frame[][]>(info.stacks),
           text(info.rows.part), text(info.rows.benchDtype), text(info.rows.shape), text(info.rows.algorithm),
           text(info.rows.message), text(info.rows.reason), integers(info.rows.limits), json<[number, ErrorMap][]>(info.maps),
+          json<[number, string][]>(info.scripts),
         ]);
-    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits, maps: new Map(maps)};
+    return {callMessage, arguments: args, stack, stacks, part, benchDtype, shape, algorithm, message, reason, limits, maps: new Map(maps),
+            scripts: new Map(scripts)};
   })();
   loaded.set(info, promise);
   return promise;

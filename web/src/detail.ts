@@ -26,7 +26,7 @@ export function detailView(calls: Calls, details: Details, call: number): HTMLEl
            message !== '' && (run.standing[call] >= kSkipped || !calls.hasStrict) && h('p', {class: 'note message'}, message),
            argumentsView(textAt(details.arguments, call)),
            ...rows.filter((row) => bad(row)).map((row) => rowView(calls, details, row)),
-           commandsView(calls, call),
+           commandsView(calls, details, call),
            stackView(details, call),
            ...rows.filter((row) => !bad(row)).map((row) => rowView(calls, details, row)));
 }
@@ -36,8 +36,9 @@ const overBoundOf = (calls: Calls, row: number): number => calls.run.metrics.fin
 const isBad = ({run}: Calls, row: number): boolean =>
     [1, 2].includes(run.rowStrict[row]) || (run.rowStrict[row] > kSkip && [1, 2].includes(run.rowStatus[row]));
 
-function commandsView(calls: Calls, call: number): HTMLElement | null {
+function commandsView(calls: Calls, details: Details, call: number): HTMLElement | null {
   const {rerun, shrink} = calls.run.info;
+  const script = details.scripts.get(call);
   const name = callOfEntry(calls.run.info, calls.name(call));
   const command = (label: string, start: string) => {
     if (start === '') return null;
@@ -46,7 +47,13 @@ function commandsView(calls: Calls, call: number): HTMLElement | null {
   };
   if (name === '' || (rerun === '' && shrink === '')) return null;
   return h('section', {}, h('h3', {}, 'Run this call again'), command('Rerun command', rerun),
-           shrink !== '' && h('h3', {}, 'Find its smallest failing form, as a PyTorch script'), command('Shrink command', shrink));
+           script ? scriptView(script) : shrink !== '' && h('h3', {}, 'Find its smallest failing form, as a PyTorch script'),
+           !script && command('Shrink command', shrink));
+}
+
+function scriptView(script: string): HTMLElement {
+  return h('div', {}, h('h3', {}, 'Its smallest failing form, as a PyTorch script'),
+           h('div', {class: 'command script'}, h('pre', {tabindex: 0, 'aria-label': 'Script'}, script), copyButton('copy', () => script)));
 }
 
 function argumentsView(text: string): HTMLElement | null {

@@ -31,7 +31,7 @@ const title = (text: string): string => text.charAt(0).toUpperCase() + text.slic
 function columnsOf(calls: Calls): Column[] {
   const {run} = calls;
   const columns: Column[] = [
-    {key: 'order', label: '#', width: '3.4rem', number: true, cell: (call) => String(call + 1)},
+    {key: 'order', label: '#', width: '2.8rem', number: true, cell: (call) => String(call + 1)},
     {key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call', width: 'minmax(12rem, 1.6fr)', cell: (call) => calls.name(call)},
     {key: 'standing', label: 'Result', width: '5.6rem', cell: (call) => standingBadge(run.info, run.standing[call])},
   ];
@@ -41,7 +41,7 @@ function columnsOf(calls: Calls): Column[] {
   }
   const shownMetric = (metric: Worst, i: number) => {
     const ofBound = metric.title === kOverBound;
-    columns.push({key: i, label: metric.label, width: ofBound ? '7.2rem' : '6rem', number: true, help: metric.title,
+    columns.push({key: i, label: metric.label, width: ofBound ? '7.2rem' : '5.6rem', number: true, help: metric.title,
                   cell: (call) => (metric.numbers[call] === kNoNumber ? '' : ofBound ? times(metric.numbers[call]) : figure(metric.numbers[call]))});
   };
   if (calls.overBound) shownMetric(calls.overBound, calls.metrics.indexOf(calls.overBound));
@@ -53,7 +53,7 @@ function columnsOf(calls: Calls): Column[] {
   const directions = ['forward', 'backward'] as const;
   directions.forEach((key, i) => {
     if (run[key].every((v) => v > kSkip)) return;
-    columns.push({key, label: calls.hasStrict ? `Doc. ${run.info.directions[i].slice(0, 3)}.` : title(run.info.directions[i]), width: '5rem',
+    columns.push({key, label: calls.hasStrict ? `Doc. ${run.info.directions[i].slice(0, 3)}.` : title(run.info.directions[i]), width: '4.8rem',
                   help: `documented verdict, ${run.info.directions[i]}`, cell: (call) => verdictBadge(run[key][call])});
   });
   return columns;

@@ -221,12 +221,33 @@ async function attack() {
   await page.close();
 }
 
+/** A call that was shrunk shows its script instead of the command that would make one. */
+async function script() {
+  const csv = join(out, 'shrunk_details.csv');
+  writeFileSync(csv, 'API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Status,Message,Strict Status,Strict Reason,Likely Cause,Rerun Command\r\n' +
+                'Torch.mm.0.forward.output.0,torch.float64,torch.float32,"(2, 2)",0.5,error,,error,far off,,msprobe acc_check -api_info d.json --only Torch.mm.0\r\n');
+  const text = 'import torch\nprint("</script>", torch.ones(2) < 3)\n';
+  mkdirSync(join(out, 'shrunk_scripts', 'Torch.mm.0'), {recursive: true});
+  writeFileSync(join(out, 'shrunk_scripts', 'Torch.mm.0', 'reproduce.py'), text);
+  const file = join(out, 'shrunk.html');
+  execFileSync(program, ['report', csv, '-o', file], {stdio: 'ignore'});
+  const page = await open(file);
+  await page.locator('.space .tr').first().click();
+  const side = page.locator('aside.side');
+  await side.waitFor({state: 'visible'});
+  assert.equal(await side.locator('.script pre').textContent(), text);
+  assert.ok(!(await side.textContent()).includes('msprobe shrink'));
+  await accessible(page, 'a call with its script');
+  await page.close();
+}
+
 try {
   await largeReport();
   await filters();
   await comparison();
   await twoRuns({open, accessible, tall, program, source, out});
   await attack();
+  await script();
   console.log('passed');
 } finally {
   await browser.close();
