@@ -115,7 +115,7 @@ check::CheckRequest request_of(const CheckArguments& arguments) {
 }
 
 // Of the worst call of each cause, its smallest failing form as a script beside the CSVs. What
-// cannot be shrunk is said; the check stands.
+// cannot be shrunk is reported; the result of the check stays.
 void shrink_worst(const check::CheckOptions& checked, const check::CheckOutcome& outcome,
                   const std::vector<std::string>& calls, bool quiet) {
   const fs::path scripts = report::scripts_directory(outcome.paths.details);

@@ -12,7 +12,7 @@ namespace msprobe::report {
 // out/accuracy_checking_details_1.csv -> out/accuracy_checking_scripts_1
 std::filesystem::path scripts_directory(const std::filesystem::path& details_csv);
 
-// Gives each call its script, where there is one: CALL/reproduce.py in `directory`.
+// Gives each call its script, if there is one: CALL/reproduce.py in `directory`.
 void read_scripts(ReportRun& run, const std::filesystem::path& directory);
 
 }  // namespace msprobe::report
