@@ -146,7 +146,7 @@ TEST(Npz, SizesMustAgreeBeforeMemoryIsTaken) {
       npz_refused({"a.npy", packed.substr(0, packed.size() - 3), 8, array.size(), 1}).message,
       HasSubstr("does not inflate"));
   EXPECT_THAT(npz_refused({"a.npy", npy(header("<f4", "(1152921504606846976,)"), "")}).message,
-              HasSubstr("wants 4611686018427387904"));
+              HasSubstr("promises 4611686018427387904"));
   EXPECT_THAT(npz_refused({"b.npy", array}).message, HasSubstr("x.npz: a is not in the archive"));
   EXPECT_EQ(npz_refused({"a.npy", npy(header("|O", "(1,)"), "\x80\x04.")}).kind,
             ErrorKind::kHostile);
