@@ -10,6 +10,7 @@
 #include "strict/bound.h"
 #include "strict/mindspore_kernel.h"
 #include "strict/reduction_length.h"
+#include "strict/result_type.h"
 
 namespace msprobe::strict {
 namespace {
@@ -125,13 +126,39 @@ double CallContext::terms_of(const Pair& pair) {
   double size = largest_of(pair.bench);
   const auto arriving = rerun.arriving();
   if (pair.direction == Direction::kForward || !arriving) return size;
-  for (const auto& value : **arriving) {
-    const auto* gradient = value.as<at::Tensor>();
-    if (gradient != nullptr && gradient->numel() > 0) {
-      size = std::max(size, largest_of(*gradient));
-    }
+  double of_results = 0;
+  for (std::size_t i = 0; i < (*arriving)->size(); ++i) {
+    const auto* gradient = (**arriving)[i].as<at::Tensor>();
+    if (gradient == nullptr || gradient->numel() == 0) continue;
+    size = std::max(size, largest_of(*gradient));
+    const auto* result =
+        i < outcome.forward.size() ? outcome.forward[i].bench.as<at::Tensor>() : nullptr;
+    if (result == nullptr || result->sizes() != gradient->sizes()) continue;
+    const at::Tensor times = libtorch::plain(*gradient).abs().to(at::kDouble) *
+                             libtorch::plain(*result).abs().to(at::kDouble);
+    of_results = std::max(of_results, largest_of(times));
   }
-  return size;
+  const auto call = rerun.arguments();
+  if (!call || rerun.of_node()) return size;
+  // Where the result is in proportion to an input, their quotient is the gradient: of that size are
+  // the terms, even if they cancel, as where a weight is divided by the sum of all weights.
+  const at::Tensor input = input_at(**call, pair.leaf.path);
+  const double largest = input.defined() && input.numel() > 0 ? largest_of(input) : 0;
+  return largest > 0 ? std::max(size, of_results / largest) : size;
+}
+
+double CallContext::coarsest_eps(const FloatType& type) {
+  double coarsest = type.eps;
+  const auto look = [&](const at::Tensor& tensor) {
+    if (const auto other = float_type(tensor.scalar_type())) {
+      coarsest = std::max(coarsest, other->eps);
+    }
+  };
+  if (const auto call = rerun.arguments()) {
+    for (const auto& value : (*call)->args) execute::for_each_tensor(value, look);
+    for (const auto& [key, value] : (*call)->kwargs) execute::for_each_tensor(value, look);
+  }
+  return coarsest;
 }
 
 const at::Tensor* CallContext::native(const Pair& pair) {
@@ -151,7 +178,7 @@ bool CallContext::add_native(const Pair& pair, const FloatType& type, Limits& li
   limits.natives = native_errors(*given, pair.bench, type);
   limits.native = kNative;
   // Two results of this size can be twice as far apart.
-  limits.native_cap = std::min(kNativeCapUnits * type.eps / 2, 1.0) * 2 * terms_of(pair);
+  limits.native_cap = std::min(kNativeCapUnits * coarsest_eps(type) / 2, 1.0) * 2 * terms_of(pair);
   return true;
 }
 

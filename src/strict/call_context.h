@@ -54,6 +54,8 @@ struct CallContext {
   double unit_length_of(const Pair& pair);
   // The size of what a result is made of: a gradient can be the small rest of large ones.
   double terms_of(const Pair& pair);
+  // Of `type` and the arguments: intermediate results of a result may have another type than it.
+  double coarsest_eps(const FloatType& type);
 
   // What the CPU gives in the recorded dtype; null if it cannot run the call so, or where the
   // shape is another one.

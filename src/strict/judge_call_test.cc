@@ -77,6 +77,23 @@ TEST(JudgeCall, OneSumThatIsWorseThanTheOthersIsSeen) {
   EXPECT_EQ(run.forward().cause, "one bad element: (7)") << run.forward().reason;
 }
 
+// The variance of two numbers does not depend on their weights: a gradient of 0, made of terms that
+// cancel. They are large beside the arriving gradient, and of a coarser dtype than the result.
+TEST(JudgeCall, GradientThatIsAllCancelledMayLeaveTheRoundingOfItsTerms) {
+  for (const DType dtype : libtorch::cpu_floats()) {
+    RunCall run(
+        with_backward(call("Torch.cov.0", {{tensor({2}, dtype, true, -8.5, -1.765625)}},
+                           {{"correction", {std::int64_t{1}}},
+                            {"aweights", {tensor({2}, DType::kFloat32, true, 0.26, 0.37)}}}),
+                      {{tensor({}, DType::kFloat32, false, 1.5, 1.5)}}));
+    const Findings findings = run.judge();
+    ASSERT_EQ(findings.backward.size(), 2U);
+    EXPECT_EQ(findings.backward[1].status, Verdict::kPass) << findings.backward[1].reason;
+    run.outcome.backward[1].device = {at::full({2}, 5000.0F)};
+    EXPECT_EQ(run.judge().backward[1].status, Verdict::kError);
+  }
+}
+
 TEST(JudgeCall, NanInOneElementNeverPasses) {
   RunCall run(matmul(DType::kBFloat16));
   at::Tensor device = run.device().clone();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <vector>
 
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
@@ -36,13 +35,20 @@ std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& recor
   }
 }
 
-std::optional<at::ScalarType> input_type(const arguments::PyCall& call, std::string_view path) {
-  std::vector<at::ScalarType> types;
-  const auto look = [&](const at::Tensor& tensor) { types.push_back(tensor.scalar_type()); };
+at::Tensor input_at(const arguments::PyCall& call, std::string_view path) {
+  std::size_t left = number(path);
+  at::Tensor found;
+  const auto look = [&](const at::Tensor& tensor) {
+    if (left-- == 0) found = tensor;
+  };
   for (const auto& value : call.args) execute::for_each_tensor(value, look);
   for (const auto& [name, value] : call.kwargs) execute::for_each_tensor(value, look);
-  const std::size_t place = number(path);
-  return place < types.size() ? std::optional(types[place]) : std::nullopt;
+  return found;
+}
+
+std::optional<at::ScalarType> input_type(const arguments::PyCall& call, std::string_view path) {
+  const at::Tensor input = input_at(call, path);
+  return input.defined() ? std::optional(input.scalar_type()) : std::nullopt;
 }
 
 bool has_type(const arguments::PyList& values, at::ScalarType type) {

@@ -14,7 +14,11 @@ namespace msprobe::strict {
 std::optional<at::ScalarType> recorded_output_type(const dump::CallRecord& record,
                                                    std::string_view path);
 
-// Of a gradient: that of its input. Gradients are numbered as the tensors among the arguments are.
+// The input whose gradient is at `path`; undefined if there is none. Gradients are numbered as the
+// tensors among the arguments are.
+at::Tensor input_at(const arguments::PyCall& call, std::string_view path);
+
+// Of a gradient: that of its input.
 std::optional<at::ScalarType> input_type(const arguments::PyCall& call, std::string_view path);
 
 // Whether a tensor of this type is among them.
