@@ -10,6 +10,8 @@ namespace {
 
 // How much worse than most an element may be.
 constexpr double kFewTimes = 6;
+// So many elements show what most need.
+constexpr std::int64_t kSampledForMost = 1 << 14;
 // Of so many inexact elements, so many may be outliers, which are at most so many times worse than
 // the others. Errors of sums are nearly normal: of ten, one is that far out once in 10^8.
 constexpr std::int64_t kEnoughElements = 10;
@@ -67,11 +69,31 @@ Limits wide_limits(const FloatType& type, double length, const at::Tensor& sprea
   return limits;
 }
 
+double share_of_most(std::vector<double>& used) {
+  if (used.empty()) return 1;
+  for (double& share : used) {
+    if (!std::isfinite(share)) share = 0;
+  }
+  const std::size_t rank = std::max<std::size_t>(1, used.size() * 9 / 10) - 1;
+  const auto most = used.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::ranges::nth_element(used, most);
+  return std::min(1.0, kFewTimes * *most);
+}
+
+std::int64_t sampling_step(std::int64_t elements) {
+  return elements <= kSampledForMost
+             ? 1
+             : elements / kSampledForMost | 1;  // odd: no column of a matrix alone
+}
+
 at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error) {
-  const at::Tensor used = (error.abs() / limits).nan_to_num(0, 0, 0).flatten();
-  const std::int64_t rank = std::max<std::int64_t>(1, used.numel() * 9 / 10);
-  const double most = std::get<0>(used.kthvalue(rank)).item<double>();
-  return limits * std::min(1.0, kFewTimes * most);
+  const auto some = [](const at::Tensor& all) {
+    return all.flatten().slice(0, 0, all.numel(), sampling_step(all.numel()));
+  };
+  const at::Tensor shares = (some(error).abs() / some(limits)).to(at::kDouble).contiguous();
+  const double* first = shares.data_ptr<double>();
+  std::vector<double> used(first, first + shares.numel());
+  return limits * share_of_most(used);
 }
 
 Limits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,

@@ -2,6 +2,9 @@
 // The bound on |device - bench| at one element of a correct result. docs/verdicts.md derives it.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "strict/float_type.h"
 #include "strict/scan.h"
 
@@ -50,6 +53,11 @@ Limits cut_limits(const FloatType& type, double length, const Limits& limits,
 // `limits`, but not more than a few times what nine elements of ten need: one that is much worse
 // than the others is not explained by what is true of all.
 at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error);
+
+// The same of shares of a limit that elements use: the share of it that all may use. Reorders them.
+double share_of_most(std::vector<double>& used);
+// Of many elements, one in so many tells that.
+std::int64_t sampling_step(std::int64_t elements);
 
 // The bound `limits` of results that sum equally many terms each, lowered to what the arithmetic
 // shows that made them: none may need a larger share of it than a few times the third largest, but

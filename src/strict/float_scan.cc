@@ -23,7 +23,7 @@ using Vector = hn::Vec<Doubles>;
 HWY_INLINE Vector all(double value) { return hn::Set(Doubles(), value); }
 
 struct Elements {
-  Vector device, bench, spread, native;
+  Vector device, bench, spread, native, drift;
 };
 
 // The sums of a slice, lane by lane.
@@ -31,7 +31,7 @@ class Lanes {
  public:
   explicit Lanes(const FloatLimits& limits) : limits_(limits) {}
 
-  template <bool kSpreads, bool kNatives>
+  template <bool kSpreads, bool kNatives, bool kDrifts>
   HWY_INLINE void add(const Elements& e) {
     const Vector rounded = hn::PromoteTo(Doubles(), hn::DemoteTo(Floats(), e.bench));
     Vector limit = hn::Add(hn::Mul(all(limits_.relative), hn::Abs(e.bench)), all(limits_.absolute));
@@ -43,7 +43,13 @@ class Lanes {
       not_finite_ = hn::Add(not_finite_, hn::Sub(native, native));
       limit = hn::Add(limit, hn::Min(native, all(limits_.native_cap)));
     }
-    const Vector error = hn::Abs(hn::Sub(e.device, e.bench));
+    const Vector away = hn::Sub(e.device, e.bench);
+    Vector error = hn::Abs(away);
+    if constexpr (kDrifts) {
+      const Vector from_drift = hn::Abs(hn::Sub(away, e.drift));
+      not_finite_ = hn::Add(not_finite_, hn::Sub(from_drift, from_drift));
+      error = hn::Min(error, from_drift);
+    }
     not_finite_ = hn::Add(not_finite_, hn::Sub(error, error));
     not_finite_ = hn::Add(not_finite_, hn::Sub(limit, limit));
     const auto differs = hn::Ne(e.device, rounded);
@@ -85,7 +91,7 @@ HWY_INLINE hn::Vec<D> padded(D d, const hn::TFromD<D>* values, std::size_t count
   return hn::Load(d, all_lanes);
 }
 
-template <bool kSpreads, bool kNatives>
+template <bool kSpreads, bool kNatives, bool kDrifts = false>
 FloatScan scan_with(const FloatSlice& slice, const FloatLimits& limits) {
   const Doubles d;
   const std::size_t step = hn::Lanes(d);
@@ -93,22 +99,25 @@ FloatScan scan_with(const FloatSlice& slice, const FloatLimits& limits) {
   std::size_t i = 0;
   for (; i + step <= slice.length; i += step) {
     Elements e{hn::PromoteTo(d, hn::LoadU(Floats(), slice.device + i)),
-               hn::LoadU(d, slice.bench + i), all(0), all(0)};
+               hn::LoadU(d, slice.bench + i), all(0), all(0), all(0)};
     if constexpr (kSpreads) e.spread = hn::LoadU(d, slice.spreads + i);
     if constexpr (kNatives) e.native = hn::LoadU(d, slice.natives + i);
-    lanes.add<kSpreads, kNatives>(e);
+    if constexpr (kDrifts) e.drift = hn::LoadU(d, slice.drifts + i);
+    lanes.add<kSpreads, kNatives, kDrifts>(e);
   }
   const std::size_t rest = slice.length - i;
   if (rest == 0) return lanes.result();
   Elements e{hn::PromoteTo(d, padded(Floats(), slice.device + i, rest)),
-             padded(d, slice.bench + i, rest), all(0), all(0)};
+             padded(d, slice.bench + i, rest), all(0), all(0), all(0)};
   if constexpr (kSpreads) e.spread = padded(d, slice.spreads + i, rest);
   if constexpr (kNatives) e.native = padded(d, slice.natives + i, rest);
-  lanes.add<kSpreads, kNatives>(e);
+  if constexpr (kDrifts) e.drift = padded(d, slice.drifts + i, rest);
+  lanes.add<kSpreads, kNatives, kDrifts>(e);
   return lanes.result();
 }
 
 FloatScan scan_with_target(const FloatSlice& slice, const FloatLimits& limits) {
+  if (slice.drifts != nullptr) return scan_with<true, false, true>(slice, limits);
   if (slice.spreads == nullptr && slice.natives == nullptr) {
     return scan_with<false, false>(slice, limits);
   }

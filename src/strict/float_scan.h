@@ -12,6 +12,7 @@ struct FloatSlice {
   const double* bench;
   const double* spreads;  // null: none
   const double* natives;  // null: none
+  const double* drifts;   // null: none
   std::size_t length;
 };
 
@@ -34,7 +35,7 @@ struct FloatScan {
   bool finite = true;  // false: something is not, and the rest of this says nothing
 };
 
-// Digit for digit what Scan says.
+// Digit for digit what Scan says. REQUIRES: drifts come with spreads and without natives.
 FloatScan scan_floats(const FloatSlice& slice, const FloatLimits& limits);
 
 }  // namespace msprobe::strict

@@ -42,19 +42,12 @@ std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair
 std::optional<StrictFinding> judge_product(CallContext& context, const Pair& pair,
                                            const FloatType& type, ProductBound& bound,
                                            Tried& tried) {
-  if (const auto found = bound.scan_some_terms(pair.device)) return within(*found, kFromTerms);
-  bound.take_terms(bound.terms());
-  for (const bool walked : {false, true}) {
-    if (walked) bound.walk_sums();
-    tried.limits = bound.rounded(pair.device);
-    tried.found = scan(pair.device, pair.bench, tried.limits);
-    if (tried.found.good()) return within(tried.found, kFromTerms);
-    if (context.device_sums(pair) == probe::DeviceSums::kRounded) continue;
-    const Scan cut = scan(pair.device, pair.bench, bound.cut(pair.device));
-    if (!cut.good()) continue;
-    if (bound.has_faulty_terms(pair.device)) return std::nullopt;
-    return within(cut, kAsUnit);
+  const bool may_cut = context.device_sums(pair) != probe::DeviceSums::kRounded;
+  Explanation seen = bound.explain(pair.device, may_cut);
+  if (seen.arithmetic != Arithmetic::kUnexplained) {
+    return within(seen.found, seen.arithmetic == Arithmetic::kCut ? kAsUnit : kFromTerms);
   }
+  tried = {std::move(seen.limits), seen.found};
   if (is_half(type) && context.rounds_once(pair)) return std::nullopt;
   if (!context.add_native(pair, type, tried.limits)) return std::nullopt;
   tried.found = scan(pair.device, pair.bench, tried.limits);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "strict/sample.h"
+
 namespace msprobe::strict {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::int64_t kMostLost = 64;
 // It fits when it leaves less than this share of the error.
 constexpr double kMostLeft = 0.3;
 // So many elements tell. All of a large result would cost as much as the product itself.
-constexpr std::int64_t kSampled = 1 << 14;
+constexpr std::int64_t kSampled = 1 << 12;
 
 // So many terms are looked at together, and they are told apart from here on.
 constexpr std::int64_t kMostTogether = 512;
@@ -20,20 +22,6 @@ constexpr double kToldApart = 1e-9;
 
 double root_mean_square(const at::Tensor& values) {
   return std::sqrt(values.square().nan_to_num(0, 0, 0).mean().item<double>());
-}
-
-// Every so-many-th row and column is looked at.
-struct Steps {
-  std::int64_t row = 1;
-  std::int64_t column = 1;
-};
-
-Steps steps_for(std::int64_t elements, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t times = (elements + kSampled - 1) / kSampled;
-  const auto root = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(times))));
-  const std::int64_t row = std::clamp<std::int64_t>(root, 1, std::max<std::int64_t>(1, rows));
-  const std::int64_t column = (times + row - 1) / row;
-  return {row, std::clamp<std::int64_t>(column, 1, std::max<std::int64_t>(1, columns))};
 }
 
 // The share of each term in the error: -1 of one that was left out, about 0 of the others. Terms
@@ -61,28 +49,20 @@ at::Tensor shares(const Product& wide, const at::Tensor& error) {
 }  // namespace
 
 LostTerms lost_terms(const Product& product, const at::Tensor& error) {
-  const std::vector<std::int64_t> shape = shape_of(product);
   const std::int64_t terms = product.left.size(-1);
   const std::int64_t tail = std::min(terms - 1, kMostLost);
-  if (c10::multiply_integers(shape) != error.numel() || tail < 1) return {};
-  const Steps steps = steps_for(error.numel(), product.left.size(-2), product.right.size(-1));
-  const auto rows = [&](const at::Tensor& all) {
-    return all.slice(-2, 0, all.size(-2), steps.row);
-  };
-  const auto columns = [&](const at::Tensor& all) {
-    return all.slice(-1, 0, all.size(-1), steps.column);
-  };
-  const at::Tensor left = rows(product.left).narrow(-1, terms - tail, tail).to(at::kDouble);
-  const at::Tensor right = columns(product.right).narrow(-2, terms - tail, tail).to(at::kDouble);
-  at::Tensor rest = columns(rows(error.reshape(shape))).to(at::kDouble).clone();
-  const double whole = root_mean_square(rest);
-  LostTerms found{.count = 0, .left = kMostLeft};
-  for (std::int64_t lost = 1; lost <= tail; ++lost) {
-    rest += left.narrow(-1, tail - lost, 1) * right.narrow(-2, tail - lost, 1);
-    const double share = root_mean_square(rest) / whole;
-    if (share < found.left) found = {.count = lost, .left = share};
-  }
-  return found.count > 0 ? found : LostTerms{};
+  if (c10::multiply_integers(shape_of(product)) != error.numel() || tail < 1) return {};
+  const Sample sample = sample_of(product, kSampled);
+  const at::Tensor left = sample.left.narrow(-1, terms - tail, tail).to(at::kDouble);
+  const at::Tensor right = sample.right.narrow(-2, terms - tail, tail).to(at::kDouble);
+  const at::Tensor whole = sample.of(error).to(at::kDouble);
+  // What is left of the error if so many of the last terms are missing: (elements, lost).
+  const at::Tensor each = left.unsqueeze(-2) * right.mT().unsqueeze(-3);
+  const at::Tensor rest = each.flip(-1).cumsum(-1).add_(whole.unsqueeze(-1));
+  const at::Tensor sizes = rest.square_().nan_to_num_(0, 0, 0).reshape({-1, tail}).mean(0).sqrt_();
+  const auto [least, place] = sizes.min(0);
+  const double share = least.item<double>() / root_mean_square(whole);
+  return share < kMostLeft ? LostTerms{place.item<std::int64_t>() + 1, share} : LostTerms{};
 }
 
 LostTerms scattered_lost_terms(const Product& product, const at::Tensor& error) {

@@ -2,7 +2,9 @@
 #include "strict/product_bound.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -11,21 +13,23 @@
 #include "strict/bound.h"
 #include "strict/lost_terms.h"
 #include "strict/round_bits.h"
+#include "strict/sample.h"
 
 namespace msprobe::strict {
 namespace {
 
 // So many numbers of both factors are converted at once, or as many as the result has.
 constexpr std::int64_t kPartElements = 1 << 15;
-// So many of the terms are looked at first, and at least so many.
+// One term in so many is looked at first, and at least so many; then one in fewer.
 constexpr std::int64_t kPartOfTerms = 32;
 constexpr std::int64_t kFewTerms = 8;
+constexpr std::int64_t kLargerPartOfTerms = 8;
 // From one term in so many on, it is worth while to ask whether float32 will do.
-constexpr std::int64_t kManyTerms = 4;
+constexpr std::int64_t kManyTerms = 16;
 // Of one element in so many, all terms are looked at apart from the others.
 constexpr std::int64_t kElementsApart = 256;
 // Into so many parts the terms are split to see where their sum wanders.
-constexpr std::int64_t kParts = 32;
+constexpr std::int64_t kParts = 16;
 // Deviations of sums that are rounded to nearest, in sqrt(n) * u.
 constexpr double kOfSum = 2;
 constexpr double kOfTerms = 4;
@@ -37,15 +41,18 @@ constexpr double kLeft = 0.5;
 // Sums that drift look much like sums without their last terms, but not as much as that.
 constexpr double kLeftByLoss = 0.05;
 constexpr int kTf32Bits = 10;
+// So many elements tell whether factors were rounded.
+constexpr std::int64_t kSampledForFactors = 1 << 9;
 // A rounding to TF32 moves a factor by at most this.
 constexpr double kTf32Rounding = 0x1p-11;
 
-// The mean of the power of two below a sum that grows evenly from 0 to `sums`: p - 2/3 p^2 / |sum|,
+// The mean of the power of two below a sum that grows evenly from 0 to `sum`: p - 2/3 p^2 / |sum|,
 // where p is the power of two below |sum|.
-at::Tensor mean_power(const at::Tensor& sums) {
-  const at::Tensor mantissa = std::get<0>(at::frexp(sums)).abs() * 2;  // 1..2, or 0
-  const at::Tensor share = (1 - 2.0 / 3 / mantissa) / mantissa;
-  return (sums.abs() * share).nan_to_num(0, 0, 0);
+double mean_power(double sum) {
+  constexpr std::uint64_t kExponent = 0x7FF0'0000'0000'0000;
+  const double power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) & kExponent);
+  const double mean = power - 2.0 / 3 * power * (power / std::abs(sum));
+  return std::isfinite(mean) ? mean : 0;
 }
 
 // Whether float32 holds products of squares of the numbers that count: the largest of each row or
@@ -56,6 +63,14 @@ bool squares_fit(const at::Tensor& factor, std::int64_t dim) {
   if (factor.scalar_type() == at::kDouble || factor.numel() == 0) return false;
   const at::Tensor tops = factor.to(at::kFloat).abs().amax(dim);
   return tops.eq(0).logical_or(tops.ge(kLeast).logical_and(tops.le(kMost))).all().item<bool>();
+}
+
+// 0 if there are none. Reorders them.
+double lower_median(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
 }
 
 double size_of(const at::Tensor& values) {
@@ -69,7 +84,7 @@ std::optional<ProductBound> ProductBound::of(Product product, const at::Tensor& 
   ProductBound bound(std::move(product), type, tf32);
   const std::vector<std::int64_t> shape = shape_of(bound.product_);
   if (c10::multiply_integers(shape) != bench.numel()) return std::nullopt;
-  bound.bench_ = bench.to(at::kDouble);
+  bound.bench_ = bench.to(at::kDouble).contiguous();
   bound.sums_ = bound.bench_;
   if (const at::Tensor& added = bound.product_.added; added.defined()) {
     // What is added is spread over the product as PyTorch does it.
@@ -95,12 +110,18 @@ void ProductBound::for_parts(std::int64_t start, std::int64_t end, at::ScalarTyp
 
 void ProductBound::take_terms(std::int64_t until) {
   const bool many = (until - taken_) * kManyTerms > terms();
-  const bool in_float = many && squares_fit(product_.left, -1) && squares_fit(product_.right, -2);
-  for_parts(taken_, until, in_float ? at::kFloat : at::kDouble, [&](const Product& part) {
+  for_parts(taken_, until, many ? summing_type() : at::kDouble, [&](const Product& part) {
     squares_ += at::matmul(part.left.square(), part.right.square()).view(squares_.sizes());
   });
   taken_ = until;
   norms_ = squares_.sqrt();
+}
+
+at::ScalarType ProductBound::summing_type() {
+  if (!fits_float_) {
+    fits_float_ = squares_fit(product_.left, -1) && squares_fit(product_.right, -2);
+  }
+  return *fits_float_ ? at::kFloat : at::kDouble;
 }
 
 at::Tensor ProductBound::error_of(const at::Tensor& device) const {
@@ -184,21 +205,53 @@ Limits ProductBound::rounded(const at::Tensor& device) const {
 Limits ProductBound::cut(const at::Tensor& device) const {
   Limits limits = rounded(device);
   const double term_unit = static_cast<double>(terms()) * kFloatEps;
-  const at::Tensor reach = wander_.defined() ? at::maximum(norms_, wander_) : norms_;
-  const at::Tensor drift = mean_power(sums_) * term_unit;
-  const at::Tensor error = error_of(device);
-  at::Tensor more = as_large_as_most((reach * (kWalk * term_unit)).add_(drift, kMostDrift), error);
-  limits.drifts = at::zeros_like(drift);
-  const at::Tensor straight = sums_.abs().gt(reach * kStraight).logical_and(error.isfinite());
+  // Few terms show the sizes of all.
+  const double straight =
+      kStraight * std::sqrt(static_cast<double>(terms()) / static_cast<double>(taken_));
+  const at::Tensor wide = device.to(at::kDouble).contiguous();
+  limits.drifts = at::empty_like(sums_);
+  at::Tensor more = at::empty_like(sums_);
+  const double* given = wide.data_ptr<double>();
+  const double* bench = bench_.data_ptr<double>();
+  const double* sums = sums_.data_ptr<double>();
+  const double* norms = norms_.data_ptr<double>();
+  const double* wander = wander_.defined() ? wander_.data_ptr<double>() : nullptr;
+  auto* drifts = limits.drifts.data_ptr<double>();
+  auto* mores = more.data_ptr<double>();
+  const std::int64_t count = sums_.numel();
+  const auto reach = [&](std::int64_t i) {
+    return wander == nullptr ? norms[i] : std::max(norms[i], wander[i]);
+  };
+  for (std::int64_t i = 0; i < count; ++i) {
+    drifts[i] = mean_power(sums[i]) * term_unit;
+    mores[i] = reach(i) * (kWalk * term_unit) + drifts[i] * kMostDrift;
+  }
+  const auto is_straight = [&](std::int64_t i) {
+    return std::abs(sums[i]) > straight * norms[i] &&
+           (wander == nullptr || std::abs(sums[i]) > kStraight * wander[i]);
+  };
+  std::vector<double> used;
+  std::vector<double> shares[2];  // of positive sums, and of negative ones
+  for (std::int64_t i = 0; i < count; i += sampling_step(count)) {
+    const double error = given[i] - bench[i];
+    used.push_back(std::abs(error) / mores[i]);
+    if (is_straight(i) && std::isfinite(error)) {
+      shares[sums[i] < 0 ? 1 : 0].push_back(error / drifts[i]);
+    }
+  }
+  const double most = share_of_most(used);
   // Toward zero and down are the same for positive sums, and not for negative ones.
-  for (const double sign : {1.0, -1.0}) {
-    const at::Tensor group = straight.logical_and((sums_ * sign).gt(0));
-    if (!group.any().item<bool>()) continue;
-    double share =
-        (error.masked_select(group) / drift.masked_select(group)).median().item<double>();
-    share = std::clamp(share, -kMostDrift, sign > 0 ? 0.0 : kMostDrift);
-    limits.drifts = at::where(group, drift * share, limits.drifts);
-    more = at::where(group, reach * (kWalk * std::abs(share) * term_unit), more);
+  const double share[2] = {std::clamp(lower_median(shares[0]), -kMostDrift, 0.0),
+                           std::clamp(lower_median(shares[1]), -kMostDrift, kMostDrift)};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const int group = sums[i] < 0 ? 1 : 0;
+    if (!shares[group].empty() && is_straight(i) && std::isfinite(given[i] - bench[i])) {
+      drifts[i] *= share[group];
+      mores[i] = reach(i) * (kWalk * std::abs(share[group]) * term_unit);
+    } else {
+      drifts[i] = 0;
+      mores[i] *= most;
+    }
   }
   limits.spreads = limits.spreads + more;
   return limits;
@@ -207,32 +260,40 @@ Limits ProductBound::cut(const at::Tensor& device) const {
 void ProductBound::walk_sums() {
   at::Tensor running = at::zeros_like(sums_);
   wander_ = at::zeros_like(sums_);
+  auto* wander = wander_.data_ptr<double>();
+  const double* reached = running.data_ptr<double>();
+  const double* sums = sums_.data_ptr<double>();
   std::int64_t start = 0;
   for (std::int64_t step = 1; step <= kParts; ++step) {
     const std::int64_t end = terms() * step / kParts;
     if (end == start) continue;
-    for_parts(start, end, at::kDouble, [&](const Product& part) {
+    for_parts(start, end, summing_type(), [&](const Product& part) {
       running += at::matmul(part.left, part.right).view(sums_.sizes());
     });
     const double way = static_cast<double>(end) / static_cast<double>(terms());
-    wander_ = at::maximum(wander_, (running - sums_ * way).abs());
+    for (std::int64_t i = 0; i < sums_.numel(); ++i) {
+      wander[i] = std::max(wander[i], std::abs(reached[i] - sums[i] * way));
+    }
     start = end;
   }
 }
 
 bool ProductBound::has_rounded_factors(const at::Tensor& error) const {
-  const double whole = size_of(error / norms_);
+  const Sample sample = sample_of(product_, kSampledForFactors);
+  // Few terms show the sizes of all.
+  const double larger = std::sqrt(static_cast<double>(terms()) / static_cast<double>(taken_));
+  const at::Tensor norms = sample.of(norms_) * larger;
+  const at::Tensor wrong = sample.of(error);
+  const double whole = size_of(wrong / norms);
   for (const int bits : {11, 10, 7}) {
     // Two factors, each moved by up to half a unit.
     const double expected = std::sqrt(2.0 / 3) * std::ldexp(1.0, -bits - 1);
     const bool narrow = type_.eps >= std::ldexp(1.0, -bits) || (tf32_ && bits >= kTf32Bits);
     if (narrow || whole < expected / 2 || whole > expected * 2) continue;
-    at::Tensor moved = -sums_;
-    for_parts(0, terms(), at::kDouble, [&](const Product& part) {
-      const at::Tensor left = kept_bits(part.left, bits);
-      moved += at::matmul(left, kept_bits(part.right, bits)).view(sums_.sizes());
-    });
-    if (size_of((error - moved) / norms_) < kLeft * whole) return true;
+    const at::Tensor left = kept_bits(sample.left.to(at::kDouble), bits);
+    const at::Tensor right = kept_bits(sample.right.to(at::kDouble), bits);
+    const at::Tensor moved = at::matmul(left, right) - sample.of(sums_);
+    if (size_of((wrong - moved) / norms) < kLeft * whole) return true;
   }
   return false;
 }
@@ -240,6 +301,37 @@ bool ProductBound::has_rounded_factors(const at::Tensor& error) const {
 bool ProductBound::has_faulty_terms(const at::Tensor& device) const {
   const at::Tensor error = error_of(device);
   return has_rounded_factors(error) || lost_terms(product_, error).left < kLeftByLoss;
+}
+
+Explanation ProductBound::explain(const at::Tensor& device, bool may_cut) {
+  if (const auto found = scan_some_terms(device)) return {Arithmetic::kRounded, {}, *found};
+  Explanation last;
+  bool faulty = false;
+  const auto is_rounded = [&] {
+    last.limits = rounded(device);
+    last.found = scan(device, bench_, last.limits);
+    if (last.found.good()) last.arithmetic = Arithmetic::kRounded;
+    return last.found.good();
+  };
+  const auto is_cut = [&] {
+    if (!may_cut || faulty) return false;
+    const Scan found = scan(device, bench_, cut(device));
+    if (!found.good()) return false;
+    faulty = has_faulty_terms(device);
+    if (!faulty) last = {Arithmetic::kCut, {}, found};
+    return !faulty;
+  };
+  // Some terms at first: that costs little, and is enough for most units.
+  if (taken_ > 0 && is_cut()) return last;
+  if (terms() / kLargerPartOfTerms > taken_) {
+    take_terms(terms() / kLargerPartOfTerms);
+    if (is_rounded() || is_cut()) return last;
+  }
+  take_terms(terms());
+  if (is_rounded() || is_cut() || faulty) return last;
+  walk_sums();
+  if (!is_rounded()) is_cut();
+  return last;
 }
 
 }  // namespace msprobe::strict

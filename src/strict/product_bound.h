@@ -4,6 +4,7 @@
 // derives it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -13,6 +14,16 @@
 
 namespace msprobe::strict {
 
+// How a device may have added the terms of a product.
+enum class Arithmetic : std::uint8_t { kUnexplained, kRounded, kCut };
+
+// What was found of a device's product. If it is unexplained: by the bound of rounded sums.
+struct Explanation {
+  Arithmetic arithmetic = Arithmetic::kUnexplained;
+  Limits limits = {};
+  Scan found = {};
+};
+
 class ProductBound {
  public:
   // Nothing if the product does not have the shape of `bench`. `tf32`: the factors may have
@@ -21,6 +32,11 @@ class ProductBound {
                                         const FloatType& type, bool tf32);
 
   std::int64_t terms() const { return product_.left.size(-1); }
+
+  // Tries the bounds below one after another, the cheap ones first. `may_cut`: the device may have
+  // a matrix unit that cuts.
+  Explanation explain(const at::Tensor& device, bool may_cut);
+
   // Whether `device` has sums that are rounded to nearest, seen from the sizes of some terms, and
   // of all of them for few elements: nothing if that does not tell. Most results are exact
   // enough.
@@ -44,7 +60,7 @@ class ProductBound {
   void walk_sums();
 
   // Whether factors that were rounded to few bits, or terms that were left out, explain the error:
-  // no matrix unit may do that unasked. Costs at most two products.
+  // no matrix unit may do that unasked. Looks at some of the elements.
   bool has_faulty_terms(const at::Tensor& device) const;
 
  private:
@@ -56,6 +72,8 @@ class ProductBound {
   void for_parts(std::int64_t start, std::int64_t end, at::ScalarType type,
                  const std::function<void(const Product&)>& take) const;
 
+  // float32 where that holds the terms and their squares.
+  at::ScalarType summing_type();
   at::Tensor error_of(const at::Tensor& device) const;
   // The limits of elements with these norms, whose benchmark is `bench`; `sums` of it is product.
   Limits limits_of(const at::Tensor& norms, const at::Tensor& sums, const at::Tensor& bench) const;
@@ -67,6 +85,7 @@ class ProductBound {
   FloatType type_;
   bool tf32_;
   std::int64_t taken_ = 0;
+  std::optional<bool> fits_float_;
   at::Tensor bench_;    // in float64, as are the others
   at::Tensor sums_;     // bench without what is added
   at::Tensor squares_;  // sum of the squares of the terms taken

@@ -146,8 +146,10 @@ class FloatPair {
     const auto fits = [](const at::Tensor& tensor, at::ScalarType type) {
       return !tensor.defined() || (tensor.scalar_type() == type && tensor.is_contiguous());
     };
-    const bool plain = limits.units == 0 && !limits.drifts.defined();
-    if (!plain || !fits(device, at::kFloat) || !fits(bench, at::kDouble) ||
+    const bool known =
+        !limits.drifts.defined() || (limits.spreads.defined() && !limits.natives.defined());
+    if (limits.units > 0 || !known || !fits(limits.drifts, at::kDouble) ||
+        !fits(device, at::kFloat) || !fits(bench, at::kDouble) ||
         !fits(limits.spreads, at::kDouble) || !fits(limits.natives, at::kDouble)) {
       return;
     }
@@ -155,6 +157,7 @@ class FloatPair {
     bench_ = Slice::data(bench);
     spreads_ = Slice::data(limits.spreads);
     natives_ = Slice::data(limits.natives);
+    drifts_ = Slice::data(limits.drifts);
   }
 
   // False: Pass has to look at this slice.
@@ -163,9 +166,10 @@ class FloatPair {
     const auto from = [&](const double* values) {
       return values == nullptr ? nullptr : values + start;
     };
-    const FloatScan found = scan_floats({device_ + start, bench_ + start, from(spreads_),
-                                         from(natives_), static_cast<std::size_t>(length)},
-                                        limits_);
+    const FloatScan found =
+        scan_floats({device_ + start, bench_ + start, from(spreads_), from(natives_), from(drifts_),
+                     static_cast<std::size_t>(length)},
+                    limits_);
     if (!found.finite) return false;
     sum.differ += found.differ;
     sum.beyond += found.beyond;
@@ -180,6 +184,7 @@ class FloatPair {
   const double* bench_ = nullptr;
   const double* spreads_ = nullptr;
   const double* natives_ = nullptr;
+  const double* drifts_ = nullptr;
 };
 
 Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits,

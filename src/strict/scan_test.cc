@@ -93,6 +93,9 @@ TEST(Scan, WithoutPlacesItSaysTheSameDigitForDigit) {
     limits.spread = 3;
     limits.spreads = normal(count).abs() * 1e-7;
     expect_same_counts(device, bench, limits);
+    limits.drifts = normal(count) * 1e-7;
+    expect_same_counts(device, bench, limits);
+    limits.drifts = at::Tensor();
     limits.native = 4;
     limits.native_cap = 1e-7;
     limits.natives = normal(count).abs() * 1e-7;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/sample.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace msprobe::strict {
+namespace {
+
+at::Tensor every(const at::Tensor& all, std::int64_t dim, std::int64_t step) {
+  return all.slice(dim, 0, all.size(dim), step);
+}
+
+}  // namespace
+
+at::Tensor Sample::of(const at::Tensor& all) const {
+  return every(every(all.reshape(shape), -2, row_step), -1, column_step);
+}
+
+Sample sample_of(const Product& product, std::int64_t elements) {
+  Sample sample;
+  sample.shape = shape_of(product);
+  const std::int64_t times = (c10::multiply_integers(sample.shape) + elements - 1) / elements;
+  const auto root = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(times))));
+  const auto at_most = [](std::int64_t extent) { return std::max<std::int64_t>(1, extent); };
+  sample.row_step = std::clamp<std::int64_t>(root, 1, at_most(product.left.size(-2)));
+  const std::int64_t rest = (times + sample.row_step - 1) / sample.row_step;
+  sample.column_step = std::clamp<std::int64_t>(rest, 1, at_most(product.right.size(-1)));
+  sample.left = every(product.left, -2, sample.row_step);
+  sample.right = every(product.right, -1, sample.column_step);
+  return sample;
+}
+
+}  // namespace msprobe::strict
