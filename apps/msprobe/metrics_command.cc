@@ -51,7 +51,7 @@ Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
 
 std::string text_for_a_person(const pair::Evaluation& answer, judge::Profile profile) {
   tables::TextTable table{{"Metric", "Value"}, {}};
-  for (pair::Line& line : pair::to_lines(answer, profile)) {
+  for (pair::TitledValue& line : pair::to_titled_values(answer, profile)) {
     table.rows.push_back({std::move(line.title), std::move(line.value)});
   }
   std::string out = tables::render(table, log::colour(STDOUT_FILENO));

@@ -55,7 +55,7 @@ Result<predict::PredictRequest> make_request(const PredictArguments& arguments) 
 ExitStatus run(const PredictArguments& arguments) {
   const Result<predict::PredictRequest> request = make_request(arguments);
   if (!request) return refuse(request.error());
-  const Result<predict::Prediction> prediction = predict::predict_call(*request);
+  const Result<predict::PredictedCall> prediction = predict::predict_call(*request);
   if (!prediction) return refuse(prediction.error());
   fmt::print("{}\n", prediction->file.string());
   if (prediction->agreement) {

@@ -174,10 +174,10 @@ std::string to_json(const Evaluation& answer, judge::Profile profile) {
   return json.text();
 }
 
-std::vector<Line> to_lines(const Evaluation& answer, judge::Profile profile) {
-  std::vector<Line> lines = {{"Bench dtype", std::string(text(answer.pair.bench_dtype))},
-                             {"Device dtype", std::string(text(answer.pair.device_dtype))},
-                             {"Shape", judge::shape_text(answer.pair.device_shape)}};
+std::vector<TitledValue> to_titled_values(const Evaluation& answer, judge::Profile profile) {
+  std::vector<TitledValue> lines = {{"Bench dtype", std::string(text(answer.pair.bench_dtype))},
+                                    {"Device dtype", std::string(text(answer.pair.device_dtype))},
+                                    {"Shape", judge::shape_text(answer.pair.device_shape)}};
   judge::DetailRow all = answer.row;
   if (answer.metrics) judge::fill_all(all, *answer.metrics, answer.pair, profile);
   for (const RowCell& column : kRowCells) {

@@ -37,10 +37,10 @@ Evaluation evaluate(const TensorView& bench, const TensorView& device, const Pai
 std::string to_json(const Evaluation& answer, judge::Profile profile);
 
 // What a person reads: a title and a value each, metrics that the pair does not have left out.
-struct Line {
+struct TitledValue {
   std::string title;
   std::string value;
 };
-std::vector<Line> to_lines(const Evaluation& answer, judge::Profile profile);
+std::vector<TitledValue> to_titled_values(const Evaluation& answer, judge::Profile profile);
 
 }  // namespace msprobe::pair

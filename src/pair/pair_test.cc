@@ -41,12 +41,12 @@ TEST(EvaluatePair, OtherShapesAreNotMeasured) {
 
 TEST(PairLines, BeginWithTheDtypesAndEndWithTheStatus) {
   const Evaluation answer = evaluate(view(kBench), view(kDevice), {}, {});
-  const std::vector<Line> lines = to_lines(answer, judge::Profile::kDocumented);
+  const std::vector<TitledValue> lines = to_titled_values(answer, judge::Profile::kDocumented);
   EXPECT_EQ(lines.front().title, "Bench dtype");
   EXPECT_EQ(lines.back().title, "Status");
-  EXPECT_THAT(lines, testing::Contains(
-                         testing::AllOf(testing::Field(&Line::title, "Maximum absolute error"),
-                                        testing::Field(&Line::value, "4"))));
+  EXPECT_THAT(lines, testing::Contains(testing::AllOf(
+                         testing::Field(&TitledValue::title, "Maximum absolute error"),
+                         testing::Field(&TitledValue::value, "4"))));
 }
 
 }  // namespace

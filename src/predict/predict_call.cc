@@ -69,7 +69,7 @@ Result<void> write_npy(const fs::path& path, const Numbers& numbers) {
 
 }  // namespace
 
-Result<Agreement> agreement(const Numbers& predicted, const Numbers& device) {
+Result<EqualElements> agreement(const Numbers& predicted, const Numbers& device) {
   if (predicted.shape != device.shape || predicted.dtype != device.dtype) {
     return fail(ErrorKind::kExecution,
                 "the shape or dtype of the device differs from the predicted one");
@@ -80,7 +80,7 @@ Result<Agreement> agreement(const Numbers& predicted, const Numbers& device) {
   const auto bits = [bytes](const Numbers& numbers, std::size_t at) {
     return std::string_view(numbers.bytes).substr(at * bytes, bytes);
   };
-  Agreement found{.elements = one.size()};
+  EqualElements found{.elements = one.size()};
   for (std::size_t at = 0; at < one.size(); ++at) {
     const bool both_nan = std::isnan(one[at]) && std::isnan(other[at]);
     found.equal += both_nan || bits(predicted, at) == bits(device, at) ? 1 : 0;
@@ -88,7 +88,7 @@ Result<Agreement> agreement(const Numbers& predicted, const Numbers& device) {
   return found;
 }
 
-Result<Prediction> predict_call(const PredictRequest& request) {
+Result<PredictedCall> predict_call(const PredictRequest& request) {
   const fs::path saved = request.out / "tensors";
   if (const Result<void> ran = run_call(request, saved); !ran) return propagate(ran);
   const auto inputs = saved_tensors(saved / (request.call + ".forward.input"));
@@ -97,7 +97,7 @@ Result<Prediction> predict_call(const PredictRequest& request) {
   const Result<Numbers> predicted =
       identify::predict(request.card, call ? call->bare_name : request.call, *inputs);
   if (!predicted) return propagate(predicted, request.call);
-  Prediction prediction;
+  PredictedCall prediction;
   prediction.file = request.out / (request.call + ".forward.output.predicted.0.npy");
   const Result<void> written = write_npy(prediction.file, *predicted);
   if (!written) return propagate(written);
@@ -107,7 +107,7 @@ Result<Prediction> predict_call(const PredictRequest& request) {
   if (device->empty()) {
     return fail(ErrorKind::kExecution, request.call + ": the device returned no tensor");
   }
-  const Result<Agreement> found = agreement(*predicted, device->front());
+  const Result<EqualElements> found = agreement(*predicted, device->front());
   if (!found) return propagate(found, request.call);
   prediction.agreement = *found;
   return prediction;

@@ -24,21 +24,21 @@ struct PredictRequest {
   double timeout_seconds = 60;
 };
 
-struct Agreement {
+struct EqualElements {
   std::size_t equal = 0;
   std::size_t elements = 0;
 };
 
-struct Prediction {
-  std::filesystem::path file;          // the predicted output, an npy file
-  std::optional<Agreement> agreement;  // with the device, if one ran the call
+struct PredictedCall {
+  std::filesystem::path file;              // the predicted output, an npy file
+  std::optional<EqualElements> agreement;  // with the device, if one ran the call
 };
 
 // Writes the prediction, and beside it what the engine saved: the inputs that it made for the call,
 // and the outputs.
-Result<Prediction> predict_call(const PredictRequest& request);
+Result<PredictedCall> predict_call(const PredictRequest& request);
 
 // Elements that are equal bit for bit; every NaN is the same. An error: another shape or dtype.
-Result<Agreement> agreement(const Numbers& predicted, const Numbers& device);
+Result<EqualElements> agreement(const Numbers& predicted, const Numbers& device);
 
 }  // namespace msprobe::predict

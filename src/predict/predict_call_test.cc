@@ -19,7 +19,7 @@ Numbers numbers(std::vector<double> values) {
 
 TEST(PredictionAgreement, IsOfBits) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const Result<Agreement> found =
+  const Result<EqualElements> found =
       agreement(numbers({1, 2, 0.0, kNan, 5}), numbers({1, 2.5, -0.0, -kNan, 5}));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->elements, 5U);
