@@ -202,10 +202,10 @@ TEST(Resume, RowsOfSomethingElseAreRefused) {
   Pair other = whole_pair();
   other.result = kHeaders.result + kCalls[1].result;
   EXPECT_THAT(salvage_pair(other, false).error().message,
-              HasSubstr("result.csv: line 2: the row of Torch.b.0, where Torch.a.0 should be"));
+              HasSubstr("result.csv: line 2: found the row of Torch.b.0, expected Torch.a.0"));
   other = whole_pair();
   other.result += kCalls[0].result;
-  EXPECT_THAT(salvage_pair(other, false).error().message, HasSubstr("where the end should be"));
+  EXPECT_THAT(salvage_pair(other, false).error().message, HasSubstr("expected the end"));
   other.result = "API name\r\nTorch.a.0\r\n";
   EXPECT_THAT(salvage_pair(other, false).error().message, HasSubstr("its columns are not"));
   other.result = kHeaders.result + "Torch.a.0,maybe, ,\r\n";
