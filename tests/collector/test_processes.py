@@ -88,7 +88,7 @@ class OlderEntry(InDirectory):
         settings = 'msCheckerConfig.update_config(error_data_path="errors", precision=3)'
         _status, _out, error = self.finish(start(LEGACY.format(settings=settings), self.directory))
         (path,) = glob.glob(os.path.join(self.directory, "checker_config_*.yaml"))
-        self.assertIn(f"{path} (--config-yaml)", error)
+        self.assertIn(f"{path} (pass it with --config-yaml)", error)
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), f"error_data_path: '{self.directory}/errors'\nprecision: 3\n")
         if not (MSPROBE and HAS_ENGINE):
