@@ -30,8 +30,9 @@ struct Run {
   RunOptions options;
   std::optional<Directory> data;
   execute::ExecuteOptions execute;
-  probe::AskSums device_sums;  // empty: no device to ask
-  bool on_cpu = false;         // the device side is the CPU, and no library changes what it gives
+  probe::AskSums device_sums;   // empty: no device to ask
+  strict::CardArithmetic card;  // empty: there is no card
+  bool on_cpu = false;          // the device side is the CPU, and no library changes what it gives
 };
 
 Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& run) {
@@ -50,6 +51,9 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
                                                "is a PyTorch dump; name another device with -d",
                                                serve.device_name));
   }
+  Result<strict::CardArithmetic> card = strict::card_arithmetic(options.products);
+  if (!card) return propagate(card);
+  run.card = *std::move(card);
   execute::set_dialect(*dialect, run.execute);
   run.execute.arguments.seed = options.seed;
   run.execute.arguments.hf32 = options.hf32 && dialect->adjusts;
@@ -76,7 +80,8 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
     MeasuredCall found = replay::measure_outcome(request.full_name, outcome, run.options,
                                                  run.execute.dialect->like_mindspore);
     if (run.options.strict) {
-      const strict::StrictOptions allowed{run.options.allow_tf32, run.device_sums, run.on_cpu};
+      const strict::StrictOptions allowed{run.options.allow_tf32, run.device_sums, run.on_cpu,
+                                          run.card};
       replay::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);
     }
     return found;

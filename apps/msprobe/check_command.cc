@@ -54,6 +54,11 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
   command.group("Verdicts");
   command.flag("--allow-tf32", arguments.request.allow_tf32,
                "allow matrix products to round float32 inputs to TF32 or HF32 (strict status)");
+  command
+      .value("--card", arguments.request.card_file,
+             "card of the device (probe_device -o): products must be what its arithmetic gives, "
+             "bit for bit (strict status)")
+      .named("FILE");
   command.flag("--hf32", arguments.request.hf32,
                "round float32 inputs of conv1d and conv2d to HF32 in the benchmark, as for an npu");
   command.group("Output");

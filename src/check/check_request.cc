@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "card/card_json.h"
 #include "check/config.h"
 #include "core/file.h"
 #include "core/path_check.h"
 #include "engines/device_name.h"
 #include "engines/engine_process.h"
+#include "identify/known_products.h"
 #include "journal/csv_pair.h"
 #include "judge/standards_file.h"
 
@@ -176,6 +178,30 @@ Result<void> set_sim(const CheckRequest& request, CheckOptions& options) {
   return {};
 }
 
+Result<void> set_card(const CheckRequest& request, CheckOptions& options) {
+  if (request.card_file.empty()) return {};
+  if (request.profile != judge::Profile::kDocumented) {
+    return fail(ErrorKind::kUsage, "--card is for the strict status: use --profile documented");
+  }
+  Result<std::string> text = text_of(request.card_file);
+  if (!text) return propagate(text);
+  const Result<card::Card> card = card::parse_card(*text, request.card_file);
+  if (!card) return propagate(card);
+  Result<std::vector<KnownProducts>> products = identify::known_products(*card);
+  if (!products) return propagate(products, request.card_file);
+  if (products->empty()) {
+    return fail(ErrorKind::kUsage,
+                fmt::format("{}: no matrix unit was found on {}, so this card cannot explain "
+                            "results; leave out --card",
+                            request.card_file, card->device));
+  }
+  options.card = {.text = *std::move(text),
+                  .device = card->device,
+                  .torch = card->torch,
+                  .products = *std::move(products)};
+  return {};
+}
+
 }  // namespace
 
 std::string rerun_command(const CheckRequest& request) {
@@ -192,6 +218,7 @@ std::string rerun_command(const CheckRequest& request) {
   text += engines::device_text(request.engine);
   if (request.allow_tf32) text += " --allow-tf32";
   if (request.hf32) text += " --hf32";
+  add("--card", request.card_file);
   add("-config", request.config_json);
   add("--config-yaml", request.config_yaml);
   add("--standards", request.standards_file);
@@ -208,6 +235,7 @@ Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings&
   if (const auto done = set_engine(request, surroundings, options); !done) return propagate(done);
   if (const auto done = set_output(request, options); !done) return propagate(done);
   if (const auto done = set_sim(request, options); !done) return propagate(done);
+  if (const auto done = set_card(request, options); !done) return propagate(done);
   options.only = request.only;
   options.drop_repeats = request.filter_api;
   options.profile = request.profile;

@@ -29,6 +29,7 @@ struct CheckRequest {
   engines::EngineOptions engine;
   bool allow_tf32 = false;
   bool hf32 = false;
+  std::string card_file;  // of probe_device; empty: none
   std::vector<std::string> devices;
   std::vector<std::string> only;
   bool save_error_data = false;

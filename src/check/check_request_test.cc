@@ -101,6 +101,28 @@ TEST_F(CheckRequestTest, RunUtOverwritesNothing) {
   EXPECT_THAT(refusal(asked), HasSubstr("accuracy_checking_details.csv already exists"));
 }
 
+TEST_F(CheckRequestTest, ACardMustHaveAUnit) {
+  CheckRequest asked = request();
+  asked.card_file = scratch_.write("card.json", "{}").string();
+  EXPECT_THAT(refusal(asked), HasSubstr("not a device card"));
+  const auto card_with = [](const std::string& unit) {
+    return R"({"schema": "msprobe device card", "version": 1, "device": "npu:0", "torch": "2.1",)"
+           R"( "msprobe": "1", "curves": [], "lines": [{"section": "products",)"
+           R"( "subject": "float16", "field": "unit", "value": )" +
+           unit + R"(, "confidence": "high", "evidence": ""}]})";
+  };
+  scratch_.write("card.json", card_with("null"));
+  EXPECT_THAT(refusal(asked), HasSubstr("no matrix unit was found on npu:0"));
+  scratch_.write("card.json", card_with("\"block=4,bits=23\""));
+  const Result<CheckOptions> options = options_of(asked, {});
+  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_EQ(options->card.products.size(), 1U);
+  EXPECT_EQ(options->card.products[0].dtype, DType::kFloat16);
+  EXPECT_TRUE(options->card.products[0].certain);
+  asked.profile = judge::Profile::kReference;
+  EXPECT_THAT(refusal(asked), HasSubstr("--card is for the strict status"));
+}
+
 TEST_F(CheckRequestTest, TheRerunLineHasAllThatChangesRows) {
   CheckRequest asked;
   asked.api_info = "dump.json";
@@ -109,11 +131,12 @@ TEST_F(CheckRequestTest, TheRerunLineHasAllThatChangesRows) {
   asked.engine.sim_profile = "tf32";
   asked.engine.seed = 7;
   asked.allow_tf32 = true;
+  asked.card_file = "card.json";
   asked.standards_file = "my.yaml";
   asked.workers = 4;
   EXPECT_EQ(rerun_command(asked),
             "msprobe acc_check -api_info dump.json -d sim:1 --sim-profile tf32 --allow-tf32 "
-            "--standards my.yaml --seed 7 --only");
+            "--card card.json --standards my.yaml --seed 7 --only");
   asked = {};
   asked.older = {"f.json", "b.json", "data"};
   EXPECT_EQ(rerun_command(asked),

@@ -38,6 +38,7 @@ journal::RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& d
       {"sim_profile", options.engine.sim_profile},
       {"sim_config", hash_of(options.sim_config_text)},
       {"allow_tf32", yes_or_no(options.allow_tf32)},
+      {"card", hash_of(options.card.text)},
       {"hf32", yes_or_no(options.hf32)},
       {"jit_compile", yes_or_no(options.engine.jit_compile)},
       {"filter_api", yes_or_no(options.drop_repeats)},

@@ -183,6 +183,7 @@ protocol::RunOptions run_options(const CheckOptions& options, const Recorded& re
   run.seed = options.engine.seed;
   run.strict = options.profile == judge::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;
+  run.products = options.card.products;
   run.hf32 = benches_in_hf32(options, device);
   run.arithmetic = options.profile == judge::Profile::kDocumented ? measure::Arithmetic::kDocumented
                                                                   : measure::Arithmetic::kReference;
@@ -232,6 +233,22 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
                     "results may differ for that reason alone: {} -j",
                     *dump.jit_compile ? "on" : "off", options.engine.jit_compile ? "on" : "off",
                     options.engine.jit_compile ? "leave out" : "add"));
+  }
+}
+
+// A card of another device explains nothing here; one of an older PyTorch may be outdated.
+void say_card(const CheckOptions& options, const protocol::Hello& engine) {
+  const DeviceCard& card = options.card;
+  if (card.text.empty()) return;
+  const std::string_view kind = engines::device_kind(engine.device);
+  if (kind != engines::device_kind(card.device) && kind != "recorded") {
+    options.say(Severity::kWarning, fmt::format("the card is that of {}, and this check runs on {}",
+                                                card.device, engine.device));
+  } else if (card.torch != engine.torch_version) {
+    options.say(Severity::kWarning,
+                fmt::format("the card was made with PyTorch {}, and this check runs with {}; if "
+                            "products fail, make a new card: msprobe probe_device",
+                            card.torch, engine.torch_version));
   }
 }
 
@@ -300,6 +317,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   if (outcome.interrupted) return outcome;
   outcome.device = (*engine)->hello.device;
   say_settings(options, recorded->dump, (*engine)->hello);
+  say_card(options, (*engine)->hello);
 
   Result<journal::Journal> journal =
       open_journal(options, *recorded, (*engine)->hello, outcome.coverage);

@@ -13,6 +13,7 @@
 #include "check/config.h"
 #include "check/coverage.h"
 #include "check/judged_call.h"
+#include "core/known_products.h"
 #include "core/log.h"
 #include "core/result.h"
 #include "engines/dispatch.h"
@@ -25,6 +26,14 @@
 #include "tables/column.h"
 
 namespace msprobe::check {
+
+// What the card of the device says, as far as a check uses it.
+struct DeviceCard {
+  std::string text;    // of the file, for the run's identity; empty: there is no card
+  std::string device;  // that was probed
+  std::string torch;   // version of PyTorch then
+  std::vector<KnownProducts> products;
+};
 
 struct CheckOptions {
   std::filesystem::path dump;  // checked
@@ -57,6 +66,7 @@ struct CheckOptions {
   std::string sim_config_text;  // what the file of engine.sim_config says, for the run's identity
   bool allow_tf32 = false;      // products of float32 inputs may round these to TF32
   bool hf32 = false;            // convolutions are benched in HF32; an npu's always are
+  DeviceCard card;
   engines::DispatchOptions dispatch;
 
   std::function<std::string()> timestamp;

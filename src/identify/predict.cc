@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/float_formats.h"
+#include "identify/known_products.h"
 #include "identify/numbers.h"
 #include "units/unit_spec.h"
 
@@ -15,30 +16,18 @@ namespace msprobe::identify {
 namespace {
 
 constexpr std::string_view kProducts[] = {"__matmul__", "bmm", "matmul", "mm"};
-constexpr std::string_view kSection = "products";
-
 // The unit, and what it does at both ends of the range.
 struct Model {
   units::Unit unit;
-  bool flushes_inputs = false, flushes_results = false, saturates = false;
+  KnownProducts known;
 };
 
 Result<Model> model_of(const card::Card& card, DType dtype) {
-  const std::string subject(name(dtype));
-  const auto value = [&](std::string_view field) -> std::string {
-    const card::Line* line = card::find(card, kSection, subject, field);
-    return line == nullptr ? "" : line->value;
-  };
-  const std::string spec = value("unit");
-  if (spec.empty()) {
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("the card has no unit for products of {}", subject));
-  }
-  const Result<units::Unit> unit = units::parse_unit(spec);
+  Result<KnownProducts> known = known_products(card, dtype);
+  if (!known) return propagate(known);
+  const Result<units::Unit> unit = units::parse_unit(known->units.front());
   if (!unit) return propagate(unit);
-  return Model{*unit, value("subnormal inputs") == "flushed to zero",
-               value("subnormal results") == "flushed to zero",
-               value("overflow") == "largest number"};
+  return Model{*unit, *std::move(known)};
 }
 
 struct Matrices {
@@ -63,7 +52,7 @@ Result<Matrices> matrices_of(const Numbers& numbers, const Model& model) {
   for (std::size_t at = 0; at + 2 < numbers.shape.size(); ++at) made.count *= numbers.shape[at];
   for (const double value : values_of(numbers)) {
     made.values.push_back(
-        static_cast<float>(model.flushes_inputs ? flushed(numbers.dtype, value) : value));
+        static_cast<float>(model.known.flushes_inputs ? flushed(numbers.dtype, value) : value));
   }
   return made;
 }
@@ -82,8 +71,9 @@ Matrices transposed(const Matrices& from) {
 
 double result_of(const Model& model, DType dtype, float sum) {
   double value = round_to(dtype, static_cast<double>(sum));
-  if (model.flushes_results) value = flushed(dtype, value);
-  if (model.saturates && std::isinf(value)) value = std::copysign(format_of(dtype).largest, value);
+  if (model.known.flushes_results) value = flushed(dtype, value);
+  if (model.known.saturates && std::isinf(value))
+    value = std::copysign(format_of(dtype).largest, value);
   return value;
 }
 

@@ -126,12 +126,18 @@ void fields(Io& io, T& m) {
   io(m.message);
 }
 
+template <class Io, Is<KnownProducts> T>
+void fields(Io& io, T& m) {
+  io(m.dtype), io(m.units), io(m.certain), io(m.flushes_inputs), io(m.flushes_results);
+  io(m.saturates);
+}
+
 template <class Io, Is<RunOptions> T>
 void fields(Io& io, T& m) {
   io(m.dialect), io(m.save_npy), io(m.dump_name), io(m.data_directory), io(m.seed),
       io(m.arithmetic), io(m.thresholds);
-  io(m.strict), io(m.allow_tf32), io(m.hf32), io(m.saved_device), io(m.find_moved_files),
-      io(m.bench_as_device);
+  io(m.strict), io(m.allow_tf32), io(m.products), io(m.hf32), io(m.saved_device),
+      io(m.find_moved_files), io(m.bench_as_device);
   io(m.bench_alone);
 }
 

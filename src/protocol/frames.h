@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/known_products.h"
 #include "core/operation.h"
 #include "core/result.h"
 #include "core/seed.h"
@@ -26,7 +27,7 @@
 
 namespace msprobe::protocol {
 
-inline constexpr std::uint32_t kWireVersion = 7;
+inline constexpr std::uint32_t kWireVersion = 8;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -53,7 +54,8 @@ struct RunOptions {
   std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype
   bool strict = false;                                      // find the strict status too
   bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
-  bool hf32 = false;        // both sides of conv1d and conv2d get float32 inputs rounded to HF32
+  std::vector<KnownProducts> products;  // how the device multiplies, of its card; empty: no card
+  bool hf32 = false;  // both sides of conv1d and conv2d get float32 inputs rounded to HF32
   std::string saved_device =
       "device";  // in names of saved files: "Torch.mul.0.forward.output.device.0.pt"
   bool find_moved_files = false;  // the calls name files by the path they were recorded at

@@ -127,11 +127,16 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   options.seed = 5;
   options.strict = true;
   options.thresholds[1].rtol = 0.25;
+  options.products = {{.dtype = DType::kFloat16, .units = {"block=4", "block=8"}, .certain = true}};
   FrameReader runs;
   const auto run = decode_run_options(only_frame(runs, encode(options)));
   EXPECT_EQ(run->seed, 5U);
   EXPECT_TRUE(run->strict);
   EXPECT_EQ(run->thresholds[1].rtol, 0.25);
+  ASSERT_EQ(run->products.size(), 1U);
+  EXPECT_EQ(run->products[0].dtype, DType::kFloat16);
+  EXPECT_EQ(run->products[0].units, options.products[0].units);
+  EXPECT_TRUE(run->products[0].certain);
 
   CallRequest asked;
   asked.id = 3;

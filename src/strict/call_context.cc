@@ -104,7 +104,8 @@ probe::DeviceSums CallContext::device_sums(const Pair& pair) const {
 }
 
 bool CallContext::allows_tf32(const Pair& pair) const {
-  return allowed.allow_tf32 && ops::is_product(traits()) && pair.device.scalar_type() == at::kFloat;
+  const bool wanted = allowed.allow_tf32 || rounds_to_tf32(allowed.card);
+  return wanted && ops::is_product(traits()) && pair.device.scalar_type() == at::kFloat;
 }
 
 double CallContext::length_of(const Pair& pair) {

@@ -14,6 +14,7 @@
 #include "strict/cause.h"
 #include "strict/doubts.h"
 #include "strict/error_map.h"
+#include "strict/judge_by_card.h"
 #include "strict/judge_conditioned.h"
 #include "strict/judge_product.h"
 #include "strict/result_type.h"
@@ -184,6 +185,13 @@ class CallJudge {
     Pair pair = given;
     if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
     if (pair.bench.is_complex() != pair.device.is_complex()) return wrong("real against complex");
+    const auto card = judge_by_card(context_, pair, type);
+    if (card && card->certain) return card->finding;
+    const StrictFinding finding = judge_by_bound(pair, type);
+    return card && finding.status == Verdict::kPass ? card->finding : finding;
+  }
+
+  StrictFinding judge_by_bound(const Pair& pair, const FloatType& type) {
     const bool exact = is_exact(pair);
     const bool product = !exact && is_product_form(context_);
     Tried tried;

@@ -17,8 +17,7 @@ bool is_product_form(const CallContext& context) {
   return form != ops::Form::kOther && form != ops::Form::kSum;
 }
 
-std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair,
-                                          const FloatType& type) {
+std::optional<Product> product_of(CallContext& context, const Pair& pair, const FloatType& type) {
   if (!is_product_form(context) || pair.device.is_complex() || type.eps < kFloatEps) {
     return std::nullopt;
   }
@@ -32,9 +31,14 @@ std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair
     call = built ? *built : nullptr;
   }
   if (call == nullptr || !arriving) return std::nullopt;
-  auto product = pair.direction == Direction::kForward
-                     ? forward_product(name, *call)
-                     : gradient_product(name, *call, **arriving, pair.leaf.path);
+  return pair.direction == Direction::kForward
+             ? forward_product(name, *call)
+             : gradient_product(name, *call, **arriving, pair.leaf.path);
+}
+
+std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair,
+                                          const FloatType& type) {
+  auto product = product_of(context, pair, type);
   if (!product) return std::nullopt;
   return ProductBound::of(*std::move(product), pair.bench, type, context.allows_tf32(pair));
 }

@@ -12,7 +12,11 @@ namespace msprobe::strict {
 // Whether the API's result is one product, as a rule.
 bool is_product_form(const CallContext& context);
 
-// Nothing if the result is not one product, or its benchmark is no better than itself.
+// The product that the result is; nothing if it is not one, or its benchmark is no better than
+// itself.
+std::optional<Product> product_of(CallContext& context, const Pair& pair, const FloatType& type);
+
+// Nothing if product_of() gives nothing.
 std::optional<ProductBound> product_bound(CallContext& context, const Pair& pair,
                                           const FloatType& type);
 

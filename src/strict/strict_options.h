@@ -3,6 +3,7 @@
 #pragma once
 
 #include "probe/device_sums.h"
+#include "strict/card_arithmetic.h"
 
 namespace msprobe::strict {
 
@@ -12,6 +13,8 @@ struct StrictOptions {
   probe::AskSums device_sums = {};
   // The outcome is that of the CPU in the recorded precision, which then need not run again.
   bool device_is_cpu = false;
+  // How the device multiplies, of its card; empty: there is no card.
+  CardArithmetic card = {};
 };
 
 }  // namespace msprobe::strict

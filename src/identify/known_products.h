@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a card says about matrix products, as an arithmetic to compute with.
+#pragma once
+
+#include <vector>
+
+#include "card/card.h"
+#include "core/known_products.h"
+#include "core/result.h"
+
+namespace msprobe::identify {
+
+// An error: the card has no unit for products of the dtype, or one that we do not know.
+Result<KnownProducts> known_products(const card::Card& card, DType dtype);
+
+// Of every dtype whose unit is on the card.
+Result<std::vector<KnownProducts>> known_products(const card::Card& card);
+
+}  // namespace msprobe::identify

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/judge_by_card.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "strict/card_arithmetic.h"
+#include "strict/cause.h"
+#include "strict/error_map.h"
+#include "strict/judge_product.h"
+#include "strict/wording.h"
+
+namespace msprobe::strict {
+namespace {
+
+// Products of more terms take too long in the arithmetic of a unit: about 10 s.
+constexpr std::int64_t kMostCardTerms = std::int64_t{1} << 31;
+// So many wrong elements show which of the units that the card leaves open it is.
+constexpr std::int64_t kTelling = 16;
+// From this share of right elements on, the device computes as on its card, and the others are
+// wrong.
+constexpr double kMostAreRight = 0.5;
+// An element is one of the card's or a whole unit off.
+constexpr double kHalfUnit = 0.5;
+constexpr double kSlightUnits = 2;
+
+// What the card gives for a result.
+struct Predicted {
+  units::Unit unit;
+  Added added = Added::kInFloat32;
+  at::Tensor result;  // in the shape and dtype of the device's
+  at::Tensor equal;   // bool: NaN equals NaN
+  std::int64_t right = 0;
+
+  bool whole() const { return right == result.numel(); }
+};
+
+// The sign of a zero is on no card.
+at::Tensor equal_numbers(const at::Tensor& one, const at::Tensor& other) {
+  return one.eq(other).logical_or(one.isnan().logical_and(other.isnan()));
+}
+
+class ByCard {
+ public:
+  ByCard(const UnitArithmetic& arithmetic, const Product& product, const at::Tensor& device)
+      : arithmetic_(arithmetic), product_(product), device_(device) {}
+
+  // The unit that gives most of the result.
+  Predicted best() const {
+    Predicted best = predicted(arithmetic_.units.front(), Added::kInFloat32);
+    if (!best.whole() && product_.added.defined()) {
+      take_better(predicted(best.unit, Added::kInResult), best);
+    }
+    if (best.whole() || arithmetic_.units.size() == 1) return best;
+    const units::Unit other = most_telling(best);
+    if (other != best.unit) take_better(predicted(other, best.added), best);
+    return best;
+  }
+
+ private:
+  static void take_better(Predicted other, Predicted& best) {
+    if (other.right > best.right) best = std::move(other);
+  }
+
+  Predicted predicted(const units::Unit& unit, Added added) const {
+    const at::Tensor result = computed(arithmetic_, unit, product_, device_.scalar_type(), added);
+    Predicted found{unit, added, result.view(device_.sizes()), {}, 0};
+    found.equal = equal_numbers(found.result, device_);
+    found.right = found.equal.sum().item<std::int64_t>();
+    return found;
+  }
+
+  // The unit that gives most of some elements that `best` does not give.
+  units::Unit most_telling(const Predicted& best) const {
+    const at::Tensor wrong = best.equal.logical_not().flatten().nonzero().flatten();
+    const at::Tensor some = wrong.narrow(0, 0, std::min(kTelling, wrong.numel()));
+    units::Unit found = best.unit;
+    std::int64_t most = 0;
+    for (const units::Unit& unit : arithmetic_.units) {
+      std::int64_t right = 0;
+      for (std::int64_t i = 0; i < some.numel(); ++i) {
+        right += gives(unit, best.added, some[i].item<std::int64_t>()) ? 1 : 0;
+      }
+      if (right > most) found = unit;
+      most = std::max(most, right);
+    }
+    return found;
+  }
+
+  bool gives(const units::Unit& unit, Added added, std::int64_t place) const {
+    const std::vector<std::int64_t> shape = shape_of(product_);
+    const std::int64_t column = place % shape.back();
+    const std::int64_t row = place / shape.back() % product_.left.size(-2);
+    const std::int64_t matrix = place / (shape.back() * product_.left.size(-2));
+    const auto of_batch = [&](const at::Tensor& factor) {
+      std::vector<std::int64_t> whole(shape.begin(), shape.end() - 2);
+      whole.insert(whole.end(), {factor.size(-2), factor.size(-1)});
+      // An index for every extent of the batch: a view, however large the batch is.
+      at::Tensor found = factor.expand(whole);
+      std::int64_t rest = matrix;
+      for (std::size_t i = whole.size() - 2; i-- > 0;) {
+        found = found.select(static_cast<std::int64_t>(i), rest % whole[i]);
+        rest /= whole[i];
+      }
+      return found;
+    };
+    Product one{of_batch(product_.left).narrow(0, row, 1),
+                of_batch(product_.right).narrow(1, column, 1),
+                {}};
+    if (product_.added.defined()) {
+      one.added = product_.added.expand(shape).reshape({-1}).narrow(0, place, 1);
+    }
+    const at::Tensor result = computed(arithmetic_, unit, one, device_.scalar_type(), added);
+    return equal_numbers(result.flatten(), device_.flatten().narrow(0, place, 1)).item<bool>();
+  }
+
+  const UnitArithmetic& arithmetic_;
+  const Product& product_;
+  const at::Tensor& device_;
+};
+
+// The arithmetic can be predicted: of one dtype, and not too large.
+bool can_be_predicted(const Product& product, const Pair& pair) {
+  const at::ScalarType type = pair.device.scalar_type();
+  const auto fits = [&](const at::Tensor& factor) {
+    return factor.scalar_type() == type || factor.scalar_type() == at::kFloat;
+  };
+  if (product.left.scalar_type() != type || !fits(product.right)) return false;
+  if (c10::multiply_integers(shape_of(product)) != pair.device.numel()) return false;
+  return pair.device.numel() <= kMostCardTerms / std::max<std::int64_t>(1, product.left.size(-1));
+}
+
+StrictFinding explained(const Pair& pair, const Predicted& predicted) {
+  Scan found = scan(pair.device, pair.bench, {});
+  found.worst_inside = 1;  // the card allows this error, and no other
+  const std::string how = text(predicted.unit);
+  StrictFinding finding = within(found, ", bit for bit as the card of the device has it: " + how);
+  if (found.differ > 0) finding.cause = "arithmetic of the device: it " + how;
+  return finding;
+}
+
+StrictFinding suspect(const Pair& pair, const FloatType& type, const Predicted& predicted,
+                      std::string_view bare_name) {
+  const at::Tensor bench = predicted.result.to(at::kDouble);
+  const Limits limits{.units = kHalfUnit};
+  const Scan placed = scan_with_places(pair.device, bench, limits);
+  Failure failure{pair.device,    bench,     limits, type, pair.direction,
+                  pair.leaf.path, bare_name, {},     {}};
+  std::string cause = region_cause(failure);
+  if (cause.empty()) cause = visible_cause(failure);
+  const bool slight = placed.not_finite == 0 && placed.worst * kHalfUnit <= kSlightUnits;
+  return {slight ? Verdict::kWarning : Verdict::kError,
+          fmt::format("beside what the card of the device gives ({}): {}", text(predicted.unit),
+                      excess_text(placed, pair.device, bench)),
+          std::move(cause), error_map(pair.device, bench, over_bound(pair.device, bench, limits))};
+}
+
+}  // namespace
+
+std::optional<CardFinding> judge_by_card(CallContext& context, const Pair& pair,
+                                         const FloatType& type) {
+  const auto known = context.allowed.card.find(pair.device.scalar_type());
+  if (known == context.allowed.card.end() || pair.device.numel() == 0) return std::nullopt;
+  if (scan(pair.device, pair.bench, {}).good()) return std::nullopt;  // nothing to explain
+  const auto product = product_of(context, pair, type);
+  if (!product || !can_be_predicted(*product, pair)) return std::nullopt;
+  const Predicted predicted = ByCard(known->second, *product, pair.device).best();
+  if (predicted.whole()) return CardFinding{explained(pair, predicted), true};
+  if (!known->second.certain) return std::nullopt;
+  const auto all = static_cast<double>(predicted.result.numel());
+  if (static_cast<double>(predicted.right) >= kMostAreRight * all) {
+    return CardFinding{suspect(pair, type, predicted, context.name.bare_name), true};
+  }
+  if (context.is_convolution()) return std::nullopt;  // a kernel may take its terms in any order
+  return CardFinding{
+      {Verdict::kWarning,
+       fmt::format("{} of {} elements are not what the card of the device gives ({})",
+                   predicted.result.numel() - predicted.right, predicted.result.numel(),
+                   text(predicted.unit)),
+       "another arithmetic than on the card: the device has another kernel for this shape, or "
+       "changed since; make a new card"},
+      false};
+}
+
+}  // namespace msprobe::strict
