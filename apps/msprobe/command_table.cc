@@ -60,7 +60,8 @@ const std::vector<Command>& table() {
       {"probe_device", "Find out how a device computes: the card of its arithmetic.",
        "  msprobe probe_device -d npu:0 -o card.json\n"
        "  msprobe probe_device -d cpu --only products --evidence\n"
-       "  msprobe probe_device --diff old.json new.json\n",
+       "  msprobe probe_device --diff old.json new.json\n"
+       "  msprobe probe_device --read card.json --html card.html\n",
        &declare_probe_device},
       {"report", "Write an HTML page of results: what fails, how badly, why, and where.",
        "  msprobe report out\n"

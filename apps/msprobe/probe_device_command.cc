@@ -17,6 +17,7 @@
 #include "engines/device_session.h"
 #include "identify/probe_device.h"
 #include "own_files.h"
+#include "report/card_page.h"
 #include "tables/output_file.h"
 #include "version.h"
 
@@ -28,6 +29,8 @@ struct ProbeArguments {
   std::string out;
   std::vector<std::string> sections;
   std::vector<std::string> diff;  // an old card and a new one
+  std::string read;               // a card that was made before
+  std::string html;
   bool evidence = false;
   engines::EngineOptions engine;
   double timeout_seconds = 60;
@@ -69,12 +72,19 @@ Result<card::Card> make_card(const ProbeArguments& arguments) {
   return card;
 }
 
-Result<void> write_card(const std::string& path, const card::Card& card) {
-  if (path.empty()) return {};
+Result<void> write_file(const std::string& path, std::string text) {
   Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
-  file->buffer() = card::to_json(card);
+  file->buffer() = std::move(text);
   return file->commit();
+}
+
+Result<void> write_card(const ProbeArguments& arguments, const card::Card& card) {
+  if (!arguments.out.empty()) {
+    if (auto done = write_file(arguments.out, card::to_json(card)); !done) return done;
+  }
+  if (arguments.html.empty()) return {};
+  return write_file(arguments.html, report::card_page(card));
 }
 
 ExitStatus run(const ProbeArguments& arguments) {
@@ -82,9 +92,10 @@ ExitStatus run(const ProbeArguments& arguments) {
     if (arguments.diff.size() == 2) return compare(arguments.diff[0], arguments.diff[1]);
     return refuse({ErrorKind::kUsage, "--diff takes two cards: --diff old.json new.json"});
   }
-  const Result<card::Card> card = make_card(arguments);
+  const Result<card::Card> card =
+      arguments.read.empty() ? make_card(arguments) : read_card(arguments.read);
   if (!card) return refuse(card.error());
-  const Result<void> written = write_card(arguments.out, *card);
+  const Result<void> written = write_card(arguments, *card);
   if (!written) return refuse(written.error());
   fmt::print("{}", card_text(*card, arguments.evidence));
   return kPassed;
@@ -109,8 +120,15 @@ Run declare_probe_device(cli::Parser& command) {
       .value("--diff", arguments->diff,
              "compare two cards instead; exit status 1 if a claim differs")
       .named("OLD NEW");
+  command.value("--read", arguments->read, "show this card instead of probing a device")
+      .named("FILE");
   command.group("Output");
   command.value("-o,--out", arguments->out, "write the card to this file").named("FILE");
+  command
+      .value("--html", arguments->html,
+             "write the card as a page: claims with their evidence, and the errors of every "
+             "function over all 16-bit inputs")
+      .named("FILE");
   command.flag("--evidence", arguments->evidence, "show the evidence for each claim");
   return [arguments] { return run(*arguments); };
 }

@@ -241,7 +241,38 @@ async function script() {
   await page.close();
 }
 
+/** The card of a device: claims open to their evidence, a plot for every function of 16 bits; markup in a card is text. */
+async function cardPage() {
+  const evil = '<img src=x onerror=1>';
+  const line = (section, subject, field, value, confidence, evidence) => ({section, subject, field, value, confidence, evidence});
+  const largest = (peak) => Array.from({length: 256}, (_, i) => (i < 16 ? null : i === 200 ? peak : 0.5));
+  const json = join(out, 'card.json'), file = join(out, 'card.html');
+  writeFileSync(json, JSON.stringify({
+    schema: 'msprobe device card', version: 1, device: 'sim:0', torch: '2.13', msprobe: '1',
+    lines: [line('products', 'float32', 'block', '8', 'high', 'terms 0 and 1 meet after 2'), line('products', 'float16', 'block', null, 'none', evil),
+            line('casts', 'float32 to float16', 'rounding', evil, 'low', ''), line('functions', 'exp float16', 'largest error', '0.5 ulp', 'medium', 'x')],
+    curves: [{subject: 'exp float16', largest_ulp: largest(0.5)}, {subject: 'erf bfloat16', largest_ulp: largest(255)}],
+  }));
+  execFileSync(program, ['probe_device', '--read', json, '--html', file], {stdio: 'ignore'});
+  const page = await browser.newPage({viewport: {width: 1280, height: 900}});
+  page.on('request', (request) => assert.match(request.url(), /^file:/, 'the page went to the network'));
+  await page.goto(`file://${file}`);
+  assert.equal(await page.locator('figure svg').count(), 2);
+  assert.equal(await page.locator('img').count(), 0);
+  const evidence = page.getByText('terms 0 and 1 meet after 2');
+  assert.ok(!await evidence.isVisible());
+  await page.locator('summary', {hasText: /^8$/}).click();
+  assert.ok(await evidence.isVisible());
+  await tall(page, 2000);
+  await page.screenshot({path: join(out, 'card.png'), fullPage: true});
+  await accessible(page, 'card');
+  await page.setViewportSize({width: 500, height: 900});
+  await tall(page, 3000);
+  await page.close();
+}
+
 try {
+  await cardPage();
   await largeReport();
   await filters();
   await comparison();
