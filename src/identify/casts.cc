@@ -35,6 +35,8 @@ constexpr Mode kModes[] = {{"to nearest, ties to even", &to_nearest_even},
                            {"down", &downward},
                            {"up", &upward}};
 
+bool has_fractions(DType dtype) { return is_float(dtype) || is_float8(dtype); }
+
 // A cast of some numbers; empty: the device cannot.
 std::vector<double> cast(const Compute& compute, const CastPair& pair,
                          const std::vector<double>& values) {
@@ -52,11 +54,12 @@ std::vector<double> cast(const Compute& compute, const CastPair& pair,
 std::vector<double> rounding_samples(const CastPair& pair) {
   std::vector<double> values;
   std::mt19937_64 random(5);
-  const bool whole = !is_float(pair.to);
+  const bool whole = !has_fractions(pair.to);
   const int extra =
       format_of(pair.from).fraction_bits - (whole ? 0 : format_of(pair.to).fraction_bits);
   for (int at = 0; at < 400; ++at) {
     // A neighbour of the target dtype, and a part of the way to the next one.
+    // All of them are normal numbers of every dtype.
     const double unit = whole ? 1 : std::ldexp(1.0, at % 12 - 6 - format_of(pair.to).fraction_bits);
     const auto units = static_cast<double>(
         whole ? random() % 100
@@ -77,7 +80,7 @@ void add_rounding(const Compute& compute, const CastPair& pair, Lines& lines) {
   for (const Mode& mode : kModes) {
     bool all = true;
     for (std::size_t at = 0; all && at < out.size(); ++at) {
-      const double unit = is_float(pair.to) ? unit_at(pair.to, values[at]) : 1;
+      const double unit = has_fractions(pair.to) ? unit_at(pair.to, values[at]) : 1;
       all = out[at] == mode.round(values[at], unit);
     }
     if (all) fitting.emplace_back(mode.name);
@@ -107,7 +110,7 @@ void add_one(const Compute& compute, const CastPair& pair, const char* field, do
   for (const Expected& choice : expected) {
     if (same(out[0], choice.value)) return lines.know(field, choice.name, evidence);
   }
-  if (!is_float(pair.to)) return lines.know(field, fmt::format("{:.0f}", out[0]), evidence);
+  if (!has_fractions(pair.to)) return lines.know(field, fmt::format("{:.0f}", out[0]), evidence);
   lines.cannot_tell(field, evidence);
 }
 
@@ -168,17 +171,19 @@ void add_whole_cast(const Compute& compute, const CastPair& pair, Lines& lines) 
 
 std::vector<CastPair> cast_pairs() {
   using enum DType;
-  return {{kFloat32, kFloat16},  {kFloat32, kBFloat16}, {kFloat16, kFloat32}, {kBFloat16, kFloat32},
-          {kFloat16, kBFloat16}, {kBFloat16, kFloat16}, {kFloat32, kInt64},   {kFloat32, kInt32},
-          {kFloat32, kInt16},    {kFloat32, kInt8},     {kFloat32, kUInt8},   {kFloat16, kInt32},
-          {kBFloat16, kInt32}};
+  return {{kFloat32, kFloat16},     {kFloat32, kBFloat16},   {kFloat16, kFloat32},
+          {kBFloat16, kFloat32},    {kFloat16, kBFloat16},   {kBFloat16, kFloat16},
+          {kFloat32, kInt64},       {kFloat32, kInt32},      {kFloat32, kInt16},
+          {kFloat32, kInt8},        {kFloat32, kUInt8},      {kFloat16, kInt32},
+          {kBFloat16, kInt32},      {kFloat32, kFloat8E4M3}, {kFloat32, kFloat8E5M2},
+          {kBFloat16, kFloat8E4M3}, {kBFloat16, kFloat8E5M2}};
 }
 
 std::vector<card::Line> describe_cast(const Compute& compute, const CastPair& pair) {
   Lines lines("casts", fmt::format("{} to {}", name(pair.from), name(pair.to)));
   if (cast(compute, pair, {1.0}) != std::vector<double>{1.0}) {
     lines.cannot_tell("rounding", "the device cannot cast 1");
-  } else if (is_float(pair.to)) {
+  } else if (has_fractions(pair.to)) {
     add_float_cast(compute, pair, lines);
   } else {
     add_whole_cast(compute, pair, lines);

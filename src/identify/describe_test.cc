@@ -140,6 +140,32 @@ TEST(Casts, CutSaturateAndFlush) {
   EXPECT_EQ(value_of(lines, "subnormal results"), "flushed to zero");
 }
 
+// What PyTorch does: no infinities in float8_e4m3fn, where what is too large is NaN.
+TEST(Casts, ToFloat8) {
+  const Compute device = [](const Operation& operation) -> Result<Numbers> {
+    Numbers out{operation.result, operation.inputs.front().shape, {}};
+    for (const double value : values_of(operation.inputs.front())) {
+      int nearest = std::isnan(value) || std::abs(value) > 464 ? 0x7f : 0;
+      for (int bits = 1; nearest != 0x7f && bits < 0x7f; ++bits) {
+        const auto apart = [&](int of) {
+          const float number = float8_e4m3fn_to_float(static_cast<std::uint8_t>(of));
+          return std::abs(static_cast<double>(number) - std::abs(value));
+        };
+        const bool even = apart(bits) == apart(nearest) && bits % 2 == 0;
+        if (apart(bits) < apart(nearest) || even) nearest = bits;
+      }
+      out.bytes += static_cast<char>(nearest | (std::signbit(value) ? 0x80 : 0));
+    }
+    return out;
+  };
+  const auto lines = describe_cast(device, {DType::kFloat32, DType::kFloat8E4M3});
+  EXPECT_EQ(value_of(lines, "rounding"), "to nearest, ties to even");
+  EXPECT_EQ(value_of(lines, "overflow"), "NaN");
+  EXPECT_EQ(value_of(lines, "infinity"), "NaN");
+  EXPECT_EQ(value_of(lines, "-0"), "kept");
+  EXPECT_EQ(value_of(lines, "subnormal results"), "kept");
+}
+
 TEST(Casts, ToWholeNumbers) {
   const auto lines = describe_cast(casts_with([](DType, double value) {
                                      if (std::isnan(value)) return 0.0;

@@ -66,6 +66,10 @@ double number_at(const Numbers& numbers, std::size_t at) {
     case DType::kUInt8:
     case DType::kBool:
       return element<std::uint8_t>(numbers, at);
+    case DType::kFloat8E4M3:
+      return float8_e4m3fn_to_float(element<std::uint8_t>(numbers, at));
+    case DType::kFloat8E5M2:
+      return float8_e5m2_to_float(element<std::uint8_t>(numbers, at));
     default:
       return std::numeric_limits<double>::quiet_NaN();
   }
@@ -98,6 +102,10 @@ FloatParts format_of(DType dtype) {
       return {10, -14, 65504};
     case DType::kBFloat16:
       return {7, -126, 0x1.fep127};
+    case DType::kFloat8E4M3:
+      return {3, -6, 448};
+    case DType::kFloat8E5M2:
+      return {2, -14, 57344};
     case DType::kFloat64:
       return {52, -1022, std::numeric_limits<double>::max()};
     default:

@@ -17,7 +17,7 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // in range.
 Numbers make_numbers(DType dtype, Shape shape, std::span<const double> values);
 
-// Every dtype that make_numbers() takes, and bool.
+// Every dtype that make_numbers() takes, bool, float8_e4m3fn and float8_e5m2.
 std::vector<double> values_of(const Numbers& numbers);
 
 // The bits of a dtype of 16 bits as its number.
