@@ -45,6 +45,11 @@ std::optional<Skip> Benchmark::forward() {
   if (!output && raised_instead(output.error())) output = run();
   if (!output) return output.error();
   output_ = *std::move(output);
+  // Recorded below Python, an operator that changes a list returns nothing.
+  if (call_.options.recorded && !call_.record.forward.mutated.empty() &&
+      call_.name.bare_name.starts_with("_foreach_")) {
+    output_ = PyValue{dump::None{}};
+  }
   return std::nullopt;
 }
 

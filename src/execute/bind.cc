@@ -168,13 +168,22 @@ PyCall without_factory_keywords(const PyCall& call) {
   return plain;
 }
 
+// torch._foreach_add_(list, 1): the schema returns nothing, Python the list that was changed, which
+// is recorded as one result.
+bool returns_changed_list(std::string_view name) {
+  return name.starts_with("_foreach_") && name.ends_with('_');
+}
+
 c10::optional<PyValue> try_overloads(const OverloadSet& set, const PyCall& call) {
   for (const Overload& overload : set.overloads) {
     Attempt attempt(set, overload, call);
     if (!attempt.bind()) continue;
     Stack stack = attempt.take();
+    const IValue first = returns_changed_list(set.name) ? stack.front() : IValue();
     overload.op.callBoxed(&stack);
-    if (stack.empty()) return PyValue{dump::None{}};
+    if (stack.empty()) {
+      return first.isNone() ? PyValue{dump::None{}} : PyValue{PyList{from_ivalue(first)}};
+    }
     if (stack.size() == 1) return from_ivalue(stack[0]);
     PyList results;
     results.reserve(stack.size());

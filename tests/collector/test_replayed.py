@@ -92,6 +92,28 @@ class Replayed(unittest.TestCase):
         found = self.check(work, spoil=spoil)
         self.assertEqual(found["recorded"][0]["Tensor.__setitem__.0.forward.output.1"], "error")
 
+    def test_lists_that_are_changed_are_compared(self):
+        def work():
+            torch.manual_seed(2)
+            first, second = [torch.randn(4), torch.randn(3, 3)], [torch.randn(4), torch.randn(3, 3)]
+            torch._foreach_add_(first, second, alpha=0.1)
+            torch._foreach_mul_(first, 0.9)
+
+        found = self.check(work)
+        self.assert_passes(found)
+        for device in found:
+            for place in ("_foreach_add_.0.forward.output.1", "_foreach_mul_.0.forward.output.0"):
+                self.assertEqual(found[device][0].get(f"Aten.{place}"), "pass", device)
+
+        def spoil(directory):
+            path = os.path.join(directory, "dump_tensor_data", "Aten._foreach_add_.0.forward.output.0.1.pt")
+            wrong = torch.load(path)
+            os.remove(path)
+            torch.save(wrong * 2, path)
+
+        found = self.check(work, spoil=spoil)
+        self.assertEqual(found["recorded"][0]["Aten._foreach_add_.0.forward.output.1"], "error")
+
     def gradients_of_inner_nodes(self):
         """Functions whose last autograd node does not give the gradients of their arguments."""
         torch.manual_seed(2)
