@@ -6,11 +6,11 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include "cli/parser.h"
 #include "foreign_devices.h"
+#include "freed_memory.h"
 #include "libtorch/broken_kernels.h"
 #include "libtorch/device.h"
 #include "libtorch/errors.h"
@@ -116,23 +116,12 @@ int run_replay(const Options& options) {
   return kCannotWork;
 }
 
-// What one call frees the next one takes: pages that go back to the system have to be cleared
-// again. Larger blocks than that, and what is free beyond kKept, go back all the same.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kLargestKept = 32 << 20;
-  constexpr int kKept = 256 << 20;
-  ::mallopt(M_MMAP_THRESHOLD, kLargestKept);
-  ::mallopt(M_TRIM_THRESHOLD, kKept);
-#endif
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   // Large tensors on huge pages: a call with 10^8 elements spends half as long in page faults.
   ::setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
-  keep_freed_memory();
+  engine::keep_freed_memory();
   libtorch::avoid_unusable_tiles();
   cli::Parser parser("msprobe-engine",
                      "runs recorded calls for msprobe; started by it, not by users");

@@ -8,6 +8,7 @@
 #include "dump/dump_json.h"
 #include "execute/caught.h"
 #include "execute/replay_dialect.h"
+#include "freed_memory.h"
 #include "libtorch/device.h"
 #include "libtorch/version.h"
 #include "probe/run_operation.h"
@@ -24,6 +25,9 @@ using protocol::Frame;
 using protocol::FrameKind;
 using protocol::MeasuredCall;
 using protocol::RunOptions;
+
+// Looking for free memory takes some microseconds.
+constexpr std::uint64_t kAnswersBetween = 16;
 
 // What is the same for every call of a run.
 struct Run {
@@ -146,7 +150,7 @@ Result<void> serve(int input, int output, const ServeOptions& options) {
   if (Result<void> sent = protocol::write_all(output, protocol::encode(hello)); !sent) return sent;
   Run run;
   protocol::FrameReader reader;
-  while (true) {
+  for (std::uint64_t answered = 0;;) {
     const Result<bool> more = reader.fill(input);
     if (!more) return propagate(more);
     if (!*more) return {};
@@ -155,6 +159,7 @@ Result<void> serve(int input, int output, const ServeOptions& options) {
       if (!frame) return propagate(frame);
       if (!*frame) break;
       if (Result<void> done = answer(**frame, options, run, output); !done) return done;
+      if (++answered % kAnswersBetween == 0) release_excess_memory();
     }
   }
 }
