@@ -105,15 +105,15 @@ TEST_F(CheckRequestTest, ACardMustHaveAUnit) {
   CheckRequest asked = request();
   asked.card_file = scratch_.write("card.json", "{}").string();
   EXPECT_THAT(refusal(asked), HasSubstr("not a device card"));
-  const auto card_with = [](const std::string& unit) {
+  const auto card_with = [](const std::string& value, const std::string& confidence) {
     return R"({"schema": "msprobe device card", "version": 1, "device": "npu:0", "torch": "2.1",)"
            R"( "msprobe": "1", "curves": [], "lines": [{"section": "products",)"
            R"( "subject": "float16", "field": "unit", "value": )" +
-           unit + R"(, "confidence": "high", "evidence": ""}]})";
+           value + R"(, "confidence": ")" + confidence + R"(", "evidence": ""}]})";
   };
-  scratch_.write("card.json", card_with("null"));
+  scratch_.write("card.json", card_with("null", "none"));
   EXPECT_THAT(refusal(asked), HasSubstr("no matrix unit was found on npu:0"));
-  scratch_.write("card.json", card_with("\"block=4,bits=23\""));
+  scratch_.write("card.json", card_with("\"block=4,bits=23\"", "high"));
   const Result<CheckOptions> options = options_of(asked, {});
   ASSERT_TRUE(options) << options.error().message;
   ASSERT_EQ(options->card.products.size(), 1U);
