@@ -47,6 +47,8 @@ class Rerun {
   // the gradients, as CallOutcome::backward_node.
   Rerun(const dump::CallRecord& record, const ExecuteOptions& options,
         std::optional<NodePlace> node = {});
+  // The gradients that arrived, so that they need not be built again. Nothing changes them.
+  void take_arriving(const PyList& arriving) { arriving_ = arriving; }
 
   OrSkip<Leaves> run(const Variation& variation);
   // The gradients are those of a node inside the call, not of its arguments.

@@ -24,7 +24,8 @@ struct CallSide {
   std::vector<Input> inputs;  // every tensor: positional ones depth first, then keyword ones
 };
 
-// What becomes of a floating tensor in raised precision; `recorded`: the dtype it was rounded to.
+// What becomes of a floating tensor in raised precision, a copy that may be changed in place;
+// `recorded`: the dtype it was rounded to.
 using TensorChange = std::function<at::Tensor(const at::Tensor& raised, at::ScalarType recorded)>;
 
 // Copies in raised precision, rounded first where autocast would round, changed where asked for.

@@ -60,6 +60,7 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
       conditioning(rerun, the_record.full_name, benchmark.tensors, benchmark.how,
                    argument_move(*this), traits().form != ops::Form::kOther && !rerun.of_node()),
       native_error(rerun, the_record.full_name, benchmark.how) {
+  if (!outcome.arriving.empty()) rerun.take_arriving(outcome.arriving);
   const bool as_built = !outcome.arguments.float8_input && outcome.note.empty();
   if (allowed.device_is_cpu && as_built && !benchmark.how.target) {
     conditioning.set_native(tensors_of(outcome, Side::kDevice));

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
-#include <ATen/CPUGeneratorImpl.h>
-
 #include "core/stable_hash.h"
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/float_type.h"
+#include "strict/uniform_draws.h"
 
 namespace msprobe::strict {
 namespace {
@@ -25,18 +24,17 @@ constexpr int kFirstWideRun = 2;
 constexpr double kLargerMove = 64;
 
 // x * (1 + size * r), r uniform in [-1, 1), or in [-1, 0) where a larger x may leave the domain;
-// and `more * r` farther from zero or nearer to it.
-at::Tensor moved(const at::Tensor& raised, double size, double more, bool inward,
-                 at::Generator& generator) {
+// and `more * r` farther from zero or nearer to it. Layout and dtype are those of `raised`.
+at::Tensor moved(const at::Tensor& raised, const Move& how, UniformDraws& draws) {
   const at::Tensor parts = raised.is_complex() ? at::view_as_real(raised) : raised;
-  const at::Tensor draw =
-      at::empty(parts.sizes(), at::kDouble).uniform_(-1, inward ? 0 : 1, generator);
-  const at::Tensor wide = parts.to(at::kDouble);
-  const at::Tensor offset =
-      more == 0 ? at::Tensor() : draw * more * at::where(wide.lt(0), -1.0, 1.0);
-  at::Tensor changed = wide * draw.mul_(size).add_(1);
-  if (offset.defined()) changed += offset;
-  changed = changed.to(parts.scalar_type());
+  const bool in_place = parts.scalar_type() == at::kDouble && parts.is_contiguous();
+  // In logical order, whatever the order in memory.
+  at::Tensor wide = in_place ? parts
+                             : parts.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true,
+                                        at::MemoryFormat::Contiguous);
+  draws.move({wide.data_ptr<double>(), static_cast<std::size_t>(wide.numel())}, how);
+  if (in_place) return raised;
+  const at::Tensor changed = at::empty_like(parts).copy_(wide);
   return raised.is_complex() ? at::view_as_complex(changed.contiguous()) : changed;
 }
 
@@ -76,14 +74,15 @@ double Conditioning::amplitude() {
 bool Conditioning::run_once(int number, bool inward, const Wanted& wanted) {
   const std::uint64_t seed =
       StableHash().add(full_name_).add(static_cast<std::uint64_t>(number)).value().low;
-  at::Generator generator = at::detail::createCPUGenerator(seed);
+  UniformDraws draws(seed);
   const double amplitude = this->amplitude() * (number < kFirstWideRun ? 1 : kIntermediates);
   execute::Variation variation = how_;
   const auto move_by = [&](double more) {
     return [&, more](const at::Tensor& raised, at::ScalarType recorded) {
       const auto type = float_type(recorded);
-      return type ? moved(raised, amplitude * type->eps / 2, amplitude * more, inward, generator)
-                  : raised;
+      const double half_unit = type ? type->eps / 2 : 0;
+      const Move how{-1, inward ? 0.0 : 1.0, amplitude * half_unit, amplitude * more};
+      return type ? moved(raised, how, draws) : raised;
     };
   };
   variation.change = move_by(argument_);

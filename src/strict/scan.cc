@@ -14,6 +14,8 @@ namespace {
 
 // Small enough for the second-level cache with all its companions in double.
 constexpr std::int64_t kSlice = std::int64_t{1} << 15;
+// So many elements are looked at in vectors before they are marked one by one.
+constexpr std::int64_t kMarked = 64;
 
 // One slice of everything, in double; complex numbers are pairs.
 struct Slice {
@@ -178,6 +180,20 @@ class FloatPair {
     return true;
   }
 
+  // Marks the elements beyond their limits. False: Pass has to look at all of them.
+  bool mark(std::int64_t length, bool* beyond) const {
+    for (std::int64_t start = 0; start < length; start += kMarked) {
+      const std::int64_t count = std::min(kMarked, length - start);
+      Scan some;
+      if (!scan(start, count, some)) return false;
+      for (std::int64_t i = start; some.beyond > 0 && i < start + count; ++i) {
+        Scan one;
+        beyond[i] = !scan(i, 1, one) || one.beyond > 0;
+      }
+    }
+    return true;
+  }
+
  private:
   FloatLimits limits_;
   const float* device_ = nullptr;
@@ -240,6 +256,9 @@ Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
 
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
   const at::Tensor mask = at::zeros({parts(device).numel()}, at::kBool);
+  const FloatPair floats(device, bench, limits);
+  if (floats.mark(device.numel(), mask.data_ptr<bool>())) return mask.view(device.sizes());
+  mask.zero_();
   walk(device, bench, limits, {.beyond = mask.data_ptr<bool>()});
   if (!device.is_complex()) return mask.view(device.sizes());
   return mask.view({-1, 2}).any(1).view(device.sizes());
