@@ -12,7 +12,7 @@
 #include "core/path_check.h"
 #include "engines/device_name.h"
 #include "engines/engine_process.h"
-#include "identify/known_products.h"
+#include "identify/card_products.h"
 #include "journal/csv_pair.h"
 #include "judge/standards_file.h"
 

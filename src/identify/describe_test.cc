@@ -140,7 +140,7 @@ TEST(Casts, CutSaturateAndFlush) {
   EXPECT_EQ(value_of(lines, "subnormal results"), "flushed to zero");
 }
 
-// What PyTorch does: no infinities in float8_e4m3fn, where what is too large is NaN.
+// float8_e4m3fn has no infinities. Here what is too large becomes NaN; PyTorch 2.13 saturates.
 TEST(Casts, ToFloat8) {
   const Compute device = [](const Operation& operation) -> Result<Numbers> {
     Numbers out{operation.result, operation.inputs.front().shape, {}};

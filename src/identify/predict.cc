@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/float_formats.h"
-#include "identify/known_products.h"
+#include "identify/card_products.h"
 #include "identify/numbers.h"
 #include "units/unit_spec.h"
 

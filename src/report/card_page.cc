@@ -39,7 +39,7 @@ main { display: grid; gap: 16px; padding: 14px 16px 30px; min-width: 0; }
 .sure-medium { color: var(--amber); }
 .sure-low { color: var(--red); }
 .sure-none { color: var(--quiet); }
-.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(430px, 100%), 1fr)); gap: 10px 18px; }
+.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(440px, 100%), 1fr)); gap: 10px 18px; }
 .curves figcaption { font-weight: 600; }
 .curves svg { display: block; width: 100%; height: auto; }
 .curves text { font-size: 10px; fill: var(--quiet); }
@@ -147,7 +147,7 @@ const Axis* axis_of(std::string_view subject) {
 }
 
 // The plane of one plot, in units of its view box.
-constexpr double kWidth = 430, kLeft = 34, kRight = 424, kTop = 8, kBottom = 104, kHeight = 122;
+constexpr double kWidth = 440, kLeft = 44, kRight = 434, kTop = 8, kBottom = 104, kHeight = 122;
 constexpr double kLeastUlp = 0.125;  // what is smaller lies on the axis
 
 class Plot {

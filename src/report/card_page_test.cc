@@ -35,7 +35,7 @@ TEST(CardPage, DrawsACurveForEachFunctionOf16Bits) {
   EXPECT_THAT(page, HasSubstr("<figcaption>exp float16</figcaption>"));
   EXPECT_THAT(page, Not(HasSubstr("<figcaption>exp float32</figcaption>"))) << "not all of it";
   // 8 ulp, the largest, at the top; a gap where nothing is finite.
-  EXPECT_THAT(page, HasSubstr("d=\"M34.0 88.0H131.5M229.0 72.0H326.5L326.5 8.0H424.0\""));
+  EXPECT_THAT(page, HasSubstr("d=\"M44.0 88.0H141.5M239.0 72.0H336.5L336.5 8.0H434.0\""));
 }
 
 TEST(CardPage, TakesAnEmptyCard) { EXPECT_THAT(card_page({}), HasSubstr("</html>")); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "identify/known_products.h"
+#include "identify/card_products.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
