@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "report/junit.h"
 #include "report/page.h"
 
 namespace msprobe::report {
@@ -48,29 +49,6 @@ main { display: grid; gap: 16px; padding: 14px 16px 30px; min-width: 0; }
 .curves .error { fill: none; stroke: var(--focus); stroke-width: 1.3; }
 )";
 
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 // In the order of their first lines.
 std::vector<std::string> distinct_of(const std::vector<const Line*>& lines,
                                      std::string Line::* part) {
@@ -90,8 +68,8 @@ std::string claim_cell(const Line* line) {
   return fmt::format(
       "<td><details><summary class=\"sure-{0}\">{1}{2}</summary><p>{3}</p><p>confidence: "
       "{0}</p></details></td>",
-      name(line->confidence), html_text(value), sure,
-      line->evidence.empty() ? "no evidence" : html_text(line->evidence));
+      name(line->confidence), xml_text(value), sure,
+      line->evidence.empty() ? "no evidence" : xml_text(line->evidence));
 }
 
 // The longer list goes downward.
@@ -108,13 +86,13 @@ void add_section(const Card& card, const std::string& section, std::string& out)
   fmt::format_to(std::back_inserter(out),
                  "<section class=\"card-part\"><h2>{0}</h2>\n<div class=\"card-scroll\" "
                  "tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><thead><tr><td></td>",
-                 html_text(section));
+                 xml_text(section));
   for (const std::string& title : across) {
-    out += fmt::format("<th scope=\"col\">{}</th>", html_text(title));
+    out += fmt::format("<th scope=\"col\">{}</th>", xml_text(title));
   }
   out += "</tr></thead><tbody>\n";
   for (const std::string& row : down) {
-    out += fmt::format("<tr><th scope=\"row\">{}</th>", html_text(row));
+    out += fmt::format("<tr><th scope=\"row\">{}</th>", xml_text(row));
     for (const std::string& column : across) {
       out += claim_cell(
           card::find(card, section, by_subject ? row : column, by_subject ? column : row));
@@ -163,7 +141,7 @@ class Plot {
     std::string out = fmt::format(
         "<figure><figcaption>{0}</figcaption><svg viewBox=\"0 0 {1} {2}\" role=\"img\" "
         "aria-label=\"{0}: largest error in ulp for every input\">\n",
-        html_text(curve_.subject), kWidth, kHeight);
+        xml_text(curve_.subject), kWidth, kHeight);
     add_grid(out);
     out += fmt::format("<path class=\"error\" d=\"{}\"/>\n</svg></figure>\n", path());
     return out;
@@ -255,7 +233,7 @@ std::string card_page(const Card& card) {
                  "</style>\n</head>\n<body>\n<header class=\"top\"><h1>Card of {}</h1><p "
                  "class=\"note\">PyTorch {}, msprobe {}. Open a value to see what it rests "
                  "on.</p></header>\n<main>\n",
-                 html_text(card.device), html_text(card.torch), html_text(card.msprobe));
+                 xml_text(card.device), xml_text(card.torch), xml_text(card.msprobe));
   std::vector<const Line*> lines;
   for (const Line& line : card.lines) lines.push_back(&line);
   for (const std::string& section : distinct_of(lines, &Line::section))

@@ -120,12 +120,6 @@ HWY_INLINE void for_each(const std::uint32_t* words, double* values, std::size_t
   std::copy_n(last, count - i, values + i);
 }
 
-void fill_numbers(const std::uint32_t* words, double* values, std::size_t count, double low,
-                  double high) {
-  using Vector = hn::Vec<Numbers>;
-  for_each(words, values, count, InRange(low, high), [](Vector, Vector r) { return r; });
-}
-
 void move_numbers(const std::uint32_t* words, double* values, std::size_t count, const Move& how) {
   using Vector = hn::Vec<Numbers>;
   const Numbers d;
@@ -150,7 +144,6 @@ HWY_AFTER_NAMESPACE();
 namespace msprobe::strict {
 
 HWY_EXPORT(next_words);
-HWY_EXPORT(fill_numbers);
 HWY_EXPORT(move_numbers);
 
 UniformDraws::UniformDraws(std::uint64_t seed) : state_(), words_() {
@@ -167,16 +160,6 @@ std::span<const std::uint32_t> UniformDraws::words() {
     used_ = 0;
   }
   return std::span(words_).subspan(used_);
-}
-
-void UniformDraws::fill(std::span<double> values, double low, double high) {
-  while (!values.empty()) {
-    const std::span<const std::uint32_t> drawn = words();
-    const std::size_t count = std::min(values.size(), drawn.size() / 2);
-    HWY_DYNAMIC_DISPATCH(fill_numbers)(drawn.data(), values.data(), count, low, high);
-    used_ += 2 * count;
-    values = values.subspan(count);
-  }
 }
 
 void UniformDraws::move(std::span<double> values, const Move& how) {

@@ -21,10 +21,8 @@ class UniformDraws {
  public:
   explicit UniformDraws(std::uint64_t seed);
 
-  // The next numbers of [low, high), as Tensor.uniform_(low, high) gives them.
-  void fill(std::span<double> values, double low, double high);
-
-  // Moves each value by a number of its own. Rounds each step, as operators on tensors do.
+  // Moves each value by the next number of [low, high), as Tensor.uniform_(low, high) gives them.
+  // Rounds each step, as operators on tensors do.
   void move(std::span<double> values, const Move& how);
 
  private:

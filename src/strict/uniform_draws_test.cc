@@ -23,8 +23,8 @@ TEST(UniformDraws, AreThoseOfPyTorchBitByBit) {
     UniformDraws draws(kSeed);
     at::Generator generator = at::detail::createCPUGenerator(kSeed);
     for (const std::int64_t count : kCounts) {
-      at::Tensor mine = at::empty({count}, at::kDouble);
-      draws.fill(span_of(mine), -1, high);
+      at::Tensor mine = at::zeros({count}, at::kDouble);
+      draws.move(span_of(mine), {-1, high, 0, /*more=*/1});
       EXPECT_TRUE(mine.equal(at::empty({count}, at::kDouble).uniform_(-1, high, generator)));
     }
   }
