@@ -18,7 +18,7 @@
 #include "dump_compare/item_columns.h"
 #include "dump_compare/item_row.h"
 #include "dump_compare/mapping.h"
-#include "dump_compare/products.h"
+#include "dump_compare/matrix_products.h"
 
 namespace msprobe::dump_compare {
 

@@ -9,7 +9,7 @@
 #include "core/file.h"
 #include "core/result.h"
 #include "dump_compare/item_row.h"
-#include "dump_compare/products.h"
+#include "dump_compare/matrix_products.h"
 
 namespace msprobe::dump_compare {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dump_compare/products.h"
+#include "dump_compare/matrix_products.h"
 
 #include <array>
 #include <span>
