@@ -140,16 +140,16 @@ void hook_backward(Collector& collector, PyObject* result, const RecordedName& n
   PyObject* tensor = first_tensor(collector.callbacks, result, 0);
   if (tensor == nullptr) return;
   const std::optional<Undisturbed> undisturbed = undisturbed_by(collector.callbacks, tensor);
-  const PyRef requires_grad = PyRef::take(PyObject_GetAttrString(tensor, "requires_grad"));
+  const PyRef requires_grad = attribute<"requires_grad">(tensor);
   if (requires_grad.get() != Py_True) return;
   const PyRef enabled = PyRef::take(PyObject_CallNoArgs(collector.callbacks.is_grad_enabled.get()));
   if (enabled.get() != Py_True) return;
-  const PyRef node = PyRef::take(PyObject_GetAttrString(tensor, "grad_fn"));
+  const PyRef node = attribute<"grad_fn">(tensor);
   if (!node || node.get() == Py_None) return;
   const PyRef hook = new_hook(collector, name);
   if (!hook) return;
   const PyRef handle =
-      PyRef::take(PyObject_CallMethod(node.get(), "register_hook", "O", hook.get()));
+      PyRef::take(PyObject_CallMethodOneArg(node.get(), interned<"register_hook">(), hook.get()));
 }
 
 }  // namespace msprobe::collect

@@ -25,7 +25,7 @@ int offset_of(PyObject* frame) {
 #if PY_VERSION_HEX >= 0x030b0000
   return PyFrame_GetLasti(reinterpret_cast<PyFrameObject*>(frame));
 #else
-  const PyRef offset = PyRef::take(PyObject_GetAttrString(frame, "f_lasti"));
+  const PyRef offset = attribute<"f_lasti">(frame);
   return offset ? static_cast<int>(PyLong_AsLong(offset.get())) : -1;
 #endif
 }
@@ -37,7 +37,7 @@ bool in_file(PyObject* code, PyObject* file) {
 
 // The names of a code object's parameters, without *args and **kwargs.
 PyRef parameter_names(PyObject* code) {
-  const PyRef names = PyRef::take(PyObject_GetAttrString(code, "co_varnames"));
+  const PyRef names = attribute<"co_varnames">(code);
   const auto* plain = reinterpret_cast<PyCodeObject*>(code);
   if (!names || (plain->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) != 0) return {};
   return PyRef::take(
@@ -134,7 +134,7 @@ void CallFrames::recover_arguments(const PythonCallbacks& callbacks, PyObject* f
                                    PyObject* kwargs, Origin& origin) {
   // F.max_pool2d and its like are chosen between by a function of two plain parameters.
   if (code_of(origin.caller.get()).get() == callbacks.dispatch_code.get()) {
-    const PyRef locals = PyRef::take(PyObject_GetAttrString(origin.caller.get(), "f_locals"));
+    const PyRef locals = attribute<"f_locals">(origin.caller.get());
     const PyRef given =
         PyRef::take(locals ? PyMapping_GetItemString(locals.get(), "args") : nullptr);
     const PyRef named =

@@ -25,16 +25,6 @@ auto work_on(const StridedView& view, const Work& work) {
   return work();
 }
 
-bool attribute_is(PyObject* object, const char* name, PyObject* wanted) {
-  const PyRef found = PyRef::take(PyObject_GetAttrString(object, name));
-  return found && found.get() == wanted;
-}
-
-bool calls_false(PyObject* object, const char* method) {
-  const PyRef found = PyRef::take(PyObject_CallMethod(object, method, nullptr));
-  return found && found.get() == Py_False;
-}
-
 bool read_integers(PyObject* sequence, std::vector<std::int64_t>& out) {
   if (!sequence || !PyTuple_Check(sequence)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence); ++i) {
@@ -49,7 +39,7 @@ bool has_storage(PyObject* object, const StridedView& view) {
   constexpr std::uintptr_t kNoLowerAddress = std::uintptr_t{1} << 40;  // is asked further
   const auto address = reinterpret_cast<std::uintptr_t>(view.data);
   if (address >= kNoLowerAddress) return true;
-  const PyRef offset = PyRef::take(PyObject_CallMethod(object, "storage_offset", nullptr));
+  const PyRef offset = call_method<"storage_offset">(object);
   const long long elements = offset ? PyLong_AsLongLong(offset.get()) : 0;
   return PyErr_Occurred() == nullptr &&
          address != static_cast<std::uintptr_t>(elements) * size_bytes(view.dtype);
@@ -57,17 +47,17 @@ bool has_storage(PyObject* object, const StridedView& view) {
 
 // Strides, storage and signs as a plain tensor in the memory of this machine has them.
 bool read_layout(const PythonCallbacks& callbacks, PyObject* object, StridedView& view) {
-  if (!attribute_is(object, "is_cpu", Py_True)) return false;
-  if (!attribute_is(object, "layout", callbacks.strided_layout.get())) return false;
-  const PyRef dtype = PyRef::take(PyObject_GetAttrString(object, "dtype"));
+  if (attribute<"is_cpu">(object).get() != Py_True) return false;
+  if (attribute<"layout">(object).get() != callbacks.strided_layout.get()) return false;
+  const PyRef dtype = attribute<"dtype">(object);
   const auto known = callbacks.dtypes.find(dtype.get());
   if (known == callbacks.dtypes.end()) return false;
   view.dtype = known->second;
-  if (!calls_false(object, "is_neg")) return false;
-  if (is_complex(view.dtype) && !calls_false(object, "is_conj")) return false;
-  const PyRef shape = PyRef::take(PyObject_GetAttrString(object, "shape"));
-  const PyRef strides = PyRef::take(PyObject_CallMethod(object, "stride", nullptr));
-  const PyRef pointer = PyRef::take(PyObject_CallMethod(object, "data_ptr", nullptr));
+  if (call_method<"is_neg">(object).get() != Py_False) return false;
+  if (is_complex(view.dtype) && call_method<"is_conj">(object).get() != Py_False) return false;
+  const PyRef shape = attribute<"shape">(object);
+  const PyRef strides = call_method<"stride">(object);
+  const PyRef pointer = call_method<"data_ptr">(object);
   if (!pointer || !read_integers(shape.get(), view.shape)) return false;
   if (!read_integers(strides.get(), view.strides)) return false;
   if (view.strides.size() != view.shape.size()) return false;
@@ -180,7 +170,7 @@ bool Describer::read_plain(PyObject* object, Read& read) {
   }
   read.owner = PyRef::share(object);
   read.dtype = text(read.view.dtype);
-  read.requires_grad = attribute_is(object, "requires_grad", Py_True);
+  read.requires_grad = attribute<"requires_grad">(object).get() == Py_True;
   return true;
 }
 

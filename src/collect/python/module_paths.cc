@@ -9,8 +9,8 @@ namespace msprobe::collect {
 namespace {
 
 PyRef module_of(PyObject* frame) {
-  const PyRef locals = PyRef::take(PyObject_GetAttrString(frame, "f_locals"));
-  PyRef self = PyRef::take(locals ? PyMapping_GetItemString(locals.get(), "self") : nullptr);
+  const PyRef locals = attribute<"f_locals">(frame);
+  PyRef self = PyRef::take(locals ? PyObject_GetItem(locals.get(), interned<"self">()) : nullptr);
   drop_exception();
   return self;
 }

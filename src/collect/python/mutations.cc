@@ -8,8 +8,7 @@ namespace {
 
 // -1: tensors of inference mode have no version.
 long version_of(PyObject* tensor) {
-  static PyObject* const name = PyUnicode_InternFromString("_version");
-  const PyRef version = PyRef::take(PyObject_GetAttr(tensor, name));
+  const PyRef version = attribute<"_version">(tensor);
   const long number = version ? PyLong_AsLong(version.get()) : -1;
   PyErr_Clear();
   return number;

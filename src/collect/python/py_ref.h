@@ -3,6 +3,8 @@
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include <Python.h>
@@ -35,6 +37,32 @@ class PyRef {
   explicit PyRef(PyObject* object) : object_(object) {}
   PyObject* object_ = nullptr;
 };
+
+// The name of an attribute, in attribute<"shape">(tensor).
+template <std::size_t kSize>
+struct AttributeName {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  consteval AttributeName(const char (&given)[kSize]) { std::copy_n(given, kSize, text); }
+  char text[kSize];
+};
+
+// The same text object every time. Python's cache of attributes compares names by address, so a
+// new object would be looked up in every base class.
+template <AttributeName kName>
+PyObject* interned() {
+  static PyObject* const name = PyUnicode_InternFromString(kName.text);
+  return name;
+}
+
+template <AttributeName kName>
+PyRef attribute(PyObject* object) {
+  return PyRef::take(PyObject_GetAttr(object, interned<kName>()));
+}
+
+template <AttributeName kName>
+PyRef call_method(PyObject* object) {
+  return PyRef::take(PyObject_CallMethodNoArgs(object, interned<kName>()));
+}
 
 // Drops the pending exception, which is one of our own work. That of the user at the keyboard comes
 // again, in the training.

@@ -64,7 +64,7 @@ long version_of_first(const PythonCallbacks& callbacks, PyObject* args) {
   PyObject* first = PyTuple_GET_ITEM(args, 0);
   if (PyObject_IsInstance(first, callbacks.tensor_type.get()) != 1) return -1;
   const std::optional<Undisturbed> undisturbed = undisturbed_by(callbacks, first);
-  const PyRef version = PyRef::take(PyObject_GetAttrString(first, "_version"));
+  const PyRef version = attribute<"_version">(first);
   const long number = version ? PyLong_AsLong(version.get()) : -1;
   PyErr_Clear();  // tensors of inference mode have no version
   return number;

@@ -58,7 +58,7 @@ std::uint64_t elements_of(const PythonCallbacks& callbacks, PyObject* value, PyO
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
     if (PyTuple_GET_ITEM(args, i) == value) return 0;
   }
-  const PyRef count = PyRef::take(PyObject_CallMethod(value, "numel", nullptr));
+  const PyRef count = call_method<"numel">(value);
   const long long elements = count ? PyLong_AsLongLong(count.get()) : 0;
   drop_exception();
   return elements > 0 ? static_cast<std::uint64_t>(elements) : 0;
