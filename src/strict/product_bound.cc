@@ -27,7 +27,7 @@ constexpr std::int64_t kPartOfTerms = 32;
 constexpr std::int64_t kFewTerms = 8;
 constexpr std::int64_t kLargerPartOfTerms = 8;
 // Of one element in so many, all terms are looked at apart from the others.
-constexpr std::int64_t kElementsApart = 256;
+constexpr std::int64_t kElementsApart = 1024;
 // Into so many parts the terms are split to see where their sum wanders.
 constexpr std::int64_t kParts = 16;
 // Deviations of sums that are rounded to nearest, in sqrt(n) * u.
@@ -331,14 +331,24 @@ std::optional<Scan> ProductBound::scan_some_terms(const at::Tensor& device) {
   return scan_rounded(device);
 }
 
-Arithmetic ProductBound::promise(const at::Tensor& device, std::int64_t terms, bool may_cut) const {
+Arithmetic ProductBound::promise(const at::Tensor& device, std::int64_t until, bool may_cut) const {
   const Elements all = all_of(device);
   Elements some = some_of(all, all.bench.numel() / kSampledForPromise | 1);
   // Few terms show the sizes of all.
-  some.squares = some.squares * (static_cast<double>(terms) / some.taken);
-  some.taken = static_cast<double>(terms);
+  const auto with_terms = [&](std::int64_t count) {
+    some.squares = some.squares * (static_cast<double>(count) / some.taken);
+    some.taken = static_cast<double>(count);
+  };
+  with_terms(until);
   const std::int64_t few = some.bench.numel() / kElementsApart;
-  if (scan_rounded(some, some, few).beyond <= few) return Arithmetic::kRounded;
+  const std::int64_t beyond = scan_rounded(some, some, few).beyond;
+  if (beyond == 0) return Arithmetic::kRounded;
+  if (beyond <= few) {
+    const Elements now = some;
+    with_terms(terms());
+    if (scan_rounded(some, some, 0).good()) return Arithmetic::kRounded;
+    some = now;
+  }
   return may_cut && scan_cut(some, some).good() ? Arithmetic::kCut : Arithmetic::kUnexplained;
 }
 

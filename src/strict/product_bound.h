@@ -107,7 +107,7 @@ class ProductBound {
   // With exact norms for few elements that need them. Nothing if that is not good.
   std::optional<Scan> scan_rounded(const at::Tensor& device) const;
   // Which bound some elements let expect to hold, once so many terms are taken.
-  Arithmetic promise(const at::Tensor& device, std::int64_t terms, bool may_cut) const;
+  Arithmetic promise(const at::Tensor& device, std::int64_t until, bool may_cut) const;
   // The roots of the sums of all squared terms, of the elements at these places.
   at::Tensor norms_at(const at::Tensor& places) const;
   // Whether factors of few bits leave less than a share of the error, in some of the elements.

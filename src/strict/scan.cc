@@ -14,8 +14,8 @@ namespace {
 
 // Small enough for the second-level cache with all its companions in double.
 constexpr std::int64_t kSlice = std::int64_t{1} << 15;
-// So many elements are looked at in vectors before they are marked one by one.
-constexpr std::int64_t kMarked = 64;
+// So many elements are looked at at once, and then fewer, before they are marked one by one.
+constexpr std::int64_t kMarked[] = {256, 32, 4, 1};
 
 // One slice of everything, in double; complex numbers are pairs.
 struct Slice {
@@ -196,20 +196,23 @@ class FloatPair {
   }
 
   // Marks the elements beyond their limits. False: Pass has to look at all of them.
-  bool mark(std::int64_t length, bool* beyond) const {
-    for (std::int64_t start = 0; start < length; start += kMarked) {
-      const std::int64_t count = std::min(kMarked, length - start);
-      Scan some;
-      if (!scan(start, count, some)) return false;
-      for (std::int64_t i = start; some.beyond > 0 && i < start + count; ++i) {
-        Scan one;
-        beyond[i] = !scan(i, 1, one) || one.beyond > 0;
-      }
+  bool mark(std::int64_t length, bool* beyond) const { return mark(0, length, beyond, kMarked); }
+
+ private:
+  // `count`: of the elements that are looked at at once; behind it are the counts for those of them
+  // among which one is beyond.
+  bool mark(std::int64_t start, std::int64_t end, bool* beyond, const std::int64_t* count) const {
+    for (; start < end; start += *count) {
+      const std::int64_t stop = std::min(start + *count, end);
+      Scan found;
+      if (!scan(start, stop - start, found)) return false;
+      if (found.good()) continue;
+      if (*count == 1) beyond[start] = true;
+      if (*count > 1 && !mark(start, stop, beyond, count + 1)) return false;
     }
     return true;
   }
 
- private:
   FloatLimits limits_;
   const float* device_ = nullptr;
   const double* bench_ = nullptr;
