@@ -119,6 +119,7 @@ at::ScalarType Rerun::raised_type(at::ScalarType type, const Variation& variatio
 }
 
 OrSkip<Leaves> Rerun::run(const Variation& variation) {
+  ++runs_;
   const OrSkip<const PyCall*> given = arguments();
   if (!given) return std::unexpected(given.error());
   OrSkip<PyCall> edited = variation.adjust ? OrSkip<PyCall>(**given) : built(false);

@@ -51,6 +51,7 @@ class Rerun {
   void take_arriving(const PyList& arriving) { arriving_ = arriving; }
 
   OrSkip<Leaves> run(const Variation& variation);
+  int runs() const { return runs_; }  // so far
   // The gradients are those of a node inside the call, not of its arguments.
   bool of_node() const { return node_.has_value(); }
   // The arguments, never changed by a run. They are built once.
@@ -77,6 +78,7 @@ class Rerun {
   std::optional<OrSkip<PyCall>> call_;
   std::optional<OrSkip<PyList>> arriving_;
   std::optional<Precision> precision_;
+  int runs_ = 0;
 };
 
 }  // namespace msprobe::execute

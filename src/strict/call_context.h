@@ -84,7 +84,7 @@ struct CallContext {
   const Benchmark benchmark;
   Conditioning conditioning;
   NativeError native_error;
-  Draws draws{rerun};
+  Draws draws{rerun, benchmark.tensors};
 };
 
 // All elements are within a bound that includes what the CPU errs.

@@ -2,6 +2,7 @@
 #include "strict/float_scan.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "core/vector_targets.h"
@@ -23,7 +24,7 @@ using Vector = hn::Vec<Doubles>;
 HWY_INLINE Vector all(double value) { return hn::Set(Doubles(), value); }
 
 struct Elements {
-  Vector device, bench, spread, native, drift;
+  Vector device, rounded, bench, spread, native, drift;
 };
 
 // The sums of a slice, lane by lane.
@@ -31,9 +32,10 @@ class Lanes {
  public:
   explicit Lanes(const FloatLimits& limits) : limits_(limits) {}
 
-  template <bool kSpreads, bool kNatives, bool kDrifts>
+  template <bool kSpreads, bool kNatives, bool kDrifts, bool kUnits>
   HWY_INLINE void add(const Elements& e) {
-    const Vector rounded = hn::PromoteTo(Doubles(), hn::DemoteTo(Floats(), e.bench));
+    const Vector rounded =
+        kUnits ? e.rounded : hn::PromoteTo(Doubles(), hn::DemoteTo(Floats(), e.bench));
     Vector limit = hn::Add(hn::Mul(all(limits_.relative), hn::Abs(e.bench)), all(limits_.absolute));
     if constexpr (kSpreads) {
       limit = hn::Add(limit, hn::Mul(all(limits_.spread), hn::Abs(e.spread)));
@@ -43,6 +45,7 @@ class Lanes {
       not_finite_ = hn::Add(not_finite_, hn::Sub(native, native));
       limit = hn::Add(limit, hn::Min(native, all(limits_.native_cap)));
     }
+    if constexpr (kUnits) limit = hn::Add(limit, hn::Mul(all(limits_.units), unit_of(e.bench)));
     const Vector away = hn::Sub(e.device, e.bench);
     Vector error = hn::Abs(away);
     if constexpr (kDrifts) {
@@ -75,6 +78,16 @@ class Lanes {
   }
 
  private:
+  // As unit_of() of float_type.h.
+  HWY_INLINE Vector unit_of(Vector bench) const {
+    const hn::RebindToUnsigned<Doubles> bits;
+    const Vector size =
+        hn::Min(hn::Max(hn::Abs(bench), all(limits_.least_normal)), all(limits_.largest));
+    const auto exponent = hn::Set(bits, std::uint64_t{0x7FF0'0000'0000'0000});
+    const Vector power = hn::BitCast(Doubles(), hn::And(hn::BitCast(bits, size), exponent));
+    return hn::Mul(all(limits_.eps), power);
+  }
+
   const FloatLimits& limits_;
   Vector differ_ = all(0);
   Vector beyond_ = all(0);
@@ -91,7 +104,7 @@ HWY_INLINE hn::Vec<D> padded(D d, const hn::TFromD<D>* values, std::size_t count
   return hn::Load(d, all_lanes);
 }
 
-template <bool kSpreads, bool kNatives, bool kDrifts = false>
+template <bool kSpreads, bool kNatives, bool kDrifts, bool kUnits>
 FloatScan scan_with(const FloatSlice& slice, const FloatLimits& limits) {
   const Doubles d;
   const std::size_t step = hn::Lanes(d);
@@ -99,31 +112,47 @@ FloatScan scan_with(const FloatSlice& slice, const FloatLimits& limits) {
   std::size_t i = 0;
   for (; i + step <= slice.length; i += step) {
     Elements e{hn::PromoteTo(d, hn::LoadU(Floats(), slice.device + i)),
-               hn::LoadU(d, slice.bench + i), all(0), all(0), all(0)};
+               all(0),
+               hn::LoadU(d, slice.bench + i),
+               all(0),
+               all(0),
+               all(0)};
+    if constexpr (kUnits) e.rounded = hn::PromoteTo(d, hn::LoadU(Floats(), slice.rounded + i));
     if constexpr (kSpreads) e.spread = hn::LoadU(d, slice.spreads + i);
     if constexpr (kNatives) e.native = hn::LoadU(d, slice.natives + i);
     if constexpr (kDrifts) e.drift = hn::LoadU(d, slice.drifts + i);
-    lanes.add<kSpreads, kNatives, kDrifts>(e);
+    lanes.add<kSpreads, kNatives, kDrifts, kUnits>(e);
   }
   const std::size_t rest = slice.length - i;
   if (rest == 0) return lanes.result();
   Elements e{hn::PromoteTo(d, padded(Floats(), slice.device + i, rest)),
-             padded(d, slice.bench + i, rest), all(0), all(0), all(0)};
+             all(0),
+             padded(d, slice.bench + i, rest),
+             all(0),
+             all(0),
+             all(0)};
+  if constexpr (kUnits) e.rounded = hn::PromoteTo(d, padded(Floats(), slice.rounded + i, rest));
   if constexpr (kSpreads) e.spread = padded(d, slice.spreads + i, rest);
   if constexpr (kNatives) e.native = padded(d, slice.natives + i, rest);
   if constexpr (kDrifts) e.drift = padded(d, slice.drifts + i, rest);
-  lanes.add<kSpreads, kNatives, kDrifts>(e);
+  lanes.add<kSpreads, kNatives, kDrifts, kUnits>(e);
   return lanes.result();
 }
 
-FloatScan scan_with_target(const FloatSlice& slice, const FloatLimits& limits) {
-  if (slice.drifts != nullptr) return scan_with<true, false, true>(slice, limits);
+template <bool kUnits>
+FloatScan scan_with_units(const FloatSlice& slice, const FloatLimits& limits) {
+  if (slice.drifts != nullptr) return scan_with<true, false, true, kUnits>(slice, limits);
   if (slice.spreads == nullptr && slice.natives == nullptr) {
-    return scan_with<false, false>(slice, limits);
+    return scan_with<false, false, false, kUnits>(slice, limits);
   }
-  if (slice.natives == nullptr) return scan_with<true, false>(slice, limits);
-  if (slice.spreads == nullptr) return scan_with<false, true>(slice, limits);
-  return scan_with<true, true>(slice, limits);
+  if (slice.natives == nullptr) return scan_with<true, false, false, kUnits>(slice, limits);
+  if (slice.spreads == nullptr) return scan_with<false, true, false, kUnits>(slice, limits);
+  return scan_with<true, true, false, kUnits>(slice, limits);
+}
+
+FloatScan scan_with_target(const FloatSlice& slice, const FloatLimits& limits) {
+  return slice.rounded == nullptr ? scan_with_units<false>(slice, limits)
+                                  : scan_with_units<true>(slice, limits);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The comparison of scan.h for float32 against float64, in vectors: most of what a check compares.
+// The comparison of scan.h for real numbers of at most 32 bits, in vectors: most of what a check
+// compares.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@ namespace msprobe::strict {
 
 struct FloatSlice {
   const float* device;
+  const float* rounded;  // the benchmark in the device's dtype; null: that is float32
   const double* bench;
   const double* spreads;  // null: none
   const double* natives;  // null: none
@@ -17,13 +19,15 @@ struct FloatSlice {
 };
 
 // The limit of an element: relative * |bench| + absolute + spread * spreads[i] +
-// min(native * natives[i], native_cap).
+// min(native * natives[i], native_cap) + units * (unit of bench).
 struct FloatLimits {
   double relative;
   double absolute;
   double spread;
   double native;
   double native_cap;
+  double units;
+  double eps, least_normal, largest;  // of the device's dtype, with `rounded`
 };
 
 // As in Scan.
@@ -35,7 +39,8 @@ struct FloatScan {
   bool finite = true;  // false: something is not, and the rest of this says nothing
 };
 
-// Digit for digit what Scan says. REQUIRES: drifts come with spreads and without natives.
+// Digit for digit what Scan says. REQUIRES: drifts come with spreads and without natives,
+// units with `rounded`.
 FloatScan scan_floats(const FloatSlice& slice, const FloatLimits& limits);
 
 }  // namespace msprobe::strict

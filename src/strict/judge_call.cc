@@ -62,6 +62,8 @@ class CallJudge {
     return finding;
   }
 
+  int runs() const { return context_.rerun.runs(); }
+
  private:
   // What was recorded as the gradient of cross_entropy is that of its last node.
   StrictFinding judge_last_node(const Pair& pair, const StrictFinding& otherwise) {
@@ -295,6 +297,7 @@ Findings judge_call(const dump::CallRecord& record, const execute::ExecuteOption
   };
   Findings findings{judge_all(outcome.forward, Direction::kForward),
                     judge_all(outcome.backward, Direction::kBackward)};
+  findings.runs = judge.runs();
   say_gradient_only(findings);
   return findings;
 }

@@ -13,6 +13,7 @@ namespace msprobe::strict {
 struct Findings {
   std::vector<StrictFinding> forward;   // as CallOutcome::forward
   std::vector<StrictFinding> backward;  // as CallOutcome::backward
+  int runs = 0;                         // of the call, beyond the one whose outcome is judged
 };
 
 // REQUIRES: `outcome` is what execute_call(record, options) gave.

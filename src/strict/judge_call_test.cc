@@ -255,6 +255,52 @@ TEST(JudgeCall, ARunThatComputesOneLeafMovesItAsARunOfAllDoes) {
 }
 
 // Most elements are then kept in every draw of the benchmark.
+// A further run costs as much as the call.
+TEST(JudgeCall, APassTakesAtMostFourFurtherRuns) {
+  const auto expect_few = [](const RunCall& run) {
+    const Findings findings = run.judge();
+    for (const auto& list : {findings.forward, findings.backward}) {
+      for (const StrictFinding& finding : list) {
+        EXPECT_EQ(finding.status, Verdict::kPass) << run.record.full_name << finding.reason;
+      }
+    }
+    EXPECT_LE(findings.runs, 4) << run.record.full_name;
+    return findings.runs;
+  };
+  int most = 0;
+  for (const DType dtype : libtorch::cpu_floats()) {
+    EXPECT_EQ(expect_few(RunCall(matmul(dtype))), 0);
+    const auto wide = [&] { return tensor({20, 300}, dtype, true, -9, 9); };
+    for (const char* name :
+         {"Functional.softmax.0", "Functional.log_softmax.0", "Torch.cumsum.0", "Torch.cumprod.0",
+          "Torch.logcumsumexp.0", "Torch.sum.0", "Torch.var.0", "Torch.norm.0"}) {
+      const auto with_dim = call(name, {{wide()}}, {{"dim", {std::int64_t{1}}}});
+      most = std::max(most, expect_few(RunCall(with_dim)));
+    }
+    for (const char* name : {"Torch.sin.0", "Torch.lgamma.0", "Torch.tanh.0", "Torch.exp.0"}) {
+      most = std::max(most, expect_few(RunCall(with_backward(call(name, {{wide()}}), {{wide()}}))));
+    }
+  }
+  RunCall drop(call("Functional.dropout.0", {{tensor({64, 64})}}, {{"p", {0.1}}}));
+  const at::Tensor input = *drop.outcome.arguments.call.args[0].as<at::Tensor>();
+  drop.set_device(at::where(at::rand(input.sizes()) >= 0.1, input / 0.9F, at::zeros_like(input)));
+  most = std::max(most, expect_few(drop));
+  EXPECT_GT(most, 0) << "some of these need a run";
+}
+
+// Four draws tell what may become of an element: a value of a dropout that is neither kept nor
+// dropped is seen in nearly every place.
+TEST(JudgeCall, OneWrongValueOfADropoutIsSeen) {
+  RunCall run(
+      call("Functional.dropout.0", {{tensor({64, 64})}}, {{"p", {0.1}}, {"training", {true}}}));
+  const at::Tensor input = *run.outcome.arguments.call.args[0].as<at::Tensor>();
+  at::Tensor device =
+      at::where(at::rand(input.sizes()) >= 0.1, input / 0.9F, at::zeros_like(input));
+  device[40][7] = input[40][7] * 1.3;
+  run.set_device(device);
+  EXPECT_EQ(run.forward().status, Verdict::kError) << run.forward().reason;
+}
+
 TEST(JudgeCall, ARareDropIsNoOutlier) {
   RunCall run(
       call("Functional.dropout.0", {{tensor({64, 64})}}, {{"p", {0.1}}, {"training", {true}}}));

@@ -15,6 +15,8 @@ constexpr std::int64_t kMostLost = 64;
 constexpr double kMostLeft = 0.3;
 // So many elements tell. All of a large result would cost as much as the product itself.
 constexpr std::int64_t kSampled = 1 << 12;
+// So many tell whether it is worth while to ask those.
+constexpr std::int64_t kSampledFirst = 1 << 8;
 
 // So many terms are looked at together, and they are told apart from here on.
 constexpr std::int64_t kMostTogether = 512;
@@ -46,16 +48,12 @@ at::Tensor shares(const Product& wide, const at::Tensor& error) {
   return at::mv(inverse, (of_error / sizes).nan_to_num(0, 0, 0)) / sizes;
 }
 
-}  // namespace
-
-LostTerms lost_terms(const Product& product, const at::Tensor& error) {
-  const std::int64_t terms = product.left.size(-1);
+// `whole`: the error of these elements.
+LostTerms lost_of(const Sample& sample, const at::Tensor& whole) {
+  const std::int64_t terms = sample.left.size(-1);
   const std::int64_t tail = std::min(terms - 1, kMostLost);
-  if (c10::multiply_integers(shape_of(product)) != error.numel() || tail < 1) return {};
-  const Sample sample = sample_of(product, kSampled);
   const at::Tensor left = sample.left.narrow(-1, terms - tail, tail).to(at::kDouble);
   const at::Tensor right = sample.right.narrow(-2, terms - tail, tail).to(at::kDouble);
-  const at::Tensor whole = sample.of(error).to(at::kDouble);
   // What is left of the error if so many of the last terms are missing: (elements, lost).
   const at::Tensor each = left.unsqueeze(-2) * right.mT().unsqueeze(-3);
   const at::Tensor rest = each.flip(-1).cumsum(-1).add_(whole.unsqueeze(-1));
@@ -63,6 +61,29 @@ LostTerms lost_terms(const Product& product, const at::Tensor& error) {
   const auto [least, place] = sizes.min(0);
   const double share = least.item<double>() / root_mean_square(whole);
   return share < kMostLeft ? LostTerms{place.item<std::int64_t>() + 1, share} : LostTerms{};
+}
+
+bool has_terms(const Product& product, const at::Tensor& result) {
+  return c10::multiply_integers(shape_of(product)) == result.numel() && product.left.size(-1) > 1;
+}
+
+}  // namespace
+
+LostTerms lost_terms(const Product& product, const at::Tensor& error) {
+  if (!has_terms(product, error)) return {};
+  const Sample sample = sample_of(product, kSampled);
+  return lost_of(sample, sample.of(error).to(at::kDouble));
+}
+
+LostTerms lost_terms(const Product& product, const at::Tensor& device, const at::Tensor& bench) {
+  if (!has_terms(product, bench)) return {};
+  LostTerms lost;
+  for (const std::int64_t elements : {kSampledFirst, kSampled}) {
+    const Sample sample = sample_of(product, elements);
+    lost = lost_of(sample, sample.of(device).to(at::kDouble) - sample.of(bench));
+    if (lost.count == 0 || bench.numel() <= elements) break;
+  }
+  return lost;
 }
 
 LostTerms scattered_lost_terms(const Product& product, const at::Tensor& error) {

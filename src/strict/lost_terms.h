@@ -13,6 +13,8 @@ struct LostTerms {
 
 // Without the last of them. `error`: device - bench, of as many elements as the product.
 LostTerms lost_terms(const Product& product, const at::Tensor& error);
+// The same, of results that seldom are so: looks at few elements first.
+LostTerms lost_terms(const Product& product, const at::Tensor& device, const at::Tensor& bench);
 
 // Without any of them, found by how much of each term is in the error: that takes more elements
 // than lost terms. Costs up to two products.

@@ -2,9 +2,9 @@
 #include "strict/product_bound.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -20,14 +20,14 @@ namespace {
 
 // So many numbers of both factors are converted at once, or as many as the result has.
 constexpr std::int64_t kPartElements = 1 << 15;
+// So many elements are judged at once: what their limits are made of stays in the cache.
+constexpr std::int64_t kSliceElements = 1 << 14;
 // One term in so many is looked at first, and at least so many; then one in fewer.
 constexpr std::int64_t kPartOfTerms = 32;
 constexpr std::int64_t kFewTerms = 8;
 constexpr std::int64_t kLargerPartOfTerms = 8;
-// From one term in so many on, it is worth while to ask whether float32 will do.
-constexpr std::int64_t kManyTerms = 16;
 // Of one element in so many, all terms are looked at apart from the others.
-constexpr std::int64_t kElementsApart = 256;
+constexpr std::int64_t kElementsApart = 1024;
 // Into so many parts the terms are split to see where their sum wanders.
 constexpr std::int64_t kParts = 16;
 // Deviations of sums that are rounded to nearest, in sqrt(n) * u.
@@ -38,22 +38,19 @@ constexpr double kOfWander = 4;
 constexpr double kStraight = 8;
 // A computed hypothesis fits when it leaves less than this share of the error.
 constexpr double kLeft = 0.5;
+// Of few elements, it may fit when it leaves less than this.
+constexpr double kLeftByFew = 0.8;
 // Sums that drift look much like sums without their last terms, but not as much as that.
 constexpr double kLeftByLoss = 0.05;
 constexpr int kTf32Bits = 10;
 // So many elements tell whether factors were rounded.
 constexpr std::int64_t kSampledForFactors = 1 << 9;
+// So many tell that they were not.
+constexpr std::int64_t kSampledFirstForFactors = 1 << 5;
+// So many show which bound may hold.
+constexpr std::int64_t kSampledForPromise = 1 << 11;
 // A rounding to TF32 moves a factor by at most this.
 constexpr double kTf32Rounding = 0x1p-11;
-
-// The mean of the power of two below a sum that grows evenly from 0 to `sum`: p - 2/3 p^2 / |sum|,
-// where p is the power of two below |sum|.
-double mean_power(double sum) {
-  constexpr std::uint64_t kExponent = 0x7FF0'0000'0000'0000;
-  const double power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) & kExponent);
-  const double mean = power - 2.0 / 3 * power * (power / std::abs(sum));
-  return std::isfinite(mean) ? mean : 0;
-}
 
 // Whether float32 holds products of squares of the numbers that count: the largest of each row or
 // column. Squares are of one sign, so that float32 sums them well enough.
@@ -90,7 +87,6 @@ std::optional<ProductBound> ProductBound::of(Product product, const at::Tensor& 
     // What is added is spread over the product as PyTorch does it.
     bound.sums_ = bound.bench_.view(shape).sub(added.to(at::kDouble)).view(bench.sizes());
   }
-  bound.squares_ = at::zeros_like(bound.bench_);
   return bound;
 }
 
@@ -109,39 +105,174 @@ void ProductBound::for_parts(std::int64_t start, std::int64_t end, at::ScalarTyp
 }
 
 void ProductBound::take_terms(std::int64_t until) {
-  const bool many = (until - taken_) * kManyTerms > terms();
-  for_parts(taken_, until, many ? summing_type() : at::kDouble, [&](const Product& part) {
-    squares_ += at::matmul(part.left.square(), part.right.square()).view(squares_.sizes());
+  for_parts(taken_, until, summing_type(), [&](const Product& part) {
+    const at::Tensor more =
+        at::matmul(part.left.square(), part.right.square()).view(bench_.sizes());
+    squares_ = squares_.defined() ? squares_.add_(more) : more.to(at::kDouble);
   });
+  if (!squares_.defined()) squares_ = at::zeros_like(bench_);
   taken_ = until;
-  norms_ = squares_.sqrt();
 }
 
-at::ScalarType ProductBound::summing_type() {
-  if (!fits_float_) {
-    fits_float_ = squares_fit(product_.left, -1) && squares_fit(product_.right, -2);
+bool ProductBound::restart_in_double() {
+  if (in_double_ || (squares_fit(product_.left, -1) && squares_fit(product_.right, -2))) {
+    return false;
   }
-  return *fits_float_ ? at::kFloat : at::kDouble;
+  in_double_ = true;
+  taken_ = 0;
+  walked_ = 0;
+  squares_ = reached_ = wander_ = at::Tensor();
+  return true;
 }
 
-at::Tensor ProductBound::error_of(const at::Tensor& device) const {
-  return device.to(at::kDouble) - bench_;
+ProductBound::Elements ProductBound::all_of(const at::Tensor& device) const {
+  const auto flat = [](const at::Tensor& all) { return all.defined() ? all.flatten() : all; };
+  return {flat(device),   flat(bench_),  flat(sums_),
+          flat(squares_), flat(wander_), static_cast<double>(taken_)};
 }
 
-// What roundings to nearest do to sums.
-Limits ProductBound::limits_of(const at::Tensor& norms, const at::Tensor& sums,
-                               const at::Tensor& bench) const {
-  const double sum_unit = std::sqrt(static_cast<double>(terms())) * type_.accumulator_eps / 2;
-  const double of_norms = kOfTerms * sum_unit + (tf32_ ? 8 * kTf32Rounding : 0);
-  const double of_sums = kOfSum * sum_unit + (tf32_ ? 2 * kTf32Rounding : 0);
-  at::Tensor noise = norms * of_norms;
-  noise.add_(sums.abs(), of_sums);
-  if (product_.added.defined()) noise.add_((bench - sums).abs_(), type_.eps);
+ProductBound::Elements ProductBound::some_of(const Elements& all, std::int64_t step) {
+  if (step == 1) return all;
+  const auto some = [&](const at::Tensor& every) {
+    return every.defined() ? every.slice(0, 0, every.numel(), step).contiguous() : every;
+  };
+  return {some(all.device),  some(all.bench),  some(all.sums),
+          some(all.squares), some(all.wander), all.taken};
+}
+
+ProductBound::Elements ProductBound::some_of(const Elements& all) {
+  return some_of(all, sampling_step(all.bench.numel()));
+}
+
+ProductSlice ProductBound::slice_of(const Elements& elements, std::int64_t start,
+                                    std::int64_t length) {
+  const auto from = [&](const at::Tensor& all) {
+    return all.defined() ? all.data_ptr<double>() + start : nullptr;
+  };
+  return {from(elements.bench), from(elements.sums), from(elements.squares), from(elements.wander),
+          static_cast<std::size_t>(length)};
+}
+
+Limits ProductBound::same_for_all() const {
   Limits limits = product_limits(type_);
   limits.absolute += static_cast<double>(terms()) * kFloatSmallest;
   limits.spread = 1;
-  limits.spreads = std::move(noise);
   return limits;
+}
+
+// What roundings to nearest do to sums.
+RoundedNoise ProductBound::rounded_by(const Elements& some) const {
+  const double sum_unit = std::sqrt(static_cast<double>(terms())) * type_.accumulator_eps / 2;
+  RoundedNoise noise{.of_norm = kOfTerms * sum_unit + (tf32_ ? 8 * kTf32Rounding : 0),
+                     .of_sum = kOfSum * sum_unit + (tf32_ ? 2 * kTf32Rounding : 0),
+                     .of_added = product_.added.defined() ? type_.eps : 0};
+  if (!some.wander.defined()) return noise;
+  const at::Tensor shares =
+      (some.device.to(at::kDouble) - some.bench).abs_().div_(some.wander * (kOfWander * sum_unit));
+  const double* first = shares.data_ptr<double>();
+  std::vector<double> used(first, first + shares.numel());
+  noise.of_wander = kOfWander * sum_unit * share_of_most(used);
+  return noise;
+}
+
+CutNoise ProductBound::cut_by(const Elements& some) const {
+  const double term_unit = static_cast<double>(terms()) * kFloatEps;
+  // Few terms show the sizes of all.
+  const double straight = kStraight * std::sqrt(static_cast<double>(terms()) / some.taken);
+  CutNoise noise{.drift = term_unit,
+                 .of_reach = kWalk * term_unit,
+                 .of_drift = kMostDrift,
+                 .straight = {straight, straight},
+                 .straight_wander = kStraight};
+  const std::int64_t count = some.bench.numel();
+  const at::Tensor error = some.device.to(at::kDouble) - some.bench;
+  const at::Tensor room = at::empty({3, count}, at::kDouble);
+  auto* drifts = room.data_ptr<double>();
+  auto* more = drifts + count;
+  auto* goes_straight = more + count;
+  cut_room(slice_of(some, 0, count), noise, drifts, more, goes_straight);
+  std::vector<double> used;
+  std::vector<double> shares[2];  // of positive sums, and of negative ones
+  used.reserve(static_cast<std::size_t>(count));
+  const double* errors = error.data_ptr<double>();
+  const double* sums = some.sums.data_ptr<double>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    used.push_back(std::abs(errors[i]) / more[i]);
+    if (goes_straight[i] != 0 && std::isfinite(errors[i])) {
+      shares[sums[i] < 0 ? 1 : 0].push_back(errors[i] / drifts[i]);
+    }
+  }
+  noise.most = share_of_most(used);
+  // Toward zero and down are the same for positive sums, and not for negative ones.
+  const double most[2] = {0, kMostDrift};
+  for (const int group : {0, 1}) {
+    noise.share[group] = std::clamp(lower_median(shares[group]), -kMostDrift, most[group]);
+    if (shares[group].empty()) noise.straight[group] = std::numeric_limits<double>::infinity();
+  }
+  return noise;
+}
+
+namespace {
+
+// Calls judge(start, length) for slices of elements until it gives false.
+void for_slices(std::int64_t count, const auto& judge) {
+  for (std::int64_t start = 0; start < count; start += kSliceElements) {
+    if (!judge(start, std::min(kSliceElements, count - start))) return;
+  }
+}
+
+void merge_into(Scan& sum, const Scan& more) {
+  sum.differ += more.differ;
+  sum.beyond += more.beyond;
+  sum.not_finite += more.not_finite;
+  sum.worst = std::max(sum.worst, more.worst);
+  sum.worst_inside = std::max(sum.worst_inside, more.worst_inside);
+}
+
+}  // namespace
+
+Scan ProductBound::scan_rounded(const Elements& elements, const Elements& some, std::int64_t most,
+                                std::vector<at::Tensor>* places) const {
+  const RoundedNoise noise = rounded_by(some);
+  const std::int64_t count = elements.bench.numel();
+  const at::Tensor room = at::empty({std::min(count, kSliceElements)}, at::kDouble);
+  Limits limits = same_for_all();
+  Scan found{.count = count};
+  for_slices(count, [&](std::int64_t start, std::int64_t length) {
+    limits.spreads = room.narrow(0, 0, length);
+    rounded_noise(slice_of(elements, start, length), noise, room.data_ptr<double>());
+    const at::Tensor device = elements.device.narrow(0, start, length);
+    const at::Tensor bench = elements.bench.narrow(0, start, length);
+    const Scan here = scan(device, bench, limits);
+    merge_into(found, here);
+    if (found.beyond > most) return false;
+    if (places != nullptr && !here.good()) {
+      places->push_back(beyond_mask(device, bench, limits).nonzero().flatten().add_(start));
+    }
+    return true;
+  });
+  return found;
+}
+
+Scan ProductBound::scan_cut(const Elements& elements, const Elements& some) const {
+  const RoundedNoise rounded = rounded_by(some);
+  const CutNoise noise = cut_by(some);
+  const std::int64_t count = elements.bench.numel();
+  const at::Tensor room = at::empty({2, std::min(count, kSliceElements)}, at::kDouble);
+  const at::Tensor spreads = room[0];
+  const at::Tensor drifts = room[1];
+  Limits limits = same_for_all();
+  Scan found{.count = count};
+  for_slices(count, [&](std::int64_t start, std::int64_t length) {
+    limits.spreads = spreads.narrow(0, 0, length);
+    limits.drifts = drifts.narrow(0, 0, length);
+    cut_noise(slice_of(elements, start, length), rounded, noise, spreads.data_ptr<double>(),
+              drifts.data_ptr<double>());
+    merge_into(found, scan(elements.device.narrow(0, start, length),
+                           elements.bench.narrow(0, start, length), limits));
+    return found.good();
+  });
+  return found;
 }
 
 at::Tensor ProductBound::norms_at(const at::Tensor& places) const {
@@ -172,21 +303,22 @@ at::Tensor ProductBound::norms_at(const at::Tensor& places) const {
   return at::cat(norms);
 }
 
-std::optional<Scan> ProductBound::scan_some_terms(const at::Tensor& device) {
-  const std::int64_t some = std::max(kFewTerms, terms() / kPartOfTerms);
-  if (some >= terms()) return std::nullopt;
-  take_terms(some);
-  const Limits limits = rounded(device);
-  Scan found = scan(device, bench_, limits);
+std::optional<Scan> ProductBound::scan_rounded(const at::Tensor& device) const {
+  const Elements all = all_of(device);
+  const Elements some = some_of(all);
+  const std::int64_t few = taken_ < terms() ? bench_.numel() / kElementsApart : 0;
+  std::vector<at::Tensor> beyond;
+  Scan found = scan_rounded(all, some, few, &beyond);
   if (found.good()) return found;
-  if (found.not_finite > 0 || found.beyond > bench_.numel() / kElementsApart) return std::nullopt;
-  const at::Tensor places = beyond_mask(device, bench_, limits).flatten().nonzero().flatten();
-  const auto at_places = [&](const at::Tensor& all) {
-    return all.flatten().index_select(0, places);
+  if (found.not_finite > 0 || found.beyond > few) return std::nullopt;
+  const at::Tensor places = at::cat(beyond);
+  const auto at_places = [&](const at::Tensor& every) {
+    return every.defined() ? every.index_select(0, places) : every;
   };
-  const at::Tensor bench = at_places(bench_);
-  const Limits exact = limits_of(norms_at(places), at_places(sums_), bench);
-  const Scan rest = scan(at_places(device), bench, exact);
+  const Elements apart{at_places(all.device), at_places(all.bench),
+                       at_places(all.sums),   norms_at(places).square_(),
+                       at_places(all.wander), static_cast<double>(terms())};
+  const Scan rest = scan_rounded(apart, some, 0);
   if (!rest.good()) return std::nullopt;
   found.beyond = 0;
   found.worst = 0;
@@ -194,143 +326,149 @@ std::optional<Scan> ProductBound::scan_some_terms(const at::Tensor& device) {
   return found;
 }
 
+std::optional<Scan> ProductBound::scan_some_terms(const at::Tensor& device) {
+  take_terms(std::min(terms(), std::max(kFewTerms, terms() / kPartOfTerms)));
+  return scan_rounded(device);
+}
+
+Arithmetic ProductBound::promise(const at::Tensor& device, std::int64_t until, bool may_cut) const {
+  const Elements all = all_of(device);
+  Elements some = some_of(all, all.bench.numel() / kSampledForPromise | 1);
+  // Few terms show the sizes of all.
+  const auto with_terms = [&](std::int64_t count) {
+    some.squares = some.squares * (static_cast<double>(count) / some.taken);
+    some.taken = static_cast<double>(count);
+  };
+  with_terms(until);
+  const std::int64_t few = some.bench.numel() / kElementsApart;
+  const std::int64_t beyond = scan_rounded(some, some, few).beyond;
+  if (beyond == 0) return Arithmetic::kRounded;
+  if (beyond <= few) {
+    const Elements now = some;
+    with_terms(terms());
+    if (scan_rounded(some, some, 0).good()) return Arithmetic::kRounded;
+    some = now;
+  }
+  return may_cut && scan_cut(some, some).good() ? Arithmetic::kCut : Arithmetic::kUnexplained;
+}
+
 Limits ProductBound::rounded(const at::Tensor& device) const {
-  Limits limits = limits_of(norms_, sums_, bench_);
-  if (!wander_.defined()) return limits;
-  const double sum_unit = std::sqrt(static_cast<double>(terms())) * type_.accumulator_eps / 2;
-  limits.spreads += as_large_as_most(wander_ * (kOfWander * sum_unit), error_of(device));
+  const Elements all = all_of(device);
+  Limits limits = same_for_all();
+  limits.spreads = at::empty_like(bench_);
+  rounded_noise(slice_of(all, 0, bench_.numel()), rounded_by(some_of(all)),
+                limits.spreads.data_ptr<double>());
   return limits;
 }
 
 Limits ProductBound::cut(const at::Tensor& device) const {
-  Limits limits = rounded(device);
-  const double term_unit = static_cast<double>(terms()) * kFloatEps;
-  // Few terms show the sizes of all.
-  const double straight =
-      kStraight * std::sqrt(static_cast<double>(terms()) / static_cast<double>(taken_));
-  const at::Tensor wide = device.to(at::kDouble).contiguous();
-  limits.drifts = at::empty_like(sums_);
-  at::Tensor more = at::empty_like(sums_);
-  const double* given = wide.data_ptr<double>();
-  const double* bench = bench_.data_ptr<double>();
-  const double* sums = sums_.data_ptr<double>();
-  const double* norms = norms_.data_ptr<double>();
-  const double* wander = wander_.defined() ? wander_.data_ptr<double>() : nullptr;
-  auto* drifts = limits.drifts.data_ptr<double>();
-  auto* mores = more.data_ptr<double>();
-  const std::int64_t count = sums_.numel();
-  const auto reach = [&](std::int64_t i) {
-    return wander == nullptr ? norms[i] : std::max(norms[i], wander[i]);
-  };
-  for (std::int64_t i = 0; i < count; ++i) {
-    drifts[i] = mean_power(sums[i]) * term_unit;
-    mores[i] = reach(i) * (kWalk * term_unit) + drifts[i] * kMostDrift;
-  }
-  const auto is_straight = [&](std::int64_t i) {
-    return std::abs(sums[i]) > straight * norms[i] &&
-           (wander == nullptr || std::abs(sums[i]) > kStraight * wander[i]);
-  };
-  std::vector<double> used;
-  std::vector<double> shares[2];  // of positive sums, and of negative ones
-  for (std::int64_t i = 0; i < count; i += sampling_step(count)) {
-    const double error = given[i] - bench[i];
-    used.push_back(std::abs(error) / mores[i]);
-    if (is_straight(i) && std::isfinite(error)) {
-      shares[sums[i] < 0 ? 1 : 0].push_back(error / drifts[i]);
-    }
-  }
-  const double most = share_of_most(used);
-  // Toward zero and down are the same for positive sums, and not for negative ones.
-  const double share[2] = {std::clamp(lower_median(shares[0]), -kMostDrift, 0.0),
-                           std::clamp(lower_median(shares[1]), -kMostDrift, kMostDrift)};
-  for (std::int64_t i = 0; i < count; ++i) {
-    const int group = sums[i] < 0 ? 1 : 0;
-    if (!shares[group].empty() && is_straight(i) && std::isfinite(given[i] - bench[i])) {
-      drifts[i] *= share[group];
-      mores[i] = reach(i) * (kWalk * std::abs(share[group]) * term_unit);
-    } else {
-      drifts[i] = 0;
-      mores[i] *= most;
-    }
-  }
-  limits.spreads = limits.spreads + more;
+  const Elements all = all_of(device);
+  const Elements some = some_of(all);
+  Limits limits = same_for_all();
+  limits.spreads = at::empty_like(bench_);
+  limits.drifts = at::empty_like(bench_);
+  cut_noise(slice_of(all, 0, bench_.numel()), rounded_by(some), cut_by(some),
+            limits.spreads.data_ptr<double>(), limits.drifts.data_ptr<double>());
   return limits;
 }
 
-void ProductBound::walk_sums() {
-  at::Tensor running = at::zeros_like(sums_);
-  wander_ = at::zeros_like(sums_);
-  auto* wander = wander_.data_ptr<double>();
-  const double* reached = running.data_ptr<double>();
-  const double* sums = sums_.data_ptr<double>();
-  std::int64_t start = 0;
-  for (std::int64_t step = 1; step <= kParts; ++step) {
-    const std::int64_t end = terms() * step / kParts;
+void ProductBound::walk_sums() { walk_sums(kParts); }
+
+void ProductBound::walk_sums(std::int64_t parts) {
+  if (!reached_.defined()) {
+    reached_ = at::zeros_like(sums_);
+    wander_ = at::zeros_like(sums_);
+  }
+  std::int64_t start = terms() * walked_ / kParts;
+  while (walked_ < parts) {
+    const std::int64_t end = terms() * ++walked_ / kParts;
     if (end == start) continue;
     for_parts(start, end, summing_type(), [&](const Product& part) {
-      running += at::matmul(part.left, part.right).view(sums_.sizes());
+      reached_ += at::matmul(part.left, part.right).view(sums_.sizes());
     });
-    const double way = static_cast<double>(end) / static_cast<double>(terms());
-    for (std::int64_t i = 0; i < sums_.numel(); ++i) {
-      wander[i] = std::max(wander[i], std::abs(reached[i] - sums[i] * way));
-    }
+    widen_wander(reached_.data_ptr<double>(), sums_.data_ptr<double>(),
+                 static_cast<double>(end) / static_cast<double>(terms()),
+                 wander_.data_ptr<double>(), static_cast<std::size_t>(sums_.numel()));
     start = end;
   }
 }
 
-bool ProductBound::has_rounded_factors(const at::Tensor& error) const {
-  const Sample sample = sample_of(product_, kSampledForFactors);
+bool ProductBound::factors_explain(const at::Tensor& device, std::int64_t elements,
+                                   double left_share) const {
+  const Sample sample = sample_of(product_, elements);
+  const double doubt = left_share / kLeft;  // few elements show sizes less exactly
   // Few terms show the sizes of all.
   const double larger = std::sqrt(static_cast<double>(terms()) / static_cast<double>(taken_));
-  const at::Tensor norms = sample.of(norms_) * larger;
-  const at::Tensor wrong = sample.of(error);
+  const at::Tensor norms = sample.of(squares_).sqrt() * larger;
+  const at::Tensor wrong = sample.of(device).to(at::kDouble) - sample.of(bench_);
   const double whole = size_of(wrong / norms);
   for (const int bits : {11, 10, 7}) {
     // Two factors, each moved by up to half a unit.
     const double expected = std::sqrt(2.0 / 3) * std::ldexp(1.0, -bits - 1);
     const bool narrow = type_.eps >= std::ldexp(1.0, -bits) || (tf32_ && bits >= kTf32Bits);
-    if (narrow || whole < expected / 2 || whole > expected * 2) continue;
+    if (narrow || whole * doubt < expected / 2 || whole > expected * 2 * doubt) continue;
     const at::Tensor left = kept_bits(sample.left.to(at::kDouble), bits);
     const at::Tensor right = kept_bits(sample.right.to(at::kDouble), bits);
     const at::Tensor moved = at::matmul(left, right) - sample.of(sums_);
-    if (size_of((wrong - moved) / norms) < kLeft * whole) return true;
+    if (size_of((wrong - moved) / norms) < left_share * whole) return true;
   }
   return false;
 }
 
 bool ProductBound::has_faulty_terms(const at::Tensor& device) const {
-  const at::Tensor error = error_of(device);
-  return has_rounded_factors(error) || lost_terms(product_, error).left < kLeftByLoss;
+  if (factors_explain(device, kSampledFirstForFactors, kLeftByFew) &&
+      factors_explain(device, kSampledForFactors, kLeft)) {
+    return true;
+  }
+  return lost_terms(product_, device, bench_).left < kLeftByLoss;
 }
 
 Explanation ProductBound::explain(const at::Tensor& device, bool may_cut) {
-  if (const auto found = scan_some_terms(device)) return {Arithmetic::kRounded, {}, *found};
   Explanation last;
   bool faulty = false;
   const auto is_rounded = [&] {
-    last.limits = rounded(device);
-    last.found = scan(device, bench_, last.limits);
-    if (last.found.good()) last.arithmetic = Arithmetic::kRounded;
-    return last.found.good();
+    const auto found = scan_rounded(device);
+    if (found) last = {Arithmetic::kRounded, {}, *found};
+    return found.has_value();
   };
   const auto is_cut = [&] {
     if (!may_cut || faulty) return false;
-    const Scan found = scan(device, bench_, cut(device));
+    const Elements all = all_of(device);
+    const Scan found = scan_cut(all, some_of(all));
     if (!found.good()) return false;
     faulty = has_faulty_terms(device);
     if (!faulty) last = {Arithmetic::kCut, {}, found};
     return !faulty;
   };
-  // Some terms at first: that costs little, and is enough for most units.
-  if (taken_ > 0 && is_cut()) return last;
-  if (terms() / kLargerPartOfTerms > taken_) {
-    take_terms(terms() / kLargerPartOfTerms);
+  // Once so many terms are taken.
+  const auto passes_with = [&](std::int64_t until) {
+    const Arithmetic expected = promise(device, until, may_cut && !faulty);
+    if (expected == Arithmetic::kUnexplained) return false;
+    take_terms(until);
+    return expected == Arithmetic::kRounded ? is_rounded() || is_cut() : is_cut();
+  };
+  const std::int64_t some = std::min(terms(), std::max(kFewTerms, terms() / kPartOfTerms));
+  take_terms(some);
+  // Some terms at first: that costs little, and is enough for most results.
+  for (const std::int64_t until : {some, terms() / kLargerPartOfTerms, terms()}) {
+    if (until >= taken_ && passes_with(until)) return last;
+  }
+  for (const std::int64_t parts : {kParts / 2, kParts}) {
+    if (faulty) break;
+    walk_sums(parts);
+    if (passes_with(taken_)) return last;
+  }
+  // Nothing is left out at last.
+  take_terms(terms());
+  const at::Tensor wander = std::exchange(wander_, {});
+  if (is_rounded() || is_cut()) return last;
+  if (!faulty && wander.defined()) {
+    wander_ = wander;
     if (is_rounded() || is_cut()) return last;
   }
-  take_terms(terms());
-  if (is_rounded() || is_cut() || faulty) return last;
-  walk_sums();
-  if (!is_rounded()) is_cut();
+  if (restart_in_double()) return explain(device, may_cut);
+  last.limits = rounded(device);
+  last.found = scan(device, bench_, last.limits);
   return last;
 }
 

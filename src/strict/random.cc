@@ -18,10 +18,18 @@
 namespace msprobe::strict {
 namespace {
 
-constexpr int kDraws = 12;
+constexpr std::size_t kDraws = 12;
+// So many explain most results; others are compared with all draws.
+constexpr std::size_t kFewDraws = 4;
+// So many where all are alike, of results of so many elements.
+constexpr std::size_t kMostDraws = 192;
+constexpr std::int64_t kSmallResult = 4096;
 constexpr std::uint64_t kFirstSeed = 0x5eed;
 // Student's t with 11 degrees of freedom exceeds this once in 10^7.
 constexpr double kDeviations = 12;
+// Few draws may show four times the variance by chance, and still let nothing pass that all would
+// not.
+constexpr double kFewDeviations = kDeviations / 2;
 // Draws within so many eps of each other are equal.
 constexpr double kAlike = 16;
 // A run of zeros less likely than this is none of chance; where most are zero runs say little.
@@ -49,25 +57,28 @@ struct Statistic {
 std::optional<StrictFinding> outlier(const Statistic& statistic, std::int64_t numel, double eps) {
   const double mean = statistic.of_draws.mean().item<double>();
   const double variance = statistic.of_draws.var(/*unbiased=*/true).item<double>();
-  const double few = statistic.range * statistic.range / static_cast<double>(kDraws * numel);
-  const double limit = kDeviations * std::sqrt(variance + few) + 2 * eps * statistic.range;
+  const double few = statistic.range * statistic.range /
+                     (static_cast<double>(kDraws) * static_cast<double>(numel));
+  const bool all = statistic.of_draws.numel() >= static_cast<std::int64_t>(kDraws);
+  const double deviations = all ? kDeviations : kFewDeviations;
+  const double limit = deviations * std::sqrt(variance + few) + 2 * eps * statistic.range;
   if (std::abs(statistic.of_device - mean) <= limit) return std::nullopt;
   return wrong(fmt::format("{} is {}, {} draws of the benchmark give {} +- {}", statistic.what,
-                           number_text(statistic.of_device), kDraws, number_text(mean),
-                           number_text(std::sqrt(variance))));
+                           number_text(statistic.of_device), statistic.of_draws.numel(),
+                           number_text(mean), number_text(std::sqrt(variance))));
 }
 
 // Sums over some columns of the draws, and of the device below them: one row per statistic.
 at::Tensor column_sums(const at::Tensor& device, const at::Tensor& draws, double center,
                        double width, double eps) {
+  const auto others = static_cast<double>(draws.size(0) - 1);
   const at::Tensor values = at::cat({draws, device.unsqueeze(0)});
   const at::Tensor whole = squashed((values - center) / width);
   // Element by element, each draw against the others, the device against as many.
   const at::Tensor left_out = at::cat({draws, draws.narrow(0, 0, 1)});
-  const at::Tensor mean = (draws.sum(0) - left_out) / (kDraws - 1);
+  const at::Tensor mean = (draws.sum(0) - left_out) / others;
   const at::Tensor squares = draws.square().sum(0);
-  const at::Tensor variance =
-      ((squares - left_out.square()) / (kDraws - 1) - mean.square()).clamp_min(0);
+  const at::Tensor variance = ((squares - left_out.square()) / others - mean.square()).clamp_min(0);
   // If all others are alike, they differ from the device by its rounding: that is not a width.
   const at::Tensor alike = (kAlike * std::max(eps, kLeastEps) * mean).square();
   const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-300);
@@ -91,7 +102,8 @@ std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at
                                          "the width element by element"};
   constexpr double kQuarterTurn = 1.5708;
   constexpr double kRanges[] = {1, 2 * kQuarterTurn, kQuarterTurn, 2 * kQuarterTurn, kQuarterTurn};
-  at::Tensor means = at::zeros({std::ssize(kNames), kDraws + 1}, at::kDouble);
+  const std::int64_t count = draws.size(0);
+  at::Tensor means = at::zeros({std::ssize(kNames), count + 1}, at::kDouble);
   for (std::int64_t start = 0; start < numel; start += kColumns) {
     const std::int64_t length = std::min(kColumns, numel - start);
     means += column_sums(device.narrow(0, start, length), draws.narrow(1, start, length), center,
@@ -99,8 +111,8 @@ std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at
   }
   means /= static_cast<double>(numel);
   for (std::int64_t i = 0; i < std::ssize(kNames); ++i) {
-    const Statistic statistic{kNames[i], means[i].narrow(0, 0, kDraws),
-                              means[i][kDraws].item<double>(), kRanges[i]};
+    const Statistic statistic{kNames[i], means[i].narrow(0, 0, count),
+                              means[i][count].item<double>(), kRanges[i]};
     if (auto found = outlier(statistic, numel, eps)) return found;
   }
   return std::nullopt;
@@ -162,19 +174,30 @@ std::optional<StrictFinding> judge_support(const at::Tensor& device, const at::T
   return std::nullopt;
 }
 
-// What is kept or dropped has two possible values. Where each was drawn at least twice, the
-// device's must be one of them.
+// What is kept or dropped has two possible values, and the device's must be one of them. Both are
+// known where they were drawn, and if all that is dropped becomes zero, where one was drawn.
+// `part`: more may have been done, so that elements count for which each was drawn twice.
 std::optional<StrictFinding> judge_two_values(const at::Tensor& device, const at::Tensor& draws,
-                                              at::IntArrayRef shape, const at::Tensor& room) {
-  const at::Tensor low = draws.amin(0);
-  const at::Tensor high = draws.amax(0);
+                                              at::IntArrayRef shape, const at::Tensor& room,
+                                              bool part) {
+  at::Tensor low = draws.amin(0);
+  at::Tensor high = draws.amax(0);
   const at::Tensor is_low = (draws - low).abs().le(room);
   const at::Tensor is_high = (draws - high).abs().le(room);
-  const at::Tensor binary = is_low.logical_or(is_high)
-                                .all(0)
-                                .logical_and(is_low.sum(0).ge(2))
-                                .logical_and(is_high.sum(0).ge(2))
-                                .logical_and((high - low).gt(4 * room));
+  const at::Tensor two = is_low.logical_or(is_high).all(0);
+  const at::Tensor apart = (high - low).gt(4 * room);
+  at::Tensor binary;
+  if (!part && two.all().item<bool>()) {
+    const at::Tensor has_zero = low.eq(0).logical_or(high.eq(0)).logical_or(apart.logical_not());
+    if (has_zero.all().item<bool>() && apart.any().item<bool>()) {
+      low = low.clamp_max(0);
+      high = high.clamp_min(0);
+    }
+    binary = (high - low).gt(4 * room);
+  } else {
+    binary =
+        two.logical_and(is_low.sum(0).ge(2)).logical_and(is_high.sum(0).ge(2)).logical_and(apart);
+  }
   const at::Tensor neither =
       (device - low).abs().gt(room).logical_and((device - high).abs().gt(room));
   const at::Tensor bad = binary.logical_and(neither);
@@ -236,16 +259,17 @@ bool has_other_mask(execute::Rerun& rerun, const at::Tensor& gradient, const at:
 }  // namespace
 
 at::Tensor Draws::rows(Direction direction, const std::string& path, at::IntArrayRef shape,
-                       bool raise) {
+                       bool raise, std::size_t count) {
   std::vector<LeafTensors>& draws = raise ? raised_ : native_;
-  for (std::size_t i = draws.size(); i < kDraws; ++i) {
-    const auto leaves = rerun_.run({.seed = kFirstSeed + i, .raise = raise});
+  if (raise && draws.empty()) draws.push_back(base_);
+  while (draws.size() < count) {
+    const auto leaves = rerun_.run({.seed = kFirstSeed + draws.size(), .raise = raise});
     draws.push_back(leaves ? tensors_of(*leaves) : LeafTensors{});
   }
   std::vector<at::Tensor> rows;
-  for (const LeafTensors& draw : draws) {
-    const auto found = draw.find({direction, path});
-    if (found == draw.end() || found->second.sizes() != shape) return {};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto found = draws[i].find({direction, path});
+    if (found == draws[i].end() || found->second.sizes() != shape) return {};
     rows.push_back(flat(found->second));
   }
   return at::stack(rows);
@@ -271,27 +295,23 @@ std::string dropout_cause(const at::Tensor& device, const at::Tensor& draws,
 
 }  // namespace
 
-std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
-                                          Direction direction, const std::string& path,
-                                          const at::Tensor& device, const at::Tensor& forward,
-                                          const at::Tensor& spread) {
-  const auto is_constant = [](const at::Tensor& draws) {
-    return draws.eq(draws[0]).logical_or(draws.isnan()).all().item<bool>();
-  };
-  at::Tensor draws = all_draws.rows(direction, path, device.sizes(), true);
-  // Where only the rounding of what was drawn makes a difference, the device's dtype shows it.
-  if (draws.defined() && is_constant(draws)) {
-    draws = all_draws.rows(direction, path, device.sizes(), false);
-    if (!draws.defined() || is_constant(draws)) return std::nullopt;
-  }
-  if (!draws.defined()) {
-    return StrictFinding{Verdict::kSkip, "random: the benchmark gives no comparable draws", ""};
-  }
+namespace {
+
+// What is compared with the draws.
+struct Drawn {
+  std::string_view bare_name;
+  const at::Tensor& device;
+  const at::Tensor& spread;
+};
+
+// Nothing if the device's result is one of them.
+std::optional<StrictFinding> judge_by(const at::Tensor& draws, const Drawn& drawn) {
+  const at::Tensor& device = drawn.device;
   const auto type = float_type(device.scalar_type());
   const double eps = type ? type->eps : 0;
   const at::Tensor seen = flat(device);
-  const ops::Drops dropped = ops::traits_of(bare_name).drops;
-  const bool binary = dropped != ops::Drops::kNothing;
+  const ops::Drops drops = ops::traits_of(drawn.bare_name).drops;
+  const bool binary = drops != ops::Drops::kNothing;
   const auto with_cause = [&](std::optional<StrictFinding> found) {
     if (binary && type && !device.is_complex() && found->cause.empty()) {
       found->cause = dropout_cause(device, draws, *type);
@@ -302,11 +322,54 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   if (binary) {
     at::Tensor room = kResultEps * eps * draws.abs().amax(0);
     if (type) room = room + kResultEps * type->smallest;
-    if (spread.defined()) room = room + 2 * kIntermediates * spread.flatten();
-    if (auto found = judge_two_values(seen, draws, device.sizes(), room)) return with_cause(found);
+    if (drawn.spread.defined()) room = room + 2 * kIntermediates * drawn.spread.flatten();
+    if (auto found =
+            judge_two_values(seen, draws, device.sizes(), room, drops == ops::Drops::kPart)) {
+      return with_cause(found);
+    }
     if (auto found = judge_dropped_runs(seen, draws, device.sizes())) return found;
   }
   if (auto found = judge_statistics(seen, draws, eps)) return with_cause(found);
+  return std::nullopt;
+}
+
+bool is_constant(const at::Tensor& draws) {
+  return draws.eq(draws[0]).logical_or(draws.isnan()).all().item<bool>();
+}
+
+}  // namespace
+
+std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
+                                          Direction direction, const std::string& path,
+                                          const at::Tensor& device, const at::Tensor& forward,
+                                          const at::Tensor& spread) {
+  const auto rows = [&](bool raise, std::size_t count) {
+    return all_draws.rows(direction, path, device.sizes(), raise, count);
+  };
+  std::size_t count = kFewDraws;
+  at::Tensor draws = rows(true, count);
+  const Drawn drawn{bare_name, device, spread};
+  std::optional<StrictFinding> found;
+  if (draws.defined() && (is_constant(draws) || (found = judge_by(draws, drawn)))) {
+    count = kDraws;
+    draws = rows(true, count);
+    // Where only the rounding of what was drawn makes a difference, the device's dtype shows it.
+    if (draws.defined() && is_constant(draws)) {
+      draws = rows(false, count);
+      // That may be seldom: a place that a fraction just reaches.
+      while (draws.defined() && is_constant(draws) && count < kMostDraws &&
+             device.numel() <= kSmallResult) {
+        draws = rows(false, count *= 4);
+      }
+      if (!draws.defined() || is_constant(draws)) return std::nullopt;
+    }
+    if (draws.defined()) found = judge_by(draws, drawn);
+  }
+  if (!draws.defined()) {
+    return StrictFinding{Verdict::kSkip, "random: the benchmark gives no comparable draws", ""};
+  }
+  if (found) return found;
+  const ops::Drops dropped = ops::traits_of(bare_name).drops;
   const bool drops = dropped == ops::Drops::kZeroes || dropped == ops::Drops::kPart;
   if (drops && direction == Direction::kBackward && forward.defined() &&
       has_other_mask(all_draws.rerun(), device, forward)) {
@@ -315,7 +378,7 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   return StrictFinding{
       Verdict::kPass,
       fmt::format("random: support, shares and moments are those of {} draws of the benchmark",
-                  kDraws),
+                  count),
       ""};
 }
 

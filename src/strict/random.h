@@ -15,16 +15,18 @@ namespace msprobe::strict {
 // The results of a call for other seeds, each drawn once for all of its leaves.
 class Draws {
  public:
-  // REQUIRES: `rerun` outlives this.
-  explicit Draws(execute::Rerun& rerun) : rerun_(rerun) {}
+  // `base`: what the benchmark gave, which is a draw too. REQUIRES: both outlive this.
+  Draws(execute::Rerun& rerun, const LeafTensors& base) : rerun_(rerun), base_(base) {}
 
   // One row per draw, float64, flat (complex: both parts); undefined if a run failed or gave
   // another shape. `raise` off: in the recorded precision.
-  at::Tensor rows(Direction direction, const std::string& path, at::IntArrayRef shape, bool raise);
+  at::Tensor rows(Direction direction, const std::string& path, at::IntArrayRef shape, bool raise,
+                  std::size_t count);
   execute::Rerun& rerun() { return rerun_; }
 
  private:
   execute::Rerun& rerun_;
+  const LeafTensors& base_;
   std::vector<LeafTensors> raised_;
   std::vector<LeafTensors> native_;
 };

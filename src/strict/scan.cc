@@ -14,8 +14,8 @@ namespace {
 
 // Small enough for the second-level cache with all its companions in double.
 constexpr std::int64_t kSlice = std::int64_t{1} << 15;
-// So many elements are looked at in vectors before they are marked one by one.
-constexpr std::int64_t kMarked = 64;
+// So many elements are looked at at once, and then fewer, before they are marked one by one.
+constexpr std::int64_t kMarked[] = {256, 32, 4, 1};
 
 // One slice of everything, in double; complex numbers are pairs.
 struct Slice {
@@ -140,19 +140,38 @@ class Pass {
   Scan scan_;
 };
 
+void add_to(Scan& sum, const FloatScan& found) {
+  sum.differ += found.differ;
+  sum.beyond += found.beyond;
+  sum.worst = std::max(sum.worst, found.worst);
+  sum.worst_inside = std::max(sum.worst_inside, found.worst_inside);
+}
+
+// Whether scan_floats knows such limits.
+bool is_known(const Limits& limits) {
+  const auto fits = [](const at::Tensor& tensor) {
+    return !tensor.defined() || (tensor.scalar_type() == at::kDouble && tensor.is_contiguous());
+  };
+  const bool drifts_fit =
+      !limits.drifts.defined() || (limits.spreads.defined() && !limits.natives.defined());
+  return drifts_fit && fits(limits.drifts) && fits(limits.spreads) && fits(limits.natives);
+}
+
+FloatLimits float_limits(const Limits& limits, const FloatType& type) {
+  return {limits.relative, limits.absolute, limits.spread,     limits.native, limits.native_cap,
+          limits.units,    type.eps,        type.least_normal, type.largest};
+}
+
 // Float32 against float64, all of it contiguous, with limits that scan_floats knows.
 class FloatPair {
  public:
   FloatPair(const at::Tensor& device, const at::Tensor& bench, const Limits& limits)
-      : limits_{limits.relative, limits.absolute, limits.spread, limits.native, limits.native_cap} {
+      : limits_(float_limits(limits, {})) {
     const auto fits = [](const at::Tensor& tensor, at::ScalarType type) {
-      return !tensor.defined() || (tensor.scalar_type() == type && tensor.is_contiguous());
+      return tensor.scalar_type() == type && tensor.is_contiguous();
     };
-    const bool known =
-        !limits.drifts.defined() || (limits.spreads.defined() && !limits.natives.defined());
-    if (limits.units > 0 || !known || !fits(limits.drifts, at::kDouble) ||
-        !fits(device, at::kFloat) || !fits(bench, at::kDouble) ||
-        !fits(limits.spreads, at::kDouble) || !fits(limits.natives, at::kDouble)) {
+    if (limits.units > 0 || !is_known(limits) || !fits(device, at::kFloat) ||
+        !fits(bench, at::kDouble)) {
       return;
     }
     device_ = device.data_ptr<float>();
@@ -169,32 +188,31 @@ class FloatPair {
       return values == nullptr ? nullptr : values + start;
     };
     const FloatScan found =
-        scan_floats({device_ + start, bench_ + start, from(spreads_), from(natives_), from(drifts_),
-                     static_cast<std::size_t>(length)},
+        scan_floats({device_ + start, nullptr, bench_ + start, from(spreads_), from(natives_),
+                     from(drifts_), static_cast<std::size_t>(length)},
                     limits_);
-    if (!found.finite) return false;
-    sum.differ += found.differ;
-    sum.beyond += found.beyond;
-    sum.worst = std::max(sum.worst, found.worst);
-    sum.worst_inside = std::max(sum.worst_inside, found.worst_inside);
-    return true;
+    if (found.finite) add_to(sum, found);
+    return found.finite;
   }
 
   // Marks the elements beyond their limits. False: Pass has to look at all of them.
-  bool mark(std::int64_t length, bool* beyond) const {
-    for (std::int64_t start = 0; start < length; start += kMarked) {
-      const std::int64_t count = std::min(kMarked, length - start);
-      Scan some;
-      if (!scan(start, count, some)) return false;
-      for (std::int64_t i = start; some.beyond > 0 && i < start + count; ++i) {
-        Scan one;
-        beyond[i] = !scan(i, 1, one) || one.beyond > 0;
-      }
+  bool mark(std::int64_t length, bool* beyond) const { return mark(0, length, beyond, kMarked); }
+
+ private:
+  // `count`: of the elements that are looked at at once; behind it are the counts for those of them
+  // among which one is beyond.
+  bool mark(std::int64_t start, std::int64_t end, bool* beyond, const std::int64_t* count) const {
+    for (; start < end; start += *count) {
+      const std::int64_t stop = std::min(start + *count, end);
+      Scan found;
+      if (!scan(start, stop - start, found)) return false;
+      if (found.good()) continue;
+      if (*count == 1) beyond[start] = true;
+      if (*count > 1 && !mark(start, stop, beyond, count + 1)) return false;
     }
     return true;
   }
 
- private:
   FloatLimits limits_;
   const float* device_ = nullptr;
   const double* bench_ = nullptr;
@@ -202,6 +220,21 @@ class FloatPair {
   const double* natives_ = nullptr;
   const double* drifts_ = nullptr;
 };
+
+// The same of a half type, whose numbers float32 holds, with limits in its units. False: Pass has
+// to look at this slice.
+bool scan_halves(const at::Tensor& device, const at::Tensor& rounded, const Slice& slice,
+                 const FloatLimits& limits, Scan& sum) {
+  const at::Tensor wide_device = device.to(at::kFloat).contiguous();
+  const at::Tensor wide_rounded = rounded.to(at::kFloat).contiguous();
+  const FloatScan found =
+      scan_floats({wide_device.data_ptr<float>(), wide_rounded.data_ptr<float>(),
+                   Slice::data(slice.bench), Slice::data(slice.spreads), Slice::data(slice.natives),
+                   Slice::data(slice.drifts), static_cast<std::size_t>(device.numel())},
+                  limits);
+  if (found.finite) add_to(sum, found);
+  return found.finite;
+}
 
 Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limits,
           const Marks& marks, const FloatPair* floats = nullptr) {
@@ -213,6 +246,8 @@ Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
   const at::Tensor s = limits.spreads.defined() ? parts(limits.spreads) : at::Tensor();
   const at::Tensor n = limits.natives.defined() ? parts(limits.natives) : at::Tensor();
   const at::Tensor drifts = limits.drifts;
+  const bool is_half = d.scalar_type() == at::kHalf || d.scalar_type() == at::kBFloat16;
+  const bool halves = floats != nullptr && is_half && !complex && is_known(limits);
   Pass pass(limits, type, marks);
   for (std::int64_t start = 0; start < d.numel(); start += kSlice) {
     const std::int64_t length = std::min(kSlice, d.numel() - start);
@@ -221,12 +256,17 @@ Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
     const at::Tensor bench_piece = piece_of(b, start, length);
     const at::Tensor rounded = bench_piece.to(d.scalar_type());
     if (same_bytes(piece, rounded)) continue;
-    const Slice slice{widened(piece),
-                      widened(bench_piece),
-                      widened(rounded),
-                      widened(piece_of(s, start, length)),
-                      widened(piece_of(n, start, length)),
-                      widened(piece_of(drifts, start, length))};
+    Slice slice{{},
+                widened(bench_piece),
+                {},
+                widened(piece_of(s, start, length)),
+                widened(piece_of(n, start, length)),
+                widened(piece_of(drifts, start, length))};
+    if (halves && scan_halves(piece, rounded, slice, float_limits(limits, type), pass.result())) {
+      continue;
+    }
+    slice.device = widened(piece);
+    slice.rounded = widened(rounded);
     complex ? pass.run<true>(slice, start, length) : pass.run<false>(slice, start, length);
   }
   Scan found = pass.result();

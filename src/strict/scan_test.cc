@@ -107,6 +107,35 @@ TEST(Scan, WithoutPlacesItSaysTheSameDigitForDigit) {
   }
 }
 
+TEST(Scan, OfHalfTypesItSaysTheSameDigitForDigit) {
+  const at::Generator generator = at::detail::createCPUGenerator(8);
+  const auto normal = [&](std::int64_t count) {
+    return at::randn({count}, generator, at::TensorOptions().dtype(at::kDouble));
+  };
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
+    const double eps = float_type(type)->eps;
+    for (const std::int64_t count : {1, 3, 8, 1001, 70'001}) {
+      // Subnormal numbers of float16 and such that overflow it are among them.
+      const at::Tensor bench = (normal(count) * at::exp2(normal(count) * 8)).to(at::kFloat);
+      at::Tensor device = (bench * (1 + normal(count) * eps)).to(type);
+      Limits limits = product_limits(*float_type(type));
+      expect_same_counts(device, bench, limits);
+      limits.spread = 3;
+      limits.spreads = normal(count).abs() * eps;
+      expect_same_counts(device, bench, limits);
+      limits.drifts = normal(count) * eps;
+      expect_same_counts(device, bench, limits);
+      limits = spread_limits(*float_type(type), 10, limits.spreads);
+      limits.native = 4;
+      limits.native_cap = eps;
+      limits.natives = normal(count).abs() * eps;
+      expect_same_counts(device, bench, limits);
+      device[0] = kNan;
+      expect_same_counts(device, bench, limits);
+    }
+  }
+}
+
 TEST(Scan, OneWrongElementOfManyIsFound) {
   const at::Tensor bench = at::rand({5'000'003}, at::kDouble);
   at::Tensor device = bench.to(at::kFloat);

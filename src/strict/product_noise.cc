@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/product_noise.h"
+
+#include <cstdint>
+
+#include "core/vector_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strict/product_noise.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace msprobe::strict::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using AllDoubles = hn::ScalableTag<double>;
+using OneDouble = hn::CappedTag<double, 1>;
+
+// The sizes of as many elements as a vector holds.
+template <class D>
+struct Sizes {
+  using V = hn::Vec<D>;
+  V sum, size, norm, wander, added;
+
+  HWY_INLINE Sizes(D d, const ProductSlice& slice, std::size_t i) {
+    sum = hn::LoadU(d, slice.sums + i);
+    size = hn::Abs(sum);
+    norm = hn::Sqrt(hn::LoadU(d, slice.squares + i));
+    wander = slice.wander == nullptr ? hn::Zero(d) : hn::LoadU(d, slice.wander + i);
+    added = hn::Abs(hn::Sub(hn::LoadU(d, slice.bench + i), sum));
+  }
+
+  HWY_INLINE V rounded(D d, const RoundedNoise& how) const {
+    const V own =
+        hn::Add(hn::Mul(norm, hn::Set(d, how.of_norm)), hn::Mul(size, hn::Set(d, how.of_sum)));
+    const V others = hn::Add(hn::Mul(added, hn::Set(d, how.of_added)),
+                             hn::Mul(wander, hn::Set(d, how.of_wander)));
+    return hn::Add(own, others);
+  }
+
+  HWY_INLINE V reach() const { return hn::Max(norm, wander); }
+
+  // The mean of the power of two below a sum that grows evenly from 0: p - 2/3 p^2 / |sum|, where p
+  // is the power of two below |sum|. 0 where that is not finite.
+  HWY_INLINE V mean_power(D d) const {
+    const hn::RebindToUnsigned<D> bits;
+    const auto exponent = hn::Set(bits, std::uint64_t{0x7FF0'0000'0000'0000});
+    const V power = hn::BitCast(d, hn::And(hn::BitCast(bits, sum), exponent));
+    const V mean =
+        hn::Sub(power, hn::Mul(hn::Mul(hn::Set(d, 2.0 / 3), power), hn::Div(power, size)));
+    return hn::IfThenElseZero(hn::Eq(hn::Sub(mean, mean), hn::Zero(d)), mean);
+  }
+
+  HWY_INLINE hn::Mask<D> straight(D d, const CutNoise& cut) const {
+    const auto negative = hn::Lt(sum, hn::Zero(d));
+    const V least =
+        hn::IfThenElse(negative, hn::Set(d, cut.straight[1]), hn::Set(d, cut.straight[0]));
+    return hn::And(hn::Gt(size, hn::Mul(least, norm)),
+                   hn::Ge(size, hn::Mul(hn::Set(d, cut.straight_wander), wander)));
+  }
+
+  HWY_INLINE V more(D d, const CutNoise& cut, V drift) const {
+    return hn::Add(hn::Mul(reach(), hn::Set(d, cut.of_reach)),
+                   hn::Mul(drift, hn::Set(d, cut.of_drift)));
+  }
+};
+
+// Calls take(tag, i) for every vector of elements, and for each of the last ones.
+template <class Take>
+HWY_INLINE void for_vectors(std::size_t length, const Take& take) {
+  const AllDoubles d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= length; i += step) take(d, i);
+  for (; i < length; ++i) take(OneDouble(), i);
+}
+
+void rounded_with_target(const ProductSlice& slice, const RoundedNoise& how, double* noise) {
+  for_vectors(slice.length, [&](auto d, std::size_t i) HWY_ATTR {
+    hn::StoreU(Sizes<decltype(d)>(d, slice, i).rounded(d, how), d, noise + i);
+  });
+}
+
+void cut_with_target(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,
+                     double* noise, double* drifts) {
+  for_vectors(slice.length, [&](auto d, std::size_t i) HWY_ATTR {
+    const Sizes<decltype(d)> sizes(d, slice, i);
+    const auto drift = hn::Mul(sizes.mean_power(d), hn::Set(d, cut.drift));
+    const auto straight = sizes.straight(d, cut);
+    const auto share = hn::IfThenElse(hn::Lt(sizes.sum, hn::Zero(d)), hn::Set(d, cut.share[1]),
+                                      hn::Set(d, cut.share[0]));
+    const auto of_straight =
+        hn::Mul(sizes.reach(), hn::Mul(hn::Set(d, cut.of_reach), hn::Abs(share)));
+    const auto of_others = hn::Mul(sizes.more(d, cut, drift), hn::Set(d, cut.most));
+    const auto more = hn::IfThenElse(straight, of_straight, of_others);
+    hn::StoreU(hn::Add(sizes.rounded(d, rounded), more), d, noise + i);
+    hn::StoreU(hn::IfThenElseZero(straight, hn::Mul(drift, share)), d, drifts + i);
+  });
+}
+
+void room_with_target(const ProductSlice& slice, const CutNoise& cut, double* drifts, double* more,
+                      double* straight) {
+  for_vectors(slice.length, [&](auto d, std::size_t i) HWY_ATTR {
+    const Sizes<decltype(d)> sizes(d, slice, i);
+    const auto drift = hn::Mul(sizes.mean_power(d), hn::Set(d, cut.drift));
+    hn::StoreU(drift, d, drifts + i);
+    hn::StoreU(sizes.more(d, cut, drift), d, more + i);
+    hn::StoreU(hn::IfThenElseZero(sizes.straight(d, cut), hn::Set(d, 1.0)), d, straight + i);
+  });
+}
+
+void widen_with_target(const double* reached, const double* sums, double way, double* wander,
+                       std::size_t length) {
+  for_vectors(length, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto line = hn::Mul(hn::LoadU(d, sums + i), hn::Set(d, way));
+    const auto away = hn::Abs(hn::Sub(hn::LoadU(d, reached + i), line));
+    hn::StoreU(hn::Max(hn::LoadU(d, wander + i), away), d, wander + i);
+  });
+}
+
+}  // namespace
+}  // namespace msprobe::strict::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace msprobe::strict {
+
+HWY_EXPORT(rounded_with_target);
+HWY_EXPORT(cut_with_target);
+HWY_EXPORT(room_with_target);
+HWY_EXPORT(widen_with_target);
+
+void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* noise) {
+  HWY_DYNAMIC_DISPATCH(rounded_with_target)(slice, how, noise);
+}
+
+void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,
+               double* noise, double* drifts) {
+  HWY_DYNAMIC_DISPATCH(cut_with_target)(slice, rounded, cut, noise, drifts);
+}
+
+void cut_room(const ProductSlice& slice, const CutNoise& cut, double* drifts, double* more,
+              double* straight) {
+  HWY_DYNAMIC_DISPATCH(room_with_target)(slice, cut, drifts, more, straight);
+}
+
+void widen_wander(const double* reached, const double* sums, double way, double* wander,
+                  std::size_t length) {
+  HWY_DYNAMIC_DISPATCH(widen_with_target)(reached, sums, way, wander, length);
+}
+
+}  // namespace msprobe::strict
+
+#endif  // HWY_ONCE

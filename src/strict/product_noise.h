@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the bound of a product adds to the limit of each element, in vectors. ProductBound says how
+// much of the sizes of an element; docs/verdicts.md derives it.
+#pragma once
+
+#include <cstddef>
+
+namespace msprobe::strict {
+
+// Some elements of a product, as ProductBound has them.
+struct ProductSlice {
+  const double* bench;
+  const double* sums;
+  const double* squares;
+  const double* wander;  // null: not known
+  std::size_t length;
+};
+
+// Of sums that are rounded to nearest, in shares of the sizes.
+struct RoundedNoise {
+  double of_norm = 0;
+  double of_sum = 0;
+  double of_added = 0;  // 0: nothing is added to the product
+  double of_wander = 0;
+};
+
+// What a matrix unit adds to that.
+struct CutNoise {
+  double drift = 0;     // of the mean power of two below a sum, what it can drift by
+  double of_reach = 0;  // what sums can err that wander as far as that
+  double of_drift = 0;  // what they can err that go straight, in drifts
+  double most = 1;      // the share of both that all may use
+  // From so many norms on, sums go straight to where they end, positive and negative ones. Infinite
+  // if nothing is known of them.
+  double straight[2] = {};
+  double straight_wander = 0;  // and from so many times how far they wander
+  double share[2] = {};        // of their drift, by which straight sums drift
+};
+
+void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* noise);
+// `drifts`: as Limits::drifts.
+void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,
+               double* noise, double* drifts);
+
+// Of every element, what it can drift by, and what `cut` adds at most; straight[i] is 0 if its sum
+// does not go straight.
+void cut_room(const ProductSlice& slice, const CutNoise& cut, double* drifts, double* more,
+              double* straight);
+
+// wander[i] becomes |reached[i] - sums[i] * way|, where that is larger.
+void widen_wander(const double* reached, const double* sums, double way, double* wander,
+                  std::size_t length);
+
+}  // namespace msprobe::strict
