@@ -295,8 +295,12 @@ void add_without_unit(const Multiply& multiply, Format format, const SumOrder& o
 
 void add_unit(const Multiply& multiply, Format format, Lines& lines) {
   const SumOrder order = find_order(multiply, format);
-  const FoundUnits found =
-      order.structures.empty() ? FoundUnits{} : find_units(multiply, format, order.structures);
+  // Sums of float8 wider than 27 bits swallow none of its numbers, or only some.
+  const bool shows = !order.structures.empty();
+  const FoundUnits found = shows ? find_units(multiply, format, order.structures)
+                           : format == Format::kFloat8
+                               ? find_units(multiply, format, usual_structures())
+                               : FoundUnits{};
   if (found.fitting.empty()) return add_without_unit(multiply, format, order, lines);
   const Prediction unseen = predict_unseen(multiply, format, found.fitting.front());
   const double share = static_cast<double>(unseen.equal) / static_cast<double>(unseen.compared);
@@ -305,8 +309,10 @@ void add_unit(const Multiply& multiply, Format format, Lines& lines) {
   add_unit_fields(
       found.fitting, format == Format::kFloat32 ? 5 : 2,
       {fmt::format("{} of {} results reproduced bit for bit, {} of {} unseen ones; {}", found.equal,
-                   found.compared, unseen.equal, unseen.compared, meetings_text(order.meetings)),
-       exact ? Confidence::kHigh : Confidence::kMedium},
+                   found.compared, unseen.equal, unseen.compared,
+                   shows ? meetings_text(order.meetings)
+                         : "no order of summation was seen, blocks of 1, 2, 4 ... 64 were tried"),
+       exact && shows ? Confidence::kHigh : Confidence::kMedium},
       lines);
 }
 

@@ -87,6 +87,7 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
     return lines.cannot_tell(std::move(field), asker.failure());
   }
   int fewest = most;
+  std::string unclear;
   for (std::size_t place = 0; place < std::size(kPlaces); ++place) {
     for (int bits = 1; bits <= most; ++bits) {
       const double got =
@@ -96,11 +97,10 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
       // Too small for the result itself.
       if (wanted < unit_at(asker.dtype(), 0)) break;
       if (got == 0 && wanted < std::ldexp(1.0, format.least_exponent)) {
-        return lines.cannot_tell(
-            std::move(field),
-            fmt::format("2^{0} + 2^{1} - 2^{0} gives 0: it was lost, or such a small result is "
-                        "flushed to zero",
-                        top, top - bits));
+        unclear = fmt::format(
+            "2^{0} + 2^{1} - 2^{0} gives 0: it was lost, or such a small result is flushed to zero",
+            top, top - bits);
+        break;
       }
       fewest = std::min(fewest, bits - 1);
       break;
@@ -109,6 +109,9 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
   const std::string evidence =
       fmt::format("2^{0} + 2^{1} - 2^{0} is not lost at 5 places in {2} terms, a smaller one is",
                   top, top - fewest, kLength);
+  if (fewest == most && !unclear.empty()) {
+    return lines.cannot_tell(std::move(field), std::move(unclear));
+  }
   if (fewest == most) {
     return lines.know(std::move(field), fmt::format("at least {} bits", most),
                       fmt::format("2^{0} + 2^{1} - 2^{0} is not lost", top, top - most));

@@ -12,7 +12,7 @@ constexpr std::int64_t kTerms = 256;
 // Terms whose meetings with all others are observed: both ends, borders of usual blocks, others.
 constexpr std::int64_t kAnchors[] = {0,  1,  2,   7,   8,   30,  63,  64,
                                      85, 99, 127, 128, 161, 200, 222, 255};
-constexpr std::int64_t kSide = 128;
+constexpr std::int64_t kSide = 32;
 
 // Both are factors: M is large * large.
 struct Masks {
@@ -140,6 +140,19 @@ std::vector<Structure> fitting_structures(const std::vector<Meeting>& meetings) 
     }
   }
   return fitting;
+}
+
+std::vector<Structure> usual_structures() {
+  using enum units::Order;
+  std::vector<Structure> usual;
+  for (const units::Order order : {kInOrder, kReversed, kStrided, kHalves}) {
+    for (const bool joined : {true, false}) {
+      for (int block = order == kStrided ? 2 : 1; block <= units::kMostBlock; block *= 2) {
+        usual.push_back({block, joined, order});
+      }
+    }
+  }
+  return usual;
 }
 
 SumOrder find_order(const Multiply& multiply, Format format) {
