@@ -24,7 +24,7 @@ std::vector<Masks> masks_for(Format format) {
   constexpr Masks kEverywhere{0x1p15F, 0x1p-7F};
   constexpr Masks kNarrow{0x1p7F, 0x1p-3F};  // all small terms are 2^-12 of M
   if (format == Format::kFloat16) return {kEverywhere, kNarrow};
-  if (format == Format::kFloat8) return {{0x1p8F, 0x1p-9F}, {0x1p8F, 0x1p-6F}, {0x1p5F, 0x1p-3F}};
+  if (format == Format::kFloat8) return {{0x1p8F, 0x1p-9F}, {0x1p8F, 0x1p-6F}, kNarrow};
   return {{0x1p50F, 0x1p-10F}, kEverywhere, kNarrow};
 }
 
