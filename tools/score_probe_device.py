@@ -211,6 +211,8 @@ def main() -> int:
     parser.add_argument("msprobe")
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="begin with this configuration of the seed")
+    parser.add_argument("--times", type=pathlib.Path, help="write the CPU time of each configuration, in seconds, to this file")
     parser.add_argument("--only", action="append", default=[], help="this section alone")
     parser.add_argument("--functions-in", type=int, help="probe functions in so many of the configurations, and in the others all else")
     parser.add_argument("--least", type=float, default=0.99, help="share of the fields that must be right")
@@ -221,9 +223,10 @@ def main() -> int:
     times = []
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        plain, _ = probe(options.msprobe, place, options.only, [])
+        known = [section for section in options.only or SECTIONS if section in ("functions", "reductions")]
+        plain = probe(options.msprobe, place, known, [])[0] if known else {}
         for number in range(options.count):
-            config = draw(random.Random(options.seed * 100003 + number))
+            config = draw(random.Random(options.seed * 100003 + options.first + number))
             (place / "sim.yaml").write_text(rules(config))
             extra = ["--sim-profile", profile(config), "--sim-config", str(place / "sim.yaml")]
             only = options.only
@@ -247,6 +250,8 @@ def main() -> int:
             if (number + 1) % 20 == 0 and number + 1 < options.count:
                 print(summary(number + 1, totals, times), flush=True)
     print(summary(options.count, totals, times))
+    if options.times:
+        options.times.write_text("".join(f"{seconds:.2f}\n" for seconds in times))
     for name, count in by_field.most_common(20):
         print(f"  {count:5} {name}")
     return 1 if totals["wrong, high"] or share_of(totals) < options.least else 0
