@@ -81,11 +81,11 @@ with tempfile.TemporaryDirectory() as folder:
     # A fault of one unit, of all elements and of one: the bound without a card excuses the first.
     for fault in ("one_ulp", "four_units"):
         rules = place / f"{fault}.yaml"
-        rules.write_text(f"faults:\n  - {{fault: {fault}, operators: [mm, bmm, addmm]}}\n")
+        rules.write_text(f"faults:\n  - {{fault: {fault}, operators: [mm, bmm, addmm, convolution]}}\n")
         out = place / fault
         run(*check, "-o", str(out), "--card", str(card), "--sim-config", str(rules), status=1)
         wrong = {row["API name"].split(".forward")[0] for row in alarms(out) if "forward" in row["API name"]}
-        kinds = ("Torch.matmul", "Torch.bmm", "Functional.linear", "Torch.addmm")
+        kinds = ("Torch.matmul", "Torch.bmm", "Functional.linear", "Torch.addmm", "Functional.conv2d")
         wanted = {f"{kind}.{number}" for kind in kinds for number in range(0 if fault == "one_ulp" else 1, 3)}
         assert wrong == wanted, (fault, wrong ^ wanted)
 

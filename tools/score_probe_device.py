@@ -24,7 +24,9 @@ import subprocess
 import sys
 import tempfile
 
+SECTIONS = ["products", "casts", "functions", "reductions"]
 DTYPES = ["float32", "float16", "bfloat16"]
+FLOAT8 = "float8_e4m3fn"
 # Operators whose results can be spoiled, by the name the device knows.
 SPOILABLE = ["exp", "log", "tanh", "erf", "sigmoid", "silu", "gelu", "sin", "cos", "rsqrt", "expm1", "log1p", "atan"]
 HIDDEN = "every choice gives the same results"
@@ -69,14 +71,14 @@ def allows(value: str, truth: str) -> bool:
 
 def rounding_of(inputs: str, dtype: str) -> str:
     """What a rounding of inputs does to numbers of this dtype, if anything."""
-    changes = {"float32": ["tf32", "hf32", "bfloat16", "float16"], "float16": ["bfloat16"], "bfloat16": ["float16"]}
+    changes = {"float32": ["tf32", "hf32", "bfloat16", "float16"], "float16": ["bfloat16"], "bfloat16": ["float16"], FLOAT8: []}
     return inputs if inputs in changes[dtype] else "as_they_are"
 
 
 def product_truth(config: dict) -> dict:
     unit = config["unit"]
     truth = {}
-    for dtype in DTYPES:
+    for dtype in [*DTYPES, FLOAT8]:
         fields = {"block": unit["block"], "order": unit["order"], "fraction bits": unit["bits"], "terms are cut": unit["cut"],
                   "partial sums are cut": unit["sum"], "running sum": unit["running"], "terms are aligned by": unit["aligned"],
                   "accumulator": unit["accumulator"], "depends on run": "no", "depends on shape": "no",
@@ -85,6 +87,11 @@ def product_truth(config: dict) -> dict:
                   "subnormal inputs": "flushed to zero" if config["ftz"] else "kept",
                   "subnormal results": "flushed to zero" if config["ftz"] else "kept",
                   "overflow": "largest number" if config["saturate"] else "infinity"}
+        # Products of float8 give float32, have no batches, and the simulated device never flushes their factors.
+        if dtype == FLOAT8:
+            fields.update({"subnormal inputs": "kept", "subnormal results": None, "overflow": None, "depends on batch position": None})
+            truth.update({("products", dtype, field): str(value) for field, value in fields.items() if value is not None})
+            continue
         # Inputs that are rounded to float16 have no such small and large numbers.
         if unit["inputs"] == "float16" and dtype != "float16":
             fields["subnormal inputs"] = "flushed to zero"
@@ -111,14 +118,24 @@ def function_truth(config: dict, plain: dict) -> dict:
     truth = {}
     for key, line in plain.items():
         section, subject, field = key
-        if section != "functions" or field != "largest error" or line["value"] is None:
+        if section != "functions" or field not in ("largest error", "subnormals") or line["value"] is None:
             continue
         # An infinity too early is a finite number, and a large error, on a device that saturates.
         early = config["saturate"] and plain[section, subject, "infinities and NaN"]["value"] == "wrong"
         operator = subject.split()[0].removesuffix("_tanh")  # both forms of gelu are one operator
-        if operator not in config["spoiled"] and not early:
+        if operator in config["spoiled"]:
+            continue
+        if field == "subnormals":
+            truth[key] = "flushed to zero" if config["ftz"] else line["value"]
+        elif not early:
             truth[key] = line["value"]
     return truth
+
+
+def reduction_truth(plain: dict) -> dict:
+    """Sums and softmax of the simulated device are the CPU's; units compute its attention."""
+    return {key: line["value"] for key, line in plain.items()
+            if key[0] == "reductions" and key[2].split()[0] in ("sum", "mean", "softmax", "layer_norm") and line["value"] is not None}
 
 
 def spoiled_claims(config: dict, card: dict, plain: dict) -> list:
@@ -163,6 +180,8 @@ def grade(config: dict, card: dict, plain: dict, only: list) -> list:
         truth.update(cast_truth())
     if not only or "functions" in only:
         truth.update(function_truth(config, plain))
+    if not only or "reductions" in only:
+        truth.update(reduction_truth(plain))
     graded = []
     for key, true in truth.items():
         line = card.get(key, {"value": None, "confidence": "none", "evidence": ""})
@@ -192,7 +211,10 @@ def main() -> int:
     parser.add_argument("msprobe")
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="begin with this configuration of the seed")
+    parser.add_argument("--times", type=pathlib.Path, help="write the CPU time of each configuration, in seconds, to this file")
     parser.add_argument("--only", action="append", default=[], help="this section alone")
+    parser.add_argument("--functions-in", type=int, help="probe functions in so many of the configurations, and in the others all else")
     parser.add_argument("--least", type=float, default=0.99, help="share of the fields that must be right")
     parser.add_argument("--show", action="store_true", help="print every field that is not right")
     options = parser.parse_args()
@@ -201,14 +223,18 @@ def main() -> int:
     times = []
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        plain, _ = probe(options.msprobe, place, options.only, [])
+        known = [section for section in options.only or SECTIONS if section in ("functions", "reductions")]
+        plain = probe(options.msprobe, place, known, [])[0] if known else {}
         for number in range(options.count):
-            config = draw(random.Random(options.seed * 100003 + number))
+            config = draw(random.Random(options.seed * 100003 + options.first + number))
             (place / "sim.yaml").write_text(rules(config))
             extra = ["--sim-profile", profile(config), "--sim-config", str(place / "sim.yaml")]
-            card, seconds = probe(options.msprobe, place, options.only, extra)
+            only = options.only
+            if options.functions_in is not None and number >= options.functions_in:
+                only = [section for section in options.only or SECTIONS if section != "functions"]
+            card, seconds = probe(options.msprobe, place, only, extra)
             times.append(seconds)
-            for key, value, true, right, confidence in grade(config, card, plain, options.only):
+            for key, value, true, right, confidence in grade(config, card, plain, only):
                 if confidence == "hidden":
                     totals["hidden"] += 1
                     continue
@@ -224,6 +250,8 @@ def main() -> int:
             if (number + 1) % 20 == 0 and number + 1 < options.count:
                 print(summary(number + 1, totals, times), flush=True)
     print(summary(options.count, totals, times))
+    if options.times:
+        options.times.write_text("".join(f"{seconds:.2f}\n" for seconds in times))
     for name, count in by_field.most_common(20):
         print(f"  {count:5} {name}")
     return 1 if totals["wrong, high"] or share_of(totals) < options.least else 0

@@ -23,7 +23,7 @@ struct Numbers {
 struct Operation {
   std::string name;  // of the table in probe/run_operation.cc: "matmul", "exp", "cast"
   std::vector<Numbers> inputs;
-  DType result = DType::kFloat32;  // of "cast"; others do not look at it
+  DType result = DType::kFloat32;  // of "cast", and of the factors of "scaled_mm"
 };
 
 // What a device makes of an operation; an error says why it cannot.

@@ -92,6 +92,26 @@ TEST(Functions, ShowWhatIsSpoiled) {
   EXPECT_EQ(value_of(finite.lines, "infinities and NaN"), "wrong");
 }
 
+// The logarithm of a subnormal number is then that of zero: here the largest number, not infinity.
+TEST(Functions, ShowFlushedInputs) {
+  const Compute device = [](const Operation& operation) -> Result<Numbers> {
+    const Numbers& in = operation.inputs.front();
+    std::vector<double> out;
+    for (const double x : values_of(in)) {
+      const double result =
+          correctly_rounded(function("log"), in.dtype, std::abs(x) < 0x1p-126 ? 0 : x);
+      out.push_back(std::isinf(result) ? std::copysign(format_of(in.dtype).largest, result)
+                                       : result);
+    }
+    return make_numbers(in.dtype, in.shape, out);
+  };
+  card::Card card;
+  describe_function(device, function("log"), DType::kBFloat16, function_inputs(DType::kBFloat16),
+                    card);
+  EXPECT_EQ(value_of(card.lines, "subnormals"), "flushed to zero");
+  EXPECT_EQ(value_of(card.lines, "infinities and NaN"), "wrong");
+}
+
 TEST(Functions, OfADeviceThatCannotAreUnknown) {
   card::Card card;
   const Compute broken = [](const Operation&) -> Result<Numbers> {

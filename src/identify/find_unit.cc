@@ -25,13 +25,17 @@ std::span<const Inputs> roundings_of(Format format) {
                                         Inputs::kBFloat16, Inputs::kFloat16};
   static constexpr Inputs kFloat16[] = {Inputs::kAsTheyAre, Inputs::kBFloat16};
   static constexpr Inputs kBFloat16[] = {Inputs::kAsTheyAre, Inputs::kFloat16};
+  static constexpr Inputs kFloat8[] = {Inputs::kAsTheyAre};
   if (format == Format::kFloat32) return kFloat32;
+  if (format == Format::kFloat8) return kFloat8;
   return format == Format::kFloat16 ? std::span<const Inputs>(kFloat16) : kBFloat16;
 }
 
 constexpr int kFewestBits = 8;
 // Small first: most units are out after the first few results.
 constexpr units::Shape kShapes[] = {{8, 40, 8}, {16, 130, 16}, {32, 200, 40}};
+// Products of float8 often exist for whole multiples of 16 only.
+constexpr units::Shape kFloat8Shapes[] = {{16, 48, 16}, {16, 128, 16}, {32, 208, 48}};
 constexpr int kRounds = 3;
 constexpr double kMostWrong = 0.002;
 constexpr std::int64_t kMostWork = 400'000'000;
@@ -45,7 +49,7 @@ bool same_bits(float one, float other) {
 std::vector<float> compute(const Unit& unit, Format format, const Factors& factors) {
   std::vector<float> out(static_cast<std::size_t>(factors.shape.rows * factors.shape.columns));
   units::product(unit, factors.shape, factors.left.data(), factors.right.data(), out.data());
-  for (float& value : out) value = rounded_to(format, value);
+  for (float& value : out) value = rounded_result(format, value);
   return out;
 }
 
@@ -138,26 +142,30 @@ std::uint64_t seed_of(std::size_t round, Kind kind, std::int64_t terms) {
 
 constexpr int kMostSumBits = 40;
 
-// How small 2^-k may be and still come out of 1 + 2^-k - 1, at these places among zeros.
+// How small 2^-k may be and still come out of M + M 2^-k - M, at these places among zeros. Both
+// factors are scaled, so that float8 can have them.
 int bits_between(const Multiply& multiply, std::int64_t terms,
                  const std::array<std::int64_t, 3>& places) {
-  constexpr std::int64_t kColumns = 16;
+  constexpr int kColumns = 48;
+  constexpr float kLarge = 0x1p4F;
   std::vector<float> left(static_cast<std::size_t>(kMostSumBits * terms));
-  for (int row = 0; row < kMostSumBits; ++row) {
+  std::vector<float> right(static_cast<std::size_t>(terms * kColumns), kLarge);
+  for (int k = 1; k <= kMostSumBits; ++k) {
     const auto in_row = [&](std::int64_t term) -> float& {
-      return left[static_cast<std::size_t>(row * terms + term)];
+      return left[static_cast<std::size_t>((k - 1) * terms + term)];
     };
-    in_row(places[0]) = 1;
-    in_row(places[1]) = std::ldexp(1.0F, -row - 1);
-    in_row(places[2]) = -1;
+    in_row(places[0]) = kLarge;
+    in_row(places[1]) = std::ldexp(kLarge, -(k / 2));
+    in_row(places[2]) = -kLarge;
+    right[static_cast<std::size_t>(places[1] * kColumns + k - 1)] = std::ldexp(kLarge, k / 2 - k);
   }
-  const std::vector<float> right(static_cast<std::size_t>(terms * kColumns), 1.0F);
   const std::vector<float> out = multiply({kMostSumBits, terms, kColumns}, left, right);
   int bits = 0;
-  while (bits < kMostSumBits &&
-         out[static_cast<std::size_t>(bits * kColumns)] == std::ldexp(1.0F, -bits - 1)) {
-    ++bits;
-  }
+  const auto survives = [&](int k) {
+    return out[static_cast<std::size_t>((k - 1) * (kColumns + 1))] ==
+           std::ldexp(kLarge * kLarge, -k);
+  };
+  while (bits < kMostSumBits && survives(bits + 1)) ++bits;
   return bits;
 }
 
@@ -175,7 +183,7 @@ FoundUnits eliminate(const Multiply& multiply, Format format, std::vector<Candid
                      double tolerance) {
   FoundUnits found;
   std::int64_t work = 0;  // terms added
-  for (const units::Shape& shape : kShapes) {
+  for (const units::Shape& shape : format == Format::kFloat8 ? kFloat8Shapes : kShapes) {
     for (std::size_t round = 0; round < kRounds; ++round) {
       for (const Kind kind : kKinds) {
         const Factors factors =
@@ -198,11 +206,24 @@ FoundUnits eliminate(const Multiply& multiply, Format format, std::vector<Candid
   return best_of(left, found);
 }
 
+// e4m3fn: 3 bits behind the leading one, subnormal below 2^-6, at most 448.
+float as_float8(float value) {
+  const int exponent = value == 0 ? -6 : std::max(std::ilogb(value), -6);
+  const float unit = std::ldexp(1.0F, exponent - 3);
+  return std::clamp(std::nearbyint(value / unit) * unit, -448.0F, 448.0F);
+}
+
 }  // namespace
+
 float rounded_to(Format format, float value) {
+  if (format == Format::kFloat8) return as_float8(value);
   if (format == Format::kFloat16) return units::rounded_input(Inputs::kFloat16, value);
   if (format == Format::kBFloat16) return units::rounded_input(Inputs::kBFloat16, value);
   return value;
+}
+
+float rounded_result(Format format, float value) {
+  return format == Format::kFloat8 ? value : rounded_to(format, value);
 }
 
 std::vector<Inputs> possible_inputs(const Multiply& multiply, Format format, int running_bits) {
@@ -212,7 +233,8 @@ std::vector<Inputs> possible_inputs(const Multiply& multiply, Format format, int
     for (const Accumulator accumulator : accumulators_of(running_bits)) {
       const auto fits = [&](const Sample& sample) {
         const float taken = units::rounded_input(inputs, sample.in);
-        return same_bits(sample.out, rounded_to(format, units::rounded_sum(accumulator, taken)));
+        return same_bits(sample.out,
+                         rounded_result(format, units::rounded_sum(accumulator, taken)));
       };
       if (!std::ranges::all_of(samples, fits)) continue;
       possible.push_back(inputs);
@@ -232,7 +254,7 @@ bool takes_two_parts(const Multiply& multiply) {
 
 int running_sum_bits(const Multiply& multiply, const Structure& structure) {
   // Each in its own block and, of a sum in halves, in the first half.
-  const std::int64_t terms = 8 * std::int64_t{structure.block};
+  const std::int64_t terms = 16 * std::int64_t{structure.block};
   std::vector<std::int64_t> turns(static_cast<std::size_t>(terms));
   units::fill_order(structure.order, structure.block, turns);
   const auto term_at = [&](std::int64_t block) {

@@ -20,7 +20,7 @@ Multiply device_of(const Unit& unit, Format format) {
   return [=](const units::Shape& shape, std::span<const float> left, std::span<const float> right) {
     std::vector<float> out(static_cast<std::size_t>(shape.rows * shape.columns));
     units::product(unit, shape, left.data(), right.data(), out.data());
-    for (float& value : out) value = rounded_to(format, value);
+    for (float& value : out) value = rounded_result(format, value);
     return out;
   };
 }
@@ -76,6 +76,22 @@ TEST(FindUnits, SeesThroughResultsOf16Bits) {
       EXPECT_EQ(other.cut, unit.cut) << units::spec(other);
     }
   }
+}
+
+TEST(FindUnits, OfFloat8) {
+  for (const int bits : {13, 24}) {
+    for (const Order order : {Order::kInOrder, Order::kStrided}) {
+      const Unit unit{.block = 16, .bits = bits, .sum = Cut::kNearest, .order = order};
+      const Multiply device = device_of(unit, Format::kFloat8);
+      const FoundUnits found =
+          find_units(device, Format::kFloat8, find_order(device, Format::kFloat8).structures);
+      EXPECT_EQ(std::ranges::count(found.fitting, unit), 1) << units::spec(unit);
+      for (const Unit& other : found.fitting) EXPECT_EQ(other.bits, bits);
+    }
+  }
+  EXPECT_EQ(rounded_to(Format::kFloat8, 1.0625F), 1.0F);  // a tie
+  EXPECT_EQ(rounded_to(Format::kFloat8, -500.0F), -448.0F);
+  EXPECT_EQ(rounded_to(Format::kFloat8, 0x1.8p-9F), 0x1p-8F);
 }
 
 TEST(RunningSumBits, AreThoseOfTheAccumulator) {

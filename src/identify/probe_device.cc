@@ -22,7 +22,9 @@ void append(card::Card& card, std::vector<card::Line> lines) {
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
 void probe_products(const Compute& compute, const Say& say, card::Card& card) {
-  for (const DType dtype : kDTypes) {
+  std::vector<DType> dtypes(std::begin(kDTypes), std::end(kDTypes));
+  dtypes.push_back(DType::kFloat8E4M3);
+  for (const DType dtype : dtypes) {
     say(fmt::format("products {}", name(dtype)));
     append(card, describe_products(compute, dtype));
   }

@@ -27,6 +27,7 @@ constexpr double kGoodShare = 0.999;
 
 Format format_for(DType dtype) {
   if (dtype == DType::kFloat16) return Format::kFloat16;
+  if (is_float8(dtype)) return Format::kFloat8;
   return dtype == DType::kBFloat16 ? Format::kBFloat16 : Format::kFloat32;
 }
 
@@ -67,7 +68,8 @@ void add_shapes(const Multiply& multiply, Format format, Lines& lines) {
   const std::vector<float> all = multiply(whole, factors.left, factors.right);
   std::vector<std::string> found;
   bool depends = false;
-  for (const Part& part : {Part{1, 96}, Part{96, 1}, Part{5, 7}, Part{33, 96}, Part{96, 40}}) {
+  for (Part part : {Part{1, 96}, Part{96, 1}, Part{5, 7}, Part{33, 96}, Part{96, 40}}) {
+    if (format == Format::kFloat8) part.columns = (part.columns + 15) / 16 * 16;
     const units::Shape shape{part.rows, whole.terms, part.columns};
     std::vector<float> right;
     for (std::int64_t term = 0; term < whole.terms; ++term) {
@@ -124,7 +126,7 @@ void add_batch(const Compute& compute, DType dtype, const Multiply& multiply, Li
 
 // One product of two numbers, among zeros.
 float multiply_one(const Multiply& multiply, double one, double other) {
-  const units::Shape shape{8, 16, 8};
+  const units::Shape shape{16, 16, 16};
   std::vector<float> left(static_cast<std::size_t>(shape.rows * shape.terms));
   std::vector<float> right(static_cast<std::size_t>(shape.terms * shape.columns));
   left[0] = static_cast<float>(one);
@@ -149,6 +151,7 @@ void add_range(const Multiply& multiply, DType dtype, Lines& lines) {
     }
   };
   kept("subnormal inputs", small, scale);
+  if (is_float8(dtype)) return;  // the results are float32
   const int half = format.least_exponent / 2;
   kept("subnormal results", std::ldexp(1.0, half),
        std::ldexp(1.0, format.least_exponent - 3 - half));
@@ -279,7 +282,7 @@ void add_without_unit(const Multiply& multiply, Format format, const SumOrder& o
          bits == 23   ? "float32"
          : bits == 10 ? "float16"
                       : "bfloat16",
-         fmt::format("1 + 2^-{} - 1 is not lost at five places in 256 terms, 1 + 2^-{} - 1 is",
+         fmt::format("M + M 2^-{} - M is not lost at five places in 256 terms, M + M 2^-{} - M is",
                      bits, bits + 1),
          Confidence::kMedium);
   }
@@ -292,8 +295,12 @@ void add_without_unit(const Multiply& multiply, Format format, const SumOrder& o
 
 void add_unit(const Multiply& multiply, Format format, Lines& lines) {
   const SumOrder order = find_order(multiply, format);
-  const FoundUnits found =
-      order.structures.empty() ? FoundUnits{} : find_units(multiply, format, order.structures);
+  // Sums of float8 wider than 27 bits swallow none of its numbers, or only some.
+  const bool shows = !order.structures.empty();
+  const FoundUnits found = shows ? find_units(multiply, format, order.structures)
+                           : format == Format::kFloat8
+                               ? find_units(multiply, format, usual_structures())
+                               : FoundUnits{};
   if (found.fitting.empty()) return add_without_unit(multiply, format, order, lines);
   const Prediction unseen = predict_unseen(multiply, format, found.fitting.front());
   const double share = static_cast<double>(unseen.equal) / static_cast<double>(unseen.compared);
@@ -302,8 +309,10 @@ void add_unit(const Multiply& multiply, Format format, Lines& lines) {
   add_unit_fields(
       found.fitting, format == Format::kFloat32 ? 5 : 2,
       {fmt::format("{} of {} results reproduced bit for bit, {} of {} unseen ones; {}", found.equal,
-                   found.compared, unseen.equal, unseen.compared, meetings_text(order.meetings)),
-       exact ? Confidence::kHigh : Confidence::kMedium},
+                   found.compared, unseen.equal, unseen.compared,
+                   shows ? meetings_text(order.meetings)
+                         : "no order of summation was seen, blocks of 1, 2, 4 ... 64 were tried"),
+       exact && shows ? Confidence::kHigh : Confidence::kMedium},
       lines);
 }
 
@@ -314,12 +323,13 @@ Multiply multiply_on(const Compute& compute, DType dtype, std::string& failure) 
                                      std::span<const float> right) {
     const auto numbers = [&](std::span<const float> values, std::int64_t rows,
                              std::int64_t columns) {
-      return make_numbers(dtype, {rows, columns},
+      return make_numbers(is_float8(dtype) ? DType::kFloat32 : dtype, {rows, columns},
                           std::vector<double>(values.begin(), values.end()));
     };
     const Result<Numbers> out = compute(
-        {"matmul",
-         {numbers(left, shape.rows, shape.terms), numbers(right, shape.terms, shape.columns)}});
+        {is_float8(dtype) ? "scaled_mm" : "matmul",
+         {numbers(left, shape.rows, shape.terms), numbers(right, shape.terms, shape.columns)},
+         dtype});
     const auto size = static_cast<std::size_t>(shape.rows * shape.columns);
     const std::vector<double> values = out ? values_of(*out) : std::vector<double>();
     if (!out) failure = out.error().message;
@@ -343,7 +353,7 @@ std::vector<card::Line> describe_products(const Compute& compute, DType dtype) {
   }
   if (add_runs(multiply, format, lines)) {
     add_shapes(multiply, format, lines);
-    add_batch(compute, dtype, multiply, lines);
+    if (!is_float8(dtype)) add_batch(compute, dtype, multiply, lines);  // has no batches
     add_unit(multiply, format, lines);
   } else {
     for (const char* field : kUnitFields) {

@@ -13,7 +13,8 @@ namespace msprobe::identify {
 // A product on the device. NaN everywhere if the device fails; `failure` then says why.
 Multiply multiply_on(const Compute& compute, DType dtype, std::string& failure);
 
-// The lines of section "products" for one dtype. REQUIRES: float32, float16 or bfloat16.
+// The lines of section "products" for one dtype. REQUIRES: float32, float16, bfloat16 or
+// float8_e4m3fn, whose products are those of _scaled_mm.
 std::vector<card::Line> describe_products(const Compute& compute, DType dtype);
 
 }  // namespace msprobe::identify

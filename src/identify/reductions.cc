@@ -87,6 +87,7 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
     return lines.cannot_tell(std::move(field), asker.failure());
   }
   int fewest = most;
+  std::string unclear;
   for (std::size_t place = 0; place < std::size(kPlaces); ++place) {
     for (int bits = 1; bits <= most; ++bits) {
       const double got =
@@ -95,6 +96,12 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
       if (got == round_to(asker.dtype(), wanted) && got != 0) continue;
       // Too small for the result itself.
       if (wanted < unit_at(asker.dtype(), 0)) break;
+      if (got == 0 && wanted < std::ldexp(1.0, format.least_exponent)) {
+        unclear = fmt::format(
+            "2^{0} + 2^{1} - 2^{0} gives 0: it was lost, or such a small result is flushed to zero",
+            top, top - bits);
+        break;
+      }
       fewest = std::min(fewest, bits - 1);
       break;
     }
@@ -102,6 +109,9 @@ void add_sum_width(const Asker& asker, const char* operation, double scale, Line
   const std::string evidence =
       fmt::format("2^{0} + 2^{1} - 2^{0} is not lost at 5 places in {2} terms, a smaller one is",
                   top, top - fewest, kLength);
+  if (fewest == most && !unclear.empty()) {
+    return lines.cannot_tell(std::move(field), std::move(unclear));
+  }
   if (fewest == most) {
     return lines.know(std::move(field), fmt::format("at least {} bits", most),
                       fmt::format("2^{0} + 2^{1} - 2^{0} is not lost", top, top - most));
@@ -115,7 +125,7 @@ bool near(double one, double other, double tolerance) {
 
 // Many equal terms: a sum in few bits stops growing.
 void add_softmax(const Asker& asker, Lines& lines) {
-  constexpr std::int64_t kLength = 1 << 15;
+  constexpr std::int64_t kLength = 1 << 13;  // so that each is a normal number of float16
   const std::vector<double> equal = asker.rows("softmax", kLength, std::vector<double>(kLength));
   if (equal.empty()) return lines.cannot_tell("softmax accumulator", asker.failure());
   const double sum = 1 / equal[0];

@@ -12,7 +12,7 @@ constexpr std::int64_t kTerms = 256;
 // Terms whose meetings with all others are observed: both ends, borders of usual blocks, others.
 constexpr std::int64_t kAnchors[] = {0,  1,  2,   7,   8,   30,  63,  64,
                                      85, 99, 127, 128, 161, 200, 222, 255};
-constexpr std::int64_t kSide = 128;
+constexpr std::int64_t kSide = 32;
 
 // Both are factors: M is large * large.
 struct Masks {
@@ -24,6 +24,7 @@ std::vector<Masks> masks_for(Format format) {
   constexpr Masks kEverywhere{0x1p15F, 0x1p-7F};
   constexpr Masks kNarrow{0x1p7F, 0x1p-3F};  // all small terms are 2^-12 of M
   if (format == Format::kFloat16) return {kEverywhere, kNarrow};
+  if (format == Format::kFloat8) return {{0x1p8F, 0x1p-9F}, {0x1p8F, 0x1p-6F}, kNarrow};
   return {{0x1p50F, 0x1p-10F}, kEverywhere, kNarrow};
 }
 
@@ -139,6 +140,19 @@ std::vector<Structure> fitting_structures(const std::vector<Meeting>& meetings) 
     }
   }
   return fitting;
+}
+
+std::vector<Structure> usual_structures() {
+  using enum units::Order;
+  std::vector<Structure> usual;
+  for (const units::Order order : {kInOrder, kReversed, kStrided, kHalves}) {
+    for (const bool joined : {true, false}) {
+      for (int block = order == kStrided ? 2 : 1; block <= units::kMostBlock; block *= 2) {
+        usual.push_back({block, joined, order});
+      }
+    }
+  }
+  return usual;
 }
 
 SumOrder find_order(const Multiply& multiply, Format format) {

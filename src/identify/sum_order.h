@@ -32,6 +32,9 @@ struct Structure {
 // Every structure that explains the meetings.
 std::vector<Structure> fitting_structures(const std::vector<Meeting>& meetings);
 
+// Structures with usual blocks, for sums whose order does not show.
+std::vector<Structure> usual_structures();
+
 struct SumOrder {
   std::vector<Meeting> meetings;  // of a few terms with every other one; empty: they make no sense
   std::vector<Structure> structures;  // that explain them

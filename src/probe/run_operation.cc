@@ -32,6 +32,31 @@ at::Tensor attend(const Tensors& in, bool causal) {
   return stack.at(0).toTensor();
 }
 
+// Of float8 numbers, in float32. Libraries want the second factor column by column. The order of
+// the operator's arguments depends on the version.
+at::Tensor multiply_scaled(const Tensors& in) {
+  const auto handle = c10::Dispatcher::singleton().findSchema({"aten::_scaled_mm", ""});
+  TORCH_CHECK(handle, "this PyTorch has no _scaled_mm");
+  const at::Tensor one = at::ones({}, at::kFloat).to(in[0].device());
+  torch::jit::Stack stack;
+  for (const c10::Argument& argument : handle->schema().arguments()) {
+    const std::string& name = argument.name();
+    if (name == "self") {
+      stack.emplace_back(in[0]);
+    } else if (name == "mat2") {
+      stack.emplace_back(in[1].t().contiguous().t());
+    } else if (name == "scale_a" || name == "scale_b") {
+      stack.emplace_back(one);
+    } else if (name == "out_dtype") {
+      stack.emplace_back(at::kFloat);
+    } else {
+      stack.push_back(argument.default_value().value_or(c10::IValue()));
+    }
+  }
+  handle->callBoxed(&stack);
+  return stack.at(0).toTensor();
+}
+
 struct Row {
   std::string_view name;
   std::size_t fewest, most;  // inputs
@@ -40,6 +65,7 @@ struct Row {
 
 constexpr Row kRows[] = {
     {"matmul", 2, 2, [](const Tensors& in) { return at::matmul(in[0], in[1]); }},
+    {"scaled_mm", 2, 2, &multiply_scaled},
     {"copy", 1, 1, [](const Tensors& in) { return in[0].clone(); }},
     {"add", 2, 2, [](const Tensors& in) { return in[0] + in[1]; }},
     {"mul", 2, 2, [](const Tensors& in) { return in[0] * in[1]; }},
@@ -105,6 +131,16 @@ Result<Numbers> numbers_of(const at::Tensor& tensor) {
                  std::string(static_cast<const char*>(plain.data_ptr()), plain.nbytes())};
 }
 
+// The factors of a float8 product come as float32 numbers that a float8 can have.
+Result<at::Tensor> input_of(const Operation& operation, const Numbers& numbers) {
+  Result<at::Tensor> tensor = tensor_of(numbers);
+  if (!tensor || operation.name != "scaled_mm") return tensor;
+  const auto type = libtorch::scalar_type(operation.result);
+  if (type) return tensor->to(*type);
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("this PyTorch has no {}", text(operation.result)));
+}
+
 at::Tensor compute(const Operation& operation, const Tensors& in) {
   if (operation.name == "cast") {
     const auto type = libtorch::scalar_type(operation.result);
@@ -125,7 +161,7 @@ Result<Numbers> run_operation(at::Device device, const Operation& operation) {
   try {
     Tensors in;
     for (const Numbers& numbers : operation.inputs) {
-      Result<at::Tensor> tensor = tensor_of(numbers);
+      const Result<at::Tensor> tensor = input_of(operation, numbers);
       if (!tensor) return propagate(tensor);
       in.push_back(tensor->to(device));
     }

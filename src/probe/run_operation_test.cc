@@ -35,6 +35,20 @@ TEST(RunOperation, GivesTheResultAsBytes) {
   EXPECT_TRUE(!attended || first_of(*attended) == 1);  // PyTorch 1.13 cannot
 }
 
+// Of float8 numbers, in float32; an error says which part of it this PyTorch does not have.
+TEST(RunOperation, MultipliesFloat8) {
+  const Numbers left = floats(std::vector<float>(16 * 32, 1.5F), {16, 32});
+  const Numbers right = floats(std::vector<float>(32 * 16, 0.625F), {32, 16});
+  const auto product = run_operation(at::kCPU, {"scaled_mm", {left, right}, DType::kFloat8E4M3});
+  if (!product) {
+    EXPECT_THAT(product.error().message, testing::HasSubstr("this PyTorch has no"));
+    return;
+  }
+  EXPECT_EQ(product->dtype, DType::kFloat32);
+  EXPECT_EQ(product->shape, (Shape{16, 16}));
+  EXPECT_EQ(first_of(*product), 30);
+}
+
 TEST(RunOperation, SaysWhatCannotBe) {
   for (const Operation& operation :
        {Operation{"matmul", {floats({1}, {1, 1})}}, Operation{"no such operator", {}},

@@ -27,11 +27,13 @@ constexpr double kSlightUnits = 2;
 
 // What the card gives for a result.
 struct Predicted {
+  Product product;
   units::Unit unit;
   Added added = Added::kInFloat32;
   at::Tensor result;  // in the shape and dtype of the device's
   at::Tensor equal;   // bool: NaN equals NaN
   std::int64_t right = 0;
+  std::int64_t evenly_right = 0;  // or all the same few numbers farther from zero or nearer to it
 
   bool whole() const { return right == result.numel(); }
 };
@@ -39,6 +41,24 @@ struct Predicted {
 // The sign of a zero is on no card.
 at::Tensor equal_numbers(const at::Tensor& one, const at::Tensor& other) {
   return one.eq(other).logical_or(one.isnan().logical_and(other.isnan()));
+}
+
+void take_better(Predicted other, Predicted& best) {
+  if (other.evenly_right > best.evenly_right) best = std::move(other);
+}
+
+std::int64_t count_evenly_right(const Predicted& predicted, const at::Tensor& device) {
+  const at::ScalarType bits = device.element_size() == 2 ? at::kShort : at::kInt;
+  const auto pattern = [&](const at::Tensor& tensor) {
+    return tensor.contiguous().view(bits).to(at::kLong);
+  };
+  const at::Tensor steps = pattern(device) - pattern(predicted.result);
+  const at::Tensor nothing = device.eq(0).logical_and(predicted.result.eq(0));
+  std::int64_t most = predicted.right;
+  for (const int step : {-2, -1, 1, 2}) {
+    most = std::max(most, steps.eq(step).logical_or(nothing).sum().item<std::int64_t>());
+  }
+  return most;
 }
 
 class ByCard {
@@ -59,15 +79,12 @@ class ByCard {
   }
 
  private:
-  static void take_better(Predicted other, Predicted& best) {
-    if (other.right > best.right) best = std::move(other);
-  }
-
   Predicted predicted(const units::Unit& unit, Added added) const {
     const at::Tensor result = computed(arithmetic_, unit, product_, device_.scalar_type(), added);
-    Predicted found{unit, added, result.view(device_.sizes()), {}, 0};
+    Predicted found{product_, unit, added, result.view(device_.sizes()), {}, 0, 0};
     found.equal = equal_numbers(found.result, device_);
     found.right = found.equal.sum().item<std::int64_t>();
+    found.evenly_right = found.whole() ? found.right : count_evenly_right(found, device_);
     return found;
   }
 
@@ -120,6 +137,36 @@ class ByCard {
   const at::Tensor& device_;
 };
 
+// A convolution has its terms channel by channel, or place by place of the kernel.
+Predicted best_order(const UnitArithmetic& arithmetic, const Product& product,
+                     const at::Tensor& device) {
+  Predicted best = ByCard(arithmetic, product, device).best();
+  const auto other = best.whole() ? std::nullopt : channels_last(product);
+  if (other) take_better(ByCard(arithmetic, *other, device).best(), best);
+  return best;
+}
+
+// A kernel may take the terms of a convolution in any order. It takes them as predicted if most of
+// the elements that another order would change are as predicted, or off by the same few numbers.
+bool shows_order(const UnitArithmetic& arithmetic, const Predicted& predicted,
+                 const at::Tensor& device) {
+  const auto kept_in_reverse = [&](at::ScalarType type) {
+    const auto give = [&](const Product& product) {
+      return computed(arithmetic, predicted.unit, product, type, predicted.added);
+    };
+    return equal_numbers(give(predicted.product), give(reversed(predicted.product)))
+        .sum()
+        .item<std::int64_t>();
+  };
+  const std::int64_t all = device.numel();
+  const std::int64_t kept = kept_in_reverse(device.scalar_type());
+  if (kept == all) {  // where no order shows in the sums themselves, there is nothing to ask
+    return predicted.evenly_right == all ||
+           (2 * predicted.evenly_right >= all && kept_in_reverse(at::kFloat) == all);
+  }
+  return 2 * predicted.evenly_right >= all + kept;
+}
+
 // The arithmetic can be predicted: of one dtype, and not too large.
 bool can_be_predicted(const Product& product, const Pair& pair) {
   const at::ScalarType type = pair.device.scalar_type();
@@ -165,14 +212,17 @@ std::optional<CardFinding> judge_by_card(CallContext& context, const Pair& pair,
   if (scan(pair.device, pair.bench, {}).good()) return std::nullopt;  // nothing to explain
   const auto product = product_of(context, pair, type);
   if (!product || !can_be_predicted(*product, pair)) return std::nullopt;
-  const Predicted predicted = ByCard(known->second, *product, pair.device).best();
+  const Predicted predicted = best_order(known->second, *product, pair.device);
   if (predicted.whole()) return CardFinding{explained(pair, predicted), true};
   if (!known->second.certain) return std::nullopt;
-  const auto all = static_cast<double>(predicted.result.numel());
-  if (static_cast<double>(predicted.right) >= kMostAreRight * all) {
+  const auto as_on_card = [&] {
+    if (context.is_convolution()) return shows_order(known->second, predicted, pair.device);
+    const auto all = static_cast<double>(predicted.result.numel());
+    return static_cast<double>(predicted.right) >= kMostAreRight * all;
+  };
+  if (as_on_card())
     return CardFinding{suspect(pair, type, predicted, context.name.bare_name), true};
-  }
-  if (context.is_convolution()) return std::nullopt;  // a kernel may take its terms in any order
+  if (context.is_convolution()) return std::nullopt;
   return CardFinding{
       {Verdict::kWarning,
        fmt::format("{} of {} elements are not what the card of the device gives ({})",

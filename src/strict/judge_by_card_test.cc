@@ -129,6 +129,73 @@ TEST_F(ByCardTest, WhatIsAddedMayBeRoundedBefore) {
   }
 }
 
+// 45 terms: channels first, channels last, and an order that no card has.
+enum class Terms : std::uint8_t { kChannelsFirst, kChannelsLast, kOther };
+
+class ConvolutionByCard : public ByCardTest {
+ protected:
+  static RunCall convolved(DType dtype, Terms terms) {
+    RunCall run(call(
+        "Functional.conv2d.0",
+        {{tensor({2, 5, 12, 11}, dtype)}, {tensor({6, 5, 3, 3}, dtype)}, {tensor({6}, dtype)}}));
+    const CardArithmetic card = *card_arithmetic({{.dtype = dtype, .units = {kUnit}}});
+    const UnitArithmetic& known = card.begin()->second;
+    Product product = forward_product("conv2d", run.outcome.arguments.call).value();
+    if (terms == Terms::kChannelsLast) product = channels_last(product).value();
+    if (terms == Terms::kOther) product = reversed(product);
+    run.set_device(computed(known, known.units.front(), product, *libtorch::scalar_type(dtype),
+                            Added::kInFloat32)
+                       .view(run.device().sizes()));
+    return run;
+  }
+  static void change(RunCall& run, const at::Tensor& where) {
+    const at::ScalarType bits = run.device().element_size() == 2 ? at::kShort : at::kInt;
+    at::Tensor device = run.device().clone();
+    device.view(bits).add_(where.to(bits));
+    run.set_device(device);
+  }
+};
+
+TEST_F(ConvolutionByCard, BothOrdersAreExplained) {
+  for (const DType dtype : libtorch::cpu_floats()) {
+    if (dtype == DType::kFloat64) continue;
+    for (const Terms terms : {Terms::kChannelsFirst, Terms::kChannelsLast}) {
+      const StrictFinding finding = judged(convolved(dtype, terms), with_card(dtype, {kUnit}));
+      EXPECT_EQ(finding.status, Verdict::kPass) << finding.reason;
+      if (dtype == DType::kFloat32) {
+        EXPECT_THAT(finding.reason, HasSubstr("bit for bit as the card"));
+      }
+    }
+  }
+}
+
+TEST_F(ConvolutionByCard, AFaultOfOneUnitIsSeen) {
+  for (const DType dtype : libtorch::cpu_floats()) {
+    if (dtype == DType::kFloat64) continue;
+    for (const Terms terms : {Terms::kChannelsFirst, Terms::kChannelsLast}) {
+      RunCall all = convolved(dtype, terms);
+      change(all, all.device().ne(0));
+      EXPECT_EQ(judged(all, with_card(dtype, {kUnit})).status, Verdict::kWarning);
+    }
+  }
+  RunCall one = convolved(DType::kFloat32, Terms::kChannelsLast);
+  at::Tensor where = at::zeros_like(one.device(), at::kBool);
+  where[1][3][5][7] = true;
+  change(one, where);
+  EXPECT_EQ(judged(one, with_card(DType::kFloat32, {kUnit})).cause,
+            "one bad element: (1, 3, 5, 7)");
+}
+
+// Kernels are free to choose one.
+TEST_F(ConvolutionByCard, AnotherOrderIsNoFault) {
+  for (const DType dtype : libtorch::cpu_floats()) {
+    if (dtype == DType::kFloat64) continue;
+    const StrictFinding finding =
+        judged(convolved(dtype, Terms::kOther), with_card(dtype, {kUnit}));
+    EXPECT_EQ(finding.status, Verdict::kPass) << finding.reason;
+  }
+}
+
 TEST_F(ByCardTest, BothEndsOfTheRangeAreOnTheCard) {
   CardArithmetic card = *card_arithmetic({{.dtype = DType::kFloat32,
                                            .units = {kUnit},

@@ -67,7 +67,8 @@ std::optional<Product> convolution_product(const PyCall& call) {
                                      weight->sizes().slice(2), dilation, padding, stride);
   const at::Tensor* bias = tensor_at(call, 2, "bias");
   return Product{libtorch::plain(*weight).flatten(1), seen,
-                 bias == nullptr ? at::Tensor() : libtorch::plain(*bias).unsqueeze(1)};
+                 bias == nullptr ? at::Tensor() : libtorch::plain(*bias).unsqueeze(1),
+                 input->size(1)};
 }
 
 // The gradient of the weights: a sum over samples and places.
@@ -83,9 +84,23 @@ std::optional<Product> weight_gradient(const PyCall& call, const PyList& arrivin
 
 }  // namespace
 
+std::optional<Product> channels_last(const Product& product) {
+  const std::int64_t channels = product.channels;
+  if (channels < 2 || channels == product.left.size(-1)) return std::nullopt;
+  const at::Tensor& seen = product.right;  // sample, terms, place
+  return Product{
+      product.left.reshape({product.left.size(0), channels, -1}).mT().flatten(1),
+      seen.reshape({seen.size(0), channels, -1, seen.size(2)}).transpose(1, 2).flatten(1, 2),
+      product.added, channels};
+}
+
+Product reversed(const Product& product) {
+  return {product.left.flip(-1), product.right.flip(-2), product.added, product.channels};
+}
+
 Product in_double(const Product& product) {
   return {widened_to(product.left, at::kDouble), widened_to(product.right, at::kDouble),
-          widened_to(product.added, at::kDouble)};
+          widened_to(product.added, at::kDouble), product.channels};
 }
 
 std::vector<std::int64_t> shape_of(const Product& product) {

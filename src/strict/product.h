@@ -13,7 +13,14 @@ namespace msprobe::strict {
 // A result that is left @ right + added, as recorded: on the CPU, of floating dtypes.
 struct Product {
   at::Tensor left, right, added;
+  std::int64_t channels = 0;  // of a convolution: its terms are channels x places of the kernel
 };
+
+// The same sums of a convolution, with the channels of a place of the kernel side by side. Nothing
+// if this is not one, or if both orders are the same.
+std::optional<Product> channels_last(const Product& product);
+// The same sums, with the last terms first.
+Product reversed(const Product& product);
 
 // The same in float64, to compute with.
 Product in_double(const Product& product);
