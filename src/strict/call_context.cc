@@ -170,7 +170,7 @@ double CallContext::terms_of(const Pair& pair) {
 double CallContext::coarsest_eps(const FloatType& type) {
   double coarsest = type.eps;
   const auto look = [&](const at::Tensor& tensor) {
-    if (const auto other = float_type(tensor.scalar_type())) {
+    if (const auto other = float_type(rerun.recorded_type(tensor))) {  // what autocast makes of it
       coarsest = std::max(coarsest, other->eps);
     }
   };
