@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // msprobe-engine: the worker process of msprobe, and the only program that links LibTorch.
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -119,8 +118,6 @@ int run_replay(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Large tensors on huge pages: a call with 10^8 elements spends half as long in page faults.
-  ::setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
   engine::keep_freed_memory();
   libtorch::avoid_unusable_tiles();
   cli::Parser parser("msprobe-engine",

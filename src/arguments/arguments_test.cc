@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,6 +65,32 @@ TEST(BuildArguments, LengthsOfPackedSequencesFallAndAddUp) {
 
 TEST(Philox, AgreesWithThePublishedVectors) {  // Random123, kat_vectors, philox4x32 10
   EXPECT_EQ(Philox(0).block(0), (Philox::Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+}
+
+TEST(Philox, ManyWordsAreThoseOfSingleOnes) {
+  Philox many(7);
+  Philox single(7);
+  for (const std::size_t count : {0, 1, 2, 3, 4, 5, 31, 32, 33, 64, 127, 1024, 6, 1}) {
+    std::vector<std::uint32_t> words(count);
+    many.next_words(words);
+    for (const std::uint32_t word : words) ASSERT_EQ(word, single.next32()) << count;
+  }
+}
+
+TEST(RandomTensor, LargeOnesHoldTheNumbersOfTheStream) {
+  constexpr double kLow = -0.3;
+  constexpr double kHigh = 1.7;
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    const at::Tensor drawn = draw(record(dtype, {3001}, real(kLow), real(kHigh)));
+    Philox random(1234, "Torch.add.0", "forward.input.0");
+    random.next32();
+    for (std::int64_t i = 1; i < 3000; ++i) {
+      const double unit = static_cast<double>(random.next32() >> 8) * 0x1p-24;
+      const at::Tensor wanted =
+          at::full({}, static_cast<float>(unit * (kHigh - kLow) + kLow), at::kFloat);
+      ASSERT_TRUE(drawn[i].equal(wanted.to(drawn.scalar_type()))) << i;
+    }
+  }
 }
 
 TEST(Philox, StreamsDependOnSeedCallAndPath) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments/philox.h"
 
+#include "arguments/philox_words.h"
+
 namespace msprobe::arguments {
 namespace {
 
@@ -48,6 +50,17 @@ std::uint32_t Philox::next32() {
     used_ = 0;
   }
   return block_[used_++];
+}
+
+void Philox::next_words(std::span<std::uint32_t> words) {
+  while (used_ < block_.size() && !words.empty()) {
+    words.front() = next32();
+    words = words.subspan(1);
+  }
+  const std::size_t whole = words.size() / block_.size();
+  philox_words(key_, counter_, words.first(whole * block_.size()));
+  counter_ += whole;
+  for (std::uint32_t& word : words.subspan(whole * block_.size())) word = next32();
 }
 
 std::uint64_t Philox::next64() {

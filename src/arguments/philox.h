@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace msprobe::arguments {
@@ -22,7 +23,8 @@ class Philox {
   // One after another; element i of a stream is always the same.
   std::uint32_t next32();
   std::uint64_t next64();
-  double next_unit();  // uniform in [0, 1), 53 bits
+  void next_words(std::span<std::uint32_t> words);  // as next32 gives them, many at once
+  double next_unit();                               // uniform in [0, 1), 53 bits
   // Uniform in [0, bound], both ends included.
   std::uint64_t next_upto(std::uint64_t bound);
 

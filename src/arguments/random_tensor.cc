@@ -2,12 +2,15 @@
 #include "arguments/random_tensor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "arguments/philox_words.h"
 #include "libtorch/dtypes.h"
 
 namespace msprobe::arguments {
@@ -62,6 +65,9 @@ double largest(at::ScalarType type) {
 class Uniform {
  public:
   Uniform(double low, double high) : low_(low), high_(high), wide_(std::isinf(high - low)) {}
+  bool is_wide() const { return wide_; }
+  double low() const { return low_; }
+  double width() const { return high_ - low_; }
   double operator()(double unit) const {
     return wide_ ? low_ * (1 - unit) + high_ * unit : unit * (high_ - low_) + low_;
   }
@@ -71,15 +77,34 @@ class Uniform {
   bool wide_;
 };
 
+// So many words are drawn at once.
+constexpr std::size_t kWordsAtOnce = 1024;
+
+// A number for each word.
+template <class T>
+void write_numbers(std::span<const std::uint32_t> words, const Uniform& uniform, T* values) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (!uniform.is_wide()) {
+      return uniform_floats(words, uniform.low(), uniform.width(), {values, words.size()});
+    }
+  }
+  for (const std::uint32_t word : words) {
+    *values++ = static_cast<float>(uniform(static_cast<double>(word >> 8) * 0x1p-24));
+  }
+}
+
 template <class T>
 void fill_reals(at::Tensor& tensor, const Uniform& uniform, Philox& random) {
-  T* data = tensor.data_ptr<T>();
-  const std::int64_t count = tensor.numel();
-  for (std::int64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<T, double>) {
-      data[i] = uniform(random.next_unit());
-    } else {
-      data[i] = static_cast<float>(uniform(static_cast<double>(random.next32() >> 8) * 0x1p-24));
+  std::span<T> left(tensor.data_ptr<T>(), static_cast<std::size_t>(tensor.numel()));
+  if constexpr (std::is_same_v<T, double>) {
+    for (double& value : left) value = uniform(random.next_unit());
+  } else {
+    std::array<std::uint32_t, kWordsAtOnce> drawn;
+    while (!left.empty()) {
+      const std::span words = std::span(drawn).first(std::min(left.size(), drawn.size()));
+      random.next_words(words);
+      write_numbers(words, uniform, left.data());
+      left = left.subspan(words.size());
     }
   }
 }

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "execute/replay_dialect.h"
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
+#include "strict/element_sizes.h"
 #include "strict/mindspore_kernel.h"
 #include "strict/reduction_length.h"
 #include "strict/result_type.h"
@@ -21,8 +23,26 @@ constexpr double kNativeCapUnits = 16384;
 // The bound is at least this many spreads; see spread_limits.
 constexpr double kLeastSpreads = kIntermediates + kSumOfTerms;
 
+template <class T>
+std::span<const T> numbers_of(const at::Tensor& tensor) {
+  return {tensor.data_ptr<T>(), static_cast<std::size_t>(tensor.numel())};
+}
+
 double largest_of(const at::Tensor& tensor) {
-  return real_parts(tensor).abs().nan_to_num(0, 0, 0).max().item<double>();
+  const at::Tensor plain = libtorch::plain(tensor);
+  if (plain.scalar_type() == at::kFloat) return largest_finite(numbers_of<float>(plain));
+  if (plain.scalar_type() == at::kDouble) return largest_finite(numbers_of<double>(plain));
+  return real_parts(plain).abs().nan_to_num(0, 0, 0).max().item<double>();
+}
+
+// Of a gradient and its result, element by element.
+double largest_product_of(const at::Tensor& gradient, const at::Tensor& result) {
+  const at::Tensor left = libtorch::plain(gradient);
+  const at::Tensor right = libtorch::plain(result);
+  if (left.scalar_type() == at::kFloat && right.scalar_type() == at::kDouble) {
+    return largest_product(numbers_of<float>(left), numbers_of<double>(right));
+  }
+  return largest_of(left.abs().to(at::kDouble) * right.abs().to(at::kDouble));
 }
 
 // What a normalisation adds to the variance: its last fractional argument.
@@ -136,9 +156,7 @@ double CallContext::terms_of(const Pair& pair) {
     const auto* result =
         i < outcome.forward.size() ? outcome.forward[i].bench.as<at::Tensor>() : nullptr;
     if (result == nullptr || result->sizes() != gradient->sizes()) continue;
-    const at::Tensor times = libtorch::plain(*gradient).abs().to(at::kDouble) *
-                             libtorch::plain(*result).abs().to(at::kDouble);
-    of_results = std::max(of_results, largest_of(times));
+    of_results = std::max(of_results, largest_product_of(*gradient, *result));
   }
   const auto call = rerun.arguments();
   if (!call || rerun.of_node()) return size;
@@ -152,7 +170,7 @@ double CallContext::terms_of(const Pair& pair) {
 double CallContext::coarsest_eps(const FloatType& type) {
   double coarsest = type.eps;
   const auto look = [&](const at::Tensor& tensor) {
-    if (const auto other = float_type(tensor.scalar_type())) {
+    if (const auto other = float_type(rerun.recorded_type(tensor))) {  // what autocast makes of it
       coarsest = std::max(coarsest, other->eps);
     }
   };

@@ -7,6 +7,7 @@
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
+#include "strict/element_sizes.h"
 #include "strict/float_type.h"
 #include "strict/uniform_draws.h"
 
@@ -96,10 +97,14 @@ bool Conditioning::run_once(int number, bool inward, const Wanted& wanted) {
     if (wanted && key != *wanted) continue;
     const auto base = base_.find(key);
     if (base == base_.end() || base->second.sizes() != tensor.sizes()) continue;
-    at::Tensor move = (real_parts(tensor) - real_parts(base->second)).abs_().div_(amplitude);
-    move.nan_to_num_(0, 0, 0);
+    const at::Tensor from = real_parts(base->second);
+    const at::Tensor to = real_parts(tensor);
+    if (to.sizes() != from.sizes()) continue;  // one of both is complex
     at::Tensor& spread = spreads_[key];
-    spread = spread.defined() ? at::maximum(spread, move) : move;
+    if (!spread.defined()) spread = at::zeros_like(from);
+    const auto count = static_cast<std::size_t>(from.numel());
+    widen_spreads({to.data_ptr<double>(), count}, {from.data_ptr<double>(), count}, amplitude,
+                  {spread.data_ptr<double>(), count});
   }
   return true;
 }

@@ -94,6 +94,25 @@ TEST(JudgeCall, GradientThatIsAllCancelledMayLeaveTheRoundingOfItsTerms) {
   }
 }
 
+// Autocast rounds factors and gradients to bfloat16; the gradients of its inputs are float32 again.
+TEST(JudgeCall, GradientsUnderAutocastMayErrAsItsDtypeDoes) {
+  dump::CallRecord linear =
+      with_backward(call("Functional.linear.0", {{tensor({4, 32, 128}, DType::kFloat32, true)},
+                                                 {tensor({96, 128}, DType::kFloat32, true)}}),
+                    {{tensor({4, 32, 96}, DType::kBFloat16)}});
+  linear.forward.output = {{tensor({4, 32, 96}, DType::kBFloat16)}};
+  RunCall run(linear);
+  const Findings findings = run.judge();
+  ASSERT_EQ(findings.backward.size(), 2U);
+  for (const StrictFinding& finding : findings.backward) {
+    EXPECT_EQ(finding.status, Verdict::kPass) << finding.reason;
+  }
+  at::Tensor device = run.outcome.backward[0].device.as<at::Tensor>()->clone();
+  device[1][2] *= 1.5;
+  run.outcome.backward[0].device = {device};
+  EXPECT_EQ(run.judge().backward[0].status, Verdict::kError);
+}
+
 TEST(JudgeCall, NanInOneElementNeverPasses) {
   RunCall run(matmul(DType::kBFloat16));
   at::Tensor device = run.device().clone();

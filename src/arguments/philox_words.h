@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many numbers of Philox at once, bit by bit those that it gives one by one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace msprobe::arguments {
+
+// The words of the blocks from `counter` on. REQUIRES: whole blocks of four words.
+void philox_words(std::uint64_t key, std::uint64_t counter, std::span<std::uint32_t> words);
+
+// low + unit * width for each word, where unit is its upper 24 bits as a number of [0, 1). Rounds
+// each step to float64, and the result to float32. REQUIRES: as many values as words.
+void uniform_floats(std::span<const std::uint32_t> words, double low, double width,
+                    std::span<float> values);
+
+}  // namespace msprobe::arguments

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/element_sizes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "core/vector_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strict/element_sizes.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace msprobe::strict::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Doubles = hn::ScalableTag<double>;
+using Floats = hn::Rebind<float, Doubles>;
+
+// `count` values, zeros behind them.
+template <class D>
+HWY_INLINE hn::Vec<D> some_of(D d, const hn::TFromD<D>* values, std::size_t count) {
+  if (count >= hn::Lanes(d)) return hn::LoadU(d, values);
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())] = {};
+  std::copy_n(values, count, lanes);
+  return hn::Load(d, lanes);
+}
+
+HWY_INLINE void write_some(hn::Vec<Doubles> from, double* values, std::size_t count) {
+  const Doubles d;
+  if (count >= hn::Lanes(d)) return hn::StoreU(from, d, values);
+  HWY_ALIGN double lanes[hn::MaxLanes(Doubles())];
+  hn::Store(from, d, lanes);
+  std::copy_n(lanes, count, values);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> or_zero(D d, hn::Vec<D> size) {
+  const auto most = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::max());
+  return hn::IfThenElseZero(hn::Le(size, most), size);
+}
+
+template <class T>
+T largest_of_numbers(const T* values, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto largest = hn::Zero(d);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    largest = hn::Max(largest, or_zero(d, hn::Abs(some_of(d, values + i, count - i))));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+double largest_of_floats(const float* values, std::size_t count) {
+  return static_cast<double>(largest_of_numbers(values, count));
+}
+
+double largest_of_doubles(const double* values, std::size_t count) {
+  return largest_of_numbers(values, count);
+}
+
+double largest_of_products(const float* one, const double* other, std::size_t count) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto largest = hn::Zero(d);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto left = hn::PromoteTo(d, some_of(Floats(), one + i, count - i));
+    const auto right = some_of(d, other + i, count - i);
+    largest = hn::Max(largest, or_zero(d, hn::Abs(hn::Mul(left, right))));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+void write_distances(const float* given, const double* right, double nearly_largest, double* errors,
+                     std::size_t count) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto infinite = hn::Set(d, std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto x = hn::PromoteTo(d, some_of(Floats(), given + i, count - i));
+    const auto y = some_of(d, right + i, count - i);
+    const auto error = or_zero(d, hn::Abs(hn::Sub(x, y)));
+    const auto odd = hn::Not(hn::Eq(hn::Sub(x, x), hn::Zero(d)));  // NaN where x is not finite
+    const auto overflows = hn::And(odd, hn::Ge(hn::Abs(y), hn::Set(d, nearly_largest)));
+    const auto special = hn::IfThenElse(hn::Eq(x, x), infinite, x);
+    write_some(hn::IfThenElse(overflows, special, error), errors + i, count - i);
+  }
+}
+
+void write_spreads(const double* moved, const double* base, double amplitude, double* spreads,
+                   std::size_t count) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto x = some_of(d, moved + i, count - i);
+    const auto y = some_of(d, base + i, count - i);
+    const auto move = or_zero(d, hn::Div(hn::Abs(hn::Sub(x, y)), hn::Set(d, amplitude)));
+    write_some(hn::Max(move, some_of(d, spreads + i, count - i)), spreads + i, count - i);
+  }
+}
+
+}  // namespace
+}  // namespace msprobe::strict::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace msprobe::strict {
+
+HWY_EXPORT(largest_of_floats);
+HWY_EXPORT(largest_of_doubles);
+HWY_EXPORT(largest_of_products);
+HWY_EXPORT(write_distances);
+HWY_EXPORT(write_spreads);
+
+double largest_finite(std::span<const float> values) {
+  return HWY_DYNAMIC_DISPATCH(largest_of_floats)(values.data(), values.size());
+}
+
+double largest_finite(std::span<const double> values) {
+  return HWY_DYNAMIC_DISPATCH(largest_of_doubles)(values.data(), values.size());
+}
+
+double largest_product(std::span<const float> one, std::span<const double> other) {
+  return HWY_DYNAMIC_DISPATCH(largest_of_products)(one.data(), other.data(), one.size());
+}
+
+void distances(std::span<const float> given, std::span<const double> right, double nearly_largest,
+               std::span<double> errors) {
+  HWY_DYNAMIC_DISPATCH(write_distances)
+  (given.data(), right.data(), nearly_largest, errors.data(), given.size());
+}
+
+void widen_spreads(std::span<const double> moved, std::span<const double> base, double amplitude,
+                   std::span<double> spreads) {
+  HWY_DYNAMIC_DISPATCH(write_spreads)
+  (moved.data(), base.data(), amplitude, spreads.data(), moved.size());
+}
+
+}  // namespace msprobe::strict
+
+#endif  // HWY_ONCE

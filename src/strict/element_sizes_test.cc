@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/element_sizes.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "libtorch/aten.h"
+
+namespace msprobe::strict {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kCounts[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 33, 1000};
+
+// NaN and infinities among them.
+at::Tensor numbers(std::int64_t count, double step) {
+  at::Tensor all = at::arange(count, at::kDouble).mul_(step).sub_(2).sin_();
+  if (count > 4) {
+    all[0] = kNan;
+    all[1] = kInfinity;
+    all[count - 1] = -kInfinity;
+  }
+  return all;
+}
+
+template <class T>
+std::span<T> span_of(at::Tensor& tensor) {
+  return {tensor.data_ptr<T>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+double largest(const at::Tensor& all) {
+  return all.to(at::kDouble).abs().nan_to_num(0, 0, 0).max().item<double>();
+}
+
+TEST(LargestFinite, IsThatOfOperatorsOnTensors) {
+  for (const std::int64_t count : kCounts) {
+    at::Tensor wide = numbers(count, 0.7);
+    at::Tensor narrow = wide.to(at::kFloat);
+    at::Tensor other = numbers(count, 1.3).roll(1);
+    EXPECT_EQ(largest_finite(span_of<double>(wide)), largest(wide)) << count;
+    EXPECT_EQ(largest_finite(span_of<float>(narrow)), largest(narrow)) << count;
+    EXPECT_EQ(largest_product(span_of<float>(narrow), span_of<double>(other)),
+              largest(narrow.to(at::kDouble) * other))
+        << count;
+  }
+  EXPECT_EQ(largest_finite(std::span<const float>()), 0);
+}
+
+TEST(Distances, TellOverflowsFromOtherNumbers) {
+  constexpr float kFar = std::numeric_limits<float>::infinity();
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const float given[] = {1.5F, kFar, -kFar, kNone, kNone, kFar, 2, 3, 4};
+  const double right[] = {1.25, 100, -100, 100, 1, 1, kNan, kInfinity, 4};
+  const double wanted[] = {0.25, kInfinity, kInfinity, kNan, 0, 0, 0, 0, 0};
+  double found[std::size(given)];
+  distances(given, right, 50, found);
+  for (std::size_t i = 0; i < std::size(given); ++i) {
+    if (std::isnan(wanted[i])) {
+      EXPECT_TRUE(std::isnan(found[i])) << i;
+    } else {
+      EXPECT_EQ(found[i], wanted[i]) << i;
+    }
+  }
+}
+
+TEST(WidenSpreads, KeepsTheLargestMove) {
+  for (const std::int64_t count : kCounts) {
+    at::Tensor base = numbers(count, 0.3);
+    at::Tensor spreads = at::zeros({count}, at::kDouble);
+    at::Tensor wanted = spreads.clone();
+    for (const double step : {0.31, 0.29}) {
+      at::Tensor moved = numbers(count, step).roll(1);
+      widen_spreads(span_of<double>(moved), span_of<double>(base), 4, span_of<double>(spreads));
+      wanted = at::maximum(wanted, (moved - base).abs().div(4).nan_to_num(0, 0, 0));
+    }
+    EXPECT_TRUE(spreads.equal(wanted)) << count;
+  }
+}
+
+}  // namespace
+}  // namespace msprobe::strict
