@@ -20,6 +20,9 @@ constexpr double kRoom = 8;  // eps
 constexpr std::int64_t kFew = 4;
 // Sums of flushed inputs lose results up to here, in least normal numbers.
 constexpr double kAboveSubnormal = 8;
+// From so many of so many subnormal results on, flushing them explains it.
+constexpr std::int64_t kMostFlushed = 9;
+constexpr std::int64_t kFlushedOf = 10;
 // Errors of exact operators that are no more than a rounding, in eps.
 constexpr double kSlight = 4;
 // Correlation of data that is not the benchmark's.
@@ -128,8 +131,8 @@ std::string lost(const Failure& failure) {
   return "";
 }
 
-// Every subnormal result is zero, and no other result is that should not be: whatever else is off
-// is what flushed inputs left.
+// No result is subnormal, nearly all that should be are zero, and no other result is that should
+// not be: whatever else is off is what flushed inputs left.
 std::string flushed(const Failure& failure) {
   const double least = failure.type.least_normal;
   const at::Tensor device = failure.device.to(at::kDouble);
@@ -140,8 +143,9 @@ std::string flushed(const Failure& failure) {
   if (count < kFew || zero.all().item<bool>()) return "";
   const bool none_left = !device.abs().lt(least).logical_and(zero.logical_not()).any().item<bool>();
   const bool others = zero.logical_and(right.ge(kAboveSubnormal * least)).any().item<bool>();
-  if (!none_left || others) return "";
-  return fmt::format("flushed subnormals: all {} elements below {} are zero", count,
+  const auto lost = small.logical_and(zero).sum().item<std::int64_t>();
+  if (!none_left || others || lost * kFlushedOf < count * kMostFlushed) return "";
+  return fmt::format("flushed subnormals: {} of {} elements below {} are zero", lost, count,
                      number_text(least));
 }
 

@@ -200,6 +200,13 @@ TEST(Cause, FlushedSubnormalsAreNamed) {
             0.9);
 }
 
+TEST(Cause, AnOffsetOfSubnormalResultsIsNotFlushing) {
+  RunCall run(call("Torch.tanh.0", {{tensor({30, 33}, DType::kFloat32, false, -1e-38, 1e-38)}}));
+  run.set_device(run.device() + 1);
+  EXPECT_EQ(run.forward().status, Verdict::kError);
+  EXPECT_FALSE(run.forward().cause.starts_with("flushed")) << run.forward().cause;
+}
+
 TEST(Cause, LostTermsAreNamed) {
   const auto spoil = [](const RunCall& run, const std::vector<at::Tensor>& in) {
     const std::int64_t kept = in[0].size(1) - 16;
