@@ -2,6 +2,8 @@
 #include "strict/judge_by_card.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,8 +18,10 @@ namespace {
 
 // Products of more terms take too long in the arithmetic of a unit: about 10 s.
 constexpr std::int64_t kMostCardTerms = std::int64_t{1} << 31;
-// So many wrong elements show which of the units that the card leaves open it is.
+// So many wrong elements of a unit show which other one of those that the card leaves open it is;
+// what one round leaves wrong, the next one looks at too.
 constexpr std::int64_t kTelling = 16;
+constexpr int kMostRounds = 8;
 // From this share of right elements on, the device computes as on its card, and the others are
 // wrong.
 constexpr double kMostAreRight = 0.5;
@@ -72,9 +76,16 @@ class ByCard {
     if (!best.whole() && product_.added.defined()) {
       take_better(predicted(best.unit, Added::kInResult), best);
     }
-    if (best.whole() || arithmetic_.units.size() == 1) return best;
-    const units::Unit other = most_telling(best);
-    if (other != best.unit) take_better(predicted(other, best.added), best);
+    if (arithmetic_.units.size() == 1) return best;
+    std::set<units::Unit> tried{best.unit};
+    std::vector<std::int64_t> telling = some_wrong(best);
+    for (int round = 0; round < kMostRounds && !best.whole(); ++round) {
+      const units::Unit other = most_telling(best.added, telling);
+      if (!tried.insert(other).second) break;
+      Predicted next = predicted(other, best.added);
+      std::ranges::copy(some_wrong(next), std::back_inserter(telling));
+      take_better(std::move(next), best);
+    }
     return best;
   }
 
@@ -88,17 +99,22 @@ class ByCard {
     return found;
   }
 
-  // The unit that gives most of some elements that `best` does not give.
-  units::Unit most_telling(const Predicted& best) const {
-    const at::Tensor wrong = best.equal.logical_not().flatten().nonzero().flatten();
-    const at::Tensor some = wrong.narrow(0, 0, std::min(kTelling, wrong.numel()));
-    units::Unit found = best.unit;
+  static std::vector<std::int64_t> some_wrong(const Predicted& predicted) {
+    const at::Tensor wrong = predicted.equal.logical_not().flatten().nonzero().flatten();
+    std::vector<std::int64_t> some;
+    for (std::int64_t i = 0; i < std::min(kTelling, wrong.numel()); ++i) {
+      some.push_back(wrong[i].item<std::int64_t>());
+    }
+    return some;
+  }
+
+  // The unit that gives most of the elements at `places`.
+  units::Unit most_telling(Added added, const std::vector<std::int64_t>& places) const {
+    units::Unit found = arithmetic_.units.front();
     std::int64_t most = 0;
     for (const units::Unit& unit : arithmetic_.units) {
-      std::int64_t right = 0;
-      for (std::int64_t i = 0; i < some.numel(); ++i) {
-        right += gives(unit, best.added, some[i].item<std::int64_t>()) ? 1 : 0;
-      }
+      const std::int64_t right = std::ranges::count_if(
+          places, [&](std::int64_t place) { return gives(unit, added, place); });
       if (right > most) found = unit;
       most = std::max(most, right);
     }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -116,6 +117,24 @@ TEST_F(ByCardTest, TheCardMayLeaveFieldsOpen) {
   device[3][3] = device[3][3] * (1 + 0x1p-22);
   run.set_device(device);
   EXPECT_EQ(judged(run, open).cause, "one bad element: (3, 3)");
+}
+
+// Sums in bfloat16 hide nearly all of the unit, so one wrong element leaves many units possible.
+TEST_F(ByCardTest, ManyUnitsMayBeOpen) {
+  constexpr const char* kHidden = "block=4,sum=nearest,cut=down,bits=25,accumulator=bfloat16";
+  std::vector<std::string> open;
+  for (const char* sum : {"zero", "down", "nearest"}) {
+    for (const char* cut : {"zero", "nearest", "down"}) {
+      for (const int bits : {23, 24, 25, 26, 30}) {
+        open.push_back(
+            fmt::format("block=4,sum={},cut={},bits={},accumulator=bfloat16", sum, cut, bits));
+      }
+    }
+  }
+  RunCall run(call("Torch.matmul.0", {{tensor({64, 300})}, {tensor({300, 64})}}));
+  run.set_device(computed_by(kHidden, DType::kFloat32, run, "matmul"));
+  const StrictFinding finding = judged(run, with_card(DType::kFloat32, open));
+  EXPECT_EQ(finding.status, Verdict::kPass) << finding.reason;
 }
 
 TEST_F(ByCardTest, WhatIsAddedMayBeRoundedBefore) {
