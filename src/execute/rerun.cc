@@ -8,6 +8,7 @@
 #include "execute/mutated.h"
 #include "execute/replay_dialect.h"
 #include "execute/value_tree.h"
+#include "libtorch/autograd.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -136,6 +137,17 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
     return bench_side(*edited, how, backward, in_layout(variation.change));
   });
   if (!side) return std::unexpected(side.error());
+  const TensorChange& change_arriving =
+      variation.change_arriving ? variation.change_arriving : variation.change;
+  std::optional<PyList> weights;
+  if (backward && variation.only_gradient && variation.shortcut && !node_) {
+    weights = changed(**gradients, change_arriving);
+    const OrSkip<at::Tensor> found = caught(SkipReason::kBenchFailed, [&] {
+      const libtorch::BelowAutograd below;
+      return variation.shortcut(side->call, *weights);
+    });
+    if (found && found->defined()) return Leaves{{}, {{*variation.only_gradient, {*found}}}};
+  }
   const Api* api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
   const OrSkip<PyValue> output = run_forward(*api, *side, run, SkipReason::kBenchFailed);
   if (!output) return std::unexpected(output.error());
@@ -143,10 +155,8 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   Leaves leaves{leaves_of(all, name_.bare_name), {}, has_drawn()};
   if (!backward || variation.forward_only) return leaves;
   if (variation.only_gradient) watch_only(*variation.only_gradient, *side);
-  const TensorChange& change_arriving =
-      variation.change_arriving ? variation.change_arriving : variation.change;
-  const std::vector<at::Tensor> found =
-      this->gradients(*side, *output, changed(**gradients, change_arriving));
+  if (!weights) weights = changed(**gradients, change_arriving);
+  const std::vector<at::Tensor> found = this->gradients(*side, *output, *weights);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].defined()) leaves.backward.push_back({fmt::format("{}", i), {found[i]}});
   }

@@ -78,7 +78,8 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
       rerun(the_record, options, the_outcome.backward_node),
       benchmark(benchmark_of(name, the_outcome, options, rerun)),
       conditioning(rerun, the_record.full_name, benchmark.tensors, benchmark.how,
-                   argument_move(*this), traits().form != ops::Form::kOther && !rerun.of_node()),
+                   argument_move(*this), traits().form != ops::Form::kOther && !rerun.of_node(),
+                   name.bare_name),
       native_error(rerun, the_record.full_name, benchmark.how) {
   if (!outcome.arriving.empty()) rerun.take_arriving(outcome.arriving);
   const bool as_built = !outcome.arguments.float8_input && outcome.note.empty();

@@ -9,6 +9,7 @@
 #include "strict/bound.h"
 #include "strict/element_sizes.h"
 #include "strict/float_type.h"
+#include "strict/product.h"
 #include "strict/uniform_draws.h"
 
 namespace msprobe::strict {
@@ -89,7 +90,12 @@ bool Conditioning::run_once(int number, bool inward, const Wanted& wanted) {
   variation.change = move_by(argument_);
   variation.change_arriving = move_by(0);
   if (wanted && wanted->first == Direction::kForward) variation.forward_only = true;
-  if (wanted && wanted->first == Direction::kBackward) variation.only_gradient = wanted->second;
+  if (wanted && wanted->first == Direction::kBackward) {
+    variation.only_gradient = wanted->second;
+    variation.shortcut = [&](const arguments::PyCall& call, const arguments::PyList& arriving) {
+      return direct_gradient(bare_name_, call, arriving, wanted->second);
+    };
+  }
   const auto leaves = rerun_.run(variation);
   if (!leaves) return false;
   random_ = random_ || leaves->random;

@@ -120,8 +120,7 @@ class CallJudge {
 
   std::optional<at::ScalarType> gradient_type(const std::string& path) {
     if (context_.rerun.of_node()) return std::nullopt;
-    const auto call = context_.rerun.arguments();
-    return call ? input_type(**call, path) : std::nullopt;
+    return input_type(context_.outcome.arguments.call, path);
   }
 
   // An element may differ where a rounding of the inputs changes it.

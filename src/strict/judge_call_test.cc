@@ -252,25 +252,51 @@ TEST(JudgeCall, ARandomResultOfTheSameDrawIsComparedElementByElement) {
 
 // What runs of single leaves tell is what runs of all leaves would.
 TEST(JudgeCall, ARunThatComputesOneLeafMovesItAsARunOfAllDoes) {
-  const dump::CallRecord record =
-      with_backward(call("Torch.addmm.0", {{tensor({24}, DType::kFloat32, true)},
-                                           {tensor({16, 40}, DType::kFloat32, true)},
-                                           {tensor({40, 24}, DType::kFloat32, true)}}),
-                    {{tensor({16, 24})}});
-  const RunCall run(record);
-  execute::Rerun rerun(record, run.options);
-  Conditioning all(rerun, record.full_name, tensors_of(run.outcome, Side::kBench), {});
-  Conditioning single(rerun, record.full_name, tensors_of(run.outcome, Side::kBench), {}, 0, true);
-  const auto expect_equal = [&](int runs, Direction direction, const std::string& path) {
-    all.measure(runs, direction, path);
-    single.measure(runs, direction, path);
-    EXPECT_TRUE(all.spread(direction, path).equal(single.spread(direction, path))) << path;
-    EXPECT_EQ(all.runs(), single.runs());
+  const auto floats = [](Shape shape) -> dump::Value {
+    return {tensor(std::move(shape), DType::kFloat32, true)};
   };
-  expect_equal(3, Direction::kBackward, "0");
-  EXPECT_FALSE(single.spread(Direction::kBackward, "2").defined());
-  expect_equal(1, Direction::kBackward, "2");  // as many as the first one had
-  expect_equal(1, Direction::kForward, "0");
+  struct Row {
+    dump::CallRecord record;
+    std::string bare_name;
+    std::string path;  // of a gradient that needs no forward pass
+  };
+  const Row rows[] = {
+      {with_backward(call("Torch.addmm.0", {floats({24}), floats({16, 40}), floats({40, 24})}),
+                     {{tensor({16, 24})}}),
+       "addmm", "0"},
+      {with_backward(
+           call("Functional.linear.0", {floats({3, 50, 40}), floats({24, 40}), floats({24})}),
+           {{tensor({3, 50, 24})}}),
+       "linear", "2"},
+      {with_backward(call("Functional.conv2d.0", {floats({2, 4, 9, 9}),
+                                                  floats({6, 2, 3, 3}),
+                                                  floats({6}),
+                                                  {std::int64_t{2}},
+                                                  {std::int64_t{1}},
+                                                  {std::int64_t{1}},
+                                                  {std::int64_t{2}}}),
+                     {{tensor({2, 6, 5, 5})}}),
+       "conv2d", "0"},
+  };
+  for (const auto& [record, bare_name, path] : rows) {
+    const RunCall run(record);
+    execute::Rerun rerun(record, run.options);
+    const LeafTensors base = tensors_of(run.outcome, Side::kBench);
+    Conditioning all(rerun, record.full_name, base, {});
+    Conditioning single(rerun, record.full_name, base, {}, 0, true, bare_name);
+    const auto expect_equal = [&](int runs, Direction direction, const std::string& leaf) {
+      all.measure(runs, direction, leaf);
+      single.measure(runs, direction, leaf);
+      EXPECT_TRUE(all.spread(direction, leaf).equal(single.spread(direction, leaf)))
+          << record.full_name << " " << leaf;
+      EXPECT_EQ(all.runs(), single.runs());
+    };
+    const std::string other = path == "0" ? "2" : "0";
+    expect_equal(3, Direction::kBackward, path);
+    EXPECT_FALSE(single.spread(Direction::kBackward, other).defined());
+    expect_equal(1, Direction::kBackward, other);  // as many as the first one had
+    expect_equal(1, Direction::kForward, "0");
+  }
 }
 
 // Most elements are then kept in every draw of the benchmark.
