@@ -63,6 +63,20 @@ TEST(BuildArguments, LengthsOfPackedSequencesFallAndAddUp) {
   EXPECT_TRUE(sizes.equal(at::tensor({2, 2, 2, 1, 1}, at::kLong))) << sizes;
 }
 
+TEST(BuildArguments, EndsOfGroupsNeverFall) {
+  dump::CallRecord call;
+  call.full_name = "Aten._grouped_mm.1";
+  call.forward.input_args = {{record(DType::kFloat32, {128, 8}, real(-1), real(1))},
+                             {record(DType::kFloat32, {16, 8, 4}, real(-1), real(1))}};
+  call.forward.input_kwargs = {{"offs", {record(DType::kInt32, {16}, integer(3), integer(128))}}};
+  const OrSkip<Arguments> built = build_arguments(call, "_grouped_mm", {});
+  const at::Tensor ends = *built->call.kwargs[0].second.as<at::Tensor>();
+  EXPECT_TRUE(ends.diff().ge(0).all().item<bool>()) << ends;
+  EXPECT_EQ(ends.scalar_type(), at::kInt);
+  EXPECT_EQ(ends[0].item<int>(), 3);
+  EXPECT_EQ(ends[15].item<int>(), 128);
+}
+
 TEST(Philox, AgreesWithThePublishedVectors) {  // Random123, kat_vectors, philox4x32 10
   EXPECT_EQ(Philox(0).block(0), (Philox::Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
 }

@@ -276,6 +276,7 @@ OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_vi
   OrSkip<PyList> built = builder.list(*args, "forward.input");
   if (!built) return std::unexpected(built.error());
   fit_packed_sequence(bare_name, record, *built);
+  sort_group_ends(bare_name, record, *built, *kwargs);
   arguments.call = {*std::move(built), *std::move(kwargs), output_shape(record)};
   arguments.float8_input = builder.saw_float8();
   return arguments;

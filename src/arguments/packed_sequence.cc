@@ -58,4 +58,25 @@ void fit_packed_sequence(std::string_view bare_name, const dump::CallRecord& rec
   args[1] = PyValue{falling(count, largest, smallest, *sum)};
 }
 
+void sort_group_ends(std::string_view bare_name, const dump::CallRecord& record, PyList& args,
+                     PyDict& kwargs) {
+  if (bare_name != "_grouped_mm" && bare_name != "grouped_mm") return;
+  const auto sort = [](const dump::Value& recorded, PyValue& value) {
+    const auto* ends = recorded.as<dump::TensorRecord>();
+    auto* drawn = std::get_if<at::Tensor>(&value.data);
+    if (ends == nullptr || drawn == nullptr || !ends->data_name.empty() || drawn->dim() != 1 ||
+        at::isFloatingType(drawn->scalar_type())) {
+      return;
+    }
+    *drawn = std::get<0>(drawn->sort());
+  };
+  constexpr std::size_t kPlace = 2;
+  const dump::List& recorded = record.forward.input_args;
+  if (recorded.size() > kPlace && args.size() > kPlace) sort(recorded[kPlace], args[kPlace]);
+  for (const auto& [name, value] : record.forward.input_kwargs) {
+    const auto built = std::ranges::find(kwargs, name, &PyDict::value_type::first);
+    if (name == "offs" && built != kwargs.end()) sort(value, built->second);
+  }
+}
+
 }  // namespace msprobe::arguments

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed sequences: lengths and batch sizes never rise, and add up to the elements that are there.
+// Arguments whose numbers depend on each other. Packed sequences: lengths and batch sizes never
+// rise, and add up to the elements that are there. Groups of rows: their ends never fall.
 #pragma once
 
 #include <string_view>
@@ -12,5 +13,9 @@ namespace msprobe::arguments {
 // Replaces drawn lengths and batch sizes, which no operator takes, by some that fit the recorded
 // shapes, extremes and sum.
 void fit_packed_sequence(std::string_view bare_name, const dump::CallRecord& record, PyList& args);
+
+// Sorts the drawn ends of the groups of a grouped product: they never fall.
+void sort_group_ends(std::string_view bare_name, const dump::CallRecord& record, PyList& args,
+                     PyDict& kwargs);
 
 }  // namespace msprobe::arguments
