@@ -11,6 +11,9 @@ trap 'rm -f "$scores" "$page"' EXIT
 status=0
 "$program" self_check --markdown "$scores" || status=$?
 sed '/^<!-- scores -->$/q' docs/self-check.md > "$page"
-{ echo; cat "$scores"; } >> "$page"
+# Lines of text have at most 120 columns; the list of escapes is text.
+{ echo; awk '/^[*] / { while (length > 120) {
+                         for (end = 120; substr($0, end, 1) != " "; --end) {}
+                         print substr($0, 1, end - 1); $0 = "  " substr($0, end + 1) } } { print }' "$scores"; } >> "$page"
 cp "$page" docs/self-check.md
 exit $status
