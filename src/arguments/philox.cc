@@ -6,12 +6,6 @@
 namespace msprobe::arguments {
 namespace {
 
-constexpr std::uint32_t kMultiplier0 = 0xD2511F53;
-constexpr std::uint32_t kMultiplier1 = 0xCD9E8D57;
-constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
-constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
-constexpr int kRounds = 10;
-
 // FNV-1a, then splitmix64's finisher: names that differ in one character get unrelated keys.
 std::uint64_t mix(std::uint64_t state, std::string_view text) {
   for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -31,15 +25,15 @@ Philox::Block Philox::block(std::uint64_t counter) const {
   Block state{static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0};
   auto key0 = static_cast<std::uint32_t>(key_);
   auto key1 = static_cast<std::uint32_t>(key_ >> 32);
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t product0 = std::uint64_t{kMultiplier0} * state[0];
-    const std::uint64_t product1 = std::uint64_t{kMultiplier1} * state[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t product0 = std::uint64_t{kPhiloxMultiplier0} * state[0];
+    const std::uint64_t product1 = std::uint64_t{kPhiloxMultiplier1} * state[2];
     state = {static_cast<std::uint32_t>(product1 >> 32) ^ state[1] ^ key0,
              static_cast<std::uint32_t>(product1),
              static_cast<std::uint32_t>(product0 >> 32) ^ state[3] ^ key1,
              static_cast<std::uint32_t>(product0)};
-    key0 += kWeyl0;
-    key1 += kWeyl1;
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
   }
   return state;
 }

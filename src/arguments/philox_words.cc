@@ -19,12 +19,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Words = hn::ScalableTag<std::uint32_t>;
 using Word = hn::Vec<Words>;
 
-constexpr std::uint32_t kMultiplier0 = 0xD2511F53;
-constexpr std::uint32_t kMultiplier1 = 0xCD9E8D57;
-constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
-constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
-constexpr int kRounds = 10;
-
 struct Halves {
   Word high, low;
 };
@@ -61,15 +55,15 @@ HWY_INLINE void write_blocks(std::uint64_t key, std::uint64_t counter, std::uint
   Word e = hn::Zero(d);
   auto key0 = static_cast<std::uint32_t>(key);
   auto key1 = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < kRounds; ++round) {
-    const Halves of_a = product(a, kMultiplier0);
-    const Halves of_c = product(c, kMultiplier1);
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const Halves of_a = product(a, kPhiloxMultiplier0);
+    const Halves of_c = product(c, kPhiloxMultiplier1);
     a = hn::Xor(hn::Xor(of_c.high, b), hn::Set(d, key0));
     b = of_c.low;
     c = hn::Xor(hn::Xor(of_a.high, e), hn::Set(d, key1));
     e = of_a.low;
-    key0 += kWeyl0;
-    key1 += kWeyl1;
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
   }
   hn::StoreInterleaved4(a, b, c, e, d, words);
 }

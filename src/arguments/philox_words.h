@@ -7,6 +7,13 @@
 
 namespace msprobe::arguments {
 
+// Philox 4x32-10 (Salmon et al. 2011).
+inline constexpr std::uint32_t kPhiloxMultiplier0 = 0xD2511F53;
+inline constexpr std::uint32_t kPhiloxMultiplier1 = 0xCD9E8D57;
+inline constexpr std::uint32_t kPhiloxWeyl0 = 0x9E3779B9;
+inline constexpr std::uint32_t kPhiloxWeyl1 = 0xBB67AE85;
+inline constexpr int kPhiloxRounds = 10;
+
 // The words of the blocks from `counter` on. REQUIRES: whole blocks of four words.
 void philox_words(std::uint64_t key, std::uint64_t counter, std::span<std::uint32_t> words);
 

@@ -70,6 +70,11 @@ class ProductBound {
   bool has_faulty_terms(const at::Tensor& device) const;
 
  private:
+  // Of one element in so many, all terms are looked at apart from the others.
+  static constexpr std::int64_t kElementsApart = 1024;
+  // Into so many parts the terms are split to see where their sum wanders.
+  static constexpr std::int64_t kParts = 16;
+
   // Elements of the product one after another, with what is known of them.
   struct Elements {
     at::Tensor device, bench, sums, squares, wander;
