@@ -44,8 +44,8 @@ endif()
 # msprobe_test(core_test SOURCES a_test.cc DEPENDS msprobe::core PRECOMPILED FROM core_test)
 # makes a test program; its tests are called core.*
 #
-# Where files are compiled several at once, to have it quickly, tests are not optimised much (unless their precompiled header is), and
-# those that see LibTorch, which takes its time to start, run in two halves, core.first and core.second.
+# Where files are compiled several at once, to have it quickly, tests are not optimised much, and those that see LibTorch, which takes
+# its time to start, run in two halves, core.first and core.second.
 function(msprobe_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -58,7 +58,7 @@ function(msprobe_test name)
   if(arg_PRECOMPILED STREQUAL "FROM;msprobe_aten" OR name STREQUAL "aten_test")
     set(sees_libtorch TRUE)
   endif()
-  if(CMAKE_UNITY_BUILD AND NOT sees_libtorch)
+  if(CMAKE_UNITY_BUILD)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   if(MSPROBE_FUZZ)  # the fuzzers are led by the code under test; a test file itself compiles in half the time this way
