@@ -111,6 +111,13 @@ enum class Drops : std::uint8_t {
   kPart,    // there is a dropout in it
 };
 
+// What chance decides by itself: copies of it in one call are as good as several calls.
+enum class Chance : std::uint8_t {
+  kWholeCall,
+  kElement,    // each element of the result has a draw of its own: dropout, normal
+  kBatchPart,  // each part of a batch has: fractional_max_pool2d, attention
+};
+
 // Inputs that are not taken as they were recorded.
 enum class InputRule : std::uint8_t {
   kAsRecorded,
@@ -151,6 +158,7 @@ struct Traits {
   Made made = Made::kOtherwise;
   Unique unique = Unique::kEverything;
   Drops drops = Drops::kNothing;
+  Chance chance = Chance::kWholeCall;
   Contents contents = Contents::kDefined;
   bool first_output_only = false;  // the others are workspaces
 

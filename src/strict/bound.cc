@@ -69,6 +69,18 @@ Limits wide_limits(const FloatType& type, double length, const at::Tensor& sprea
   return limits;
 }
 
+at::Tensor usual_spreads(const at::Tensor& spreads, const at::Tensor& bench) {
+  constexpr std::int64_t kSmallestExponent = -1073;  // of float64
+  constexpr std::int64_t kExponents = 2100;
+  const at::Tensor size =
+      std::get<1>(at::frexp(bench.to(at::kDouble).flatten())).to(at::kLong).sub_(kSmallestExponent);
+  const at::Tensor squares = spreads.flatten().square().nan_to_num_(0, 0, 0);
+  const at::Tensor none = at::zeros({kExponents}, at::kDouble);
+  const at::Tensor count = none.scatter_add(0, size, at::ones_like(squares));
+  const at::Tensor usual = (none.scatter_add(0, size, squares) / count).sqrt_();
+  return at::maximum(spreads, usual.gather(0, size).view(spreads.sizes()));
+}
+
 double share_of_most(std::vector<double>& used) {
   if (used.empty()) return 1;
   for (double& share : used) {

@@ -45,6 +45,10 @@ Limits spread_limits(const FloatType& type, double length, const at::Tensor& spr
 // The same for a half type whose intermediate results are float32.
 Limits wide_limits(const FloatType& type, double length, const at::Tensor& spreads);
 
+// `spreads` of few runs, where those of a few elements are small by chance: at least what elements
+// of the same size have, as a rule. REQUIRES: not complex.
+at::Tensor usual_spreads(const at::Tensor& spreads, const at::Tensor& bench);
+
 // What a matrix unit adds to `limits` that cuts what does not fit: its sums of `length` terms
 // drift. REQUIRES: limits have spreads; none of the tensors is complex.
 Limits cut_limits(const FloatType& type, double length, const Limits& limits,

@@ -84,7 +84,7 @@ struct CallContext {
   const Benchmark benchmark;
   Conditioning conditioning;
   NativeError native_error;
-  Draws draws{rerun, benchmark.tensors};
+  Draws draws{rerun, benchmark.tensors, name.bare_name};
 };
 
 // All elements are within a bound that includes what the CPU errs.

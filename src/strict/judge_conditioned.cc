@@ -41,11 +41,11 @@ std::optional<StrictFinding> judge_same_draw(CallContext& context, const Pair& p
               {}};
   tried.found = scan(pair.device, pair.bench, tried.limits);
   if (tried.found.beyond > tried.found.count / kShareOfMany) return std::nullopt;
-  return judge_conditioned(context, pair, type, tried);
+  return judge_conditioned(context, pair, type, tried, kRuns[0]);
 }
 
 std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair& pair,
-                                               const FloatType& type, Tried& tried) {
+                                               const FloatType& type, Tried& tried, int most) {
   const auto compare = [&](Limits limits) {
     tried.limits = std::move(limits);
     tried.found = scan(pair.device, pair.bench, tried.limits);
@@ -54,13 +54,28 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
   const double length = context.length_of(pair);
   const bool once = is_half(type) && tried.found.not_finite == 0 && context.rounds_once(pair);
   for (const int runs : kRuns) {
+    if (runs > most) break;
     context.conditioning.measure(runs, pair.direction, pair.leaf.path);
     const at::Tensor spread = context.conditioning.spread(pair.direction, pair.leaf.path);
+    // Of a few runs, those of some elements are too small by chance.
+    const auto explains = [&](const Limits& limits) {
+      if (compare(limits)) return true;
+      const Tried before = tried;
+      if (runs == kRuns[2] || !spread.defined() || pair.bench.is_complex() ||
+          before.found.not_finite > 0 || before.found.beyond > before.found.count / kShareOfMany) {
+        return false;
+      }
+      Limits usual = limits;
+      usual.spreads = usual_spreads(spread, pair.bench);
+      if (compare(std::move(usual))) return true;
+      tried = before;
+      return false;
+    };
     if (once) {
       Limits limits = wide_limits(type, length, spread);
       context.add_kernel(pair, type, limits);
       context.add_cancelled(pair, type, limits);
-      if (compare(std::move(limits))) return within_spread(context, tried.found);
+      if (explains(limits)) return within_spread(context, tried.found);
       if (auto finding = judge_cut(context, pair, type, tried)) return finding;
       if (!has_rounded_steps(context, pair, tried.limits)) continue;
     }
@@ -68,7 +83,8 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
     if (context.allows_tf32(pair)) limits.spread += 2 * kIntermediates * kTf32Moves;
     context.add_kernel(pair, type, limits);
     context.add_cancelled(pair, type, limits);
-    if (compare(limits)) {
+    if (explains(limits)) {
+      limits = tried.limits;
       if (!context.has_even_sums(pair)) return within_spread(context, tried.found);
       const auto lowered = [&](const at::Tensor& terms) {
         return as_others_need(limits, first_limits(type), pair.device, pair.bench, terms);
@@ -83,7 +99,7 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
     }
     if (!context.add_native(pair, type, limits)) continue;
     const bool hopeless = tried.found.not_finite > 0;  // no further run makes a NaN right
-    if (compare(limits)) return within_native(context, pair, tried);
+    if (explains(limits)) return within_native(context, pair, tried);
     if (hopeless) return std::nullopt;
     // Many runs, where few are likely to be enough.
     if (runs == kRuns[0] || !context.add_neighbours(pair, limits)) continue;

@@ -12,9 +12,11 @@ namespace msprobe::strict {
 inline constexpr int kRuns[] = {1, 3, 12};
 
 // The bound with what the inputs' rounding does; then with what the CPU does in this dtype, which
-// costs one run; then with more runs. A pass, or nothing. Leaves in `tried` what was compared last.
+// costs one run; then with more runs, `most` at most. A pass, or nothing. Leaves in `tried` what
+// was compared last.
 std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair& pair,
-                                               const FloatType& type, Tried& tried);
+                                               const FloatType& type, Tried& tried,
+                                               int most = kRuns[2]);
 
 // Both sides of a random call have the same seed: a device that draws as the CPU does has the same
 // numbers, and its result is judged as any other. Nothing where too many elements differ for that.

@@ -24,6 +24,11 @@ constexpr std::size_t kFewDraws = 4;
 // So many where all are alike, of results of so many elements.
 constexpr std::size_t kMostDraws = 192;
 constexpr std::int64_t kSmallResult = 4096;
+// So many, and so many elements, where one run gives all of them.
+constexpr std::size_t kMostCopies = 4096;
+constexpr std::size_t kCopiedElements = 1 << 18;
+// A tensor of so many dimensions begins with a batch, or with channels that count as one.
+constexpr std::size_t kBatchDims = 3;
 constexpr std::uint64_t kFirstSeed = 0x5eed;
 // Student's t with 11 degrees of freedom exceeds this once in 10^7.
 constexpr double kDeviations = 12;
@@ -68,9 +73,10 @@ std::optional<StrictFinding> outlier(const Statistic& statistic, std::int64_t nu
                            number_text(mean), number_text(std::sqrt(variance))));
 }
 
-// Sums over some columns of the draws, and of the device below them: one row per statistic.
+// Sums over some columns of the draws, and of the device below them: one row per statistic. `zero`:
+// what the device's dtype rounds to zero.
 at::Tensor column_sums(const at::Tensor& device, const at::Tensor& draws, double center,
-                       double width, double eps) {
+                       double width, double eps, double zero) {
   const auto others = static_cast<double>(draws.size(0) - 1);
   const at::Tensor values = at::cat({draws, device.unsqueeze(0)});
   const at::Tensor whole = squashed((values - center) / width);
@@ -84,12 +90,12 @@ at::Tensor column_sums(const at::Tensor& device, const at::Tensor& draws, double
   const at::Tensor z = (values - mean) / (variance.sqrt() + 1e-300);
   const at::Tensor single = squashed(at::where(variance > alike, z, at::zeros_like(z)));
   // The arctan of a size is the size of the arctan.
-  return at::stack({values.eq(0).sum(1).to(at::kDouble), whole.sum(1), whole.abs().sum(1),
+  return at::stack({values.abs().le(zero).sum(1).to(at::kDouble), whole.sum(1), whole.abs().sum(1),
                     single.sum(1), single.abs().sum(1)});
 }
 
 std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at::Tensor& draws,
-                                              double eps) {
+                                              double eps, double zero) {
   const std::int64_t numel = device.numel();
   const at::Tensor all = draws.flatten();
   const at::Tensor sample =
@@ -107,7 +113,7 @@ std::optional<StrictFinding> judge_statistics(const at::Tensor& device, const at
   for (std::int64_t start = 0; start < numel; start += kColumns) {
     const std::int64_t length = std::min(kColumns, numel - start);
     means += column_sums(device.narrow(0, start, length), draws.narrow(1, start, length), center,
-                         width, eps);
+                         width, eps, zero);
   }
   means /= static_cast<double>(numel);
   for (std::int64_t i = 0; i < std::ssize(kNames); ++i) {
@@ -256,6 +262,29 @@ bool has_other_mask(execute::Rerun& rerun, const at::Tensor& gradient, const at:
   return visible.logical_and(kept.ne(flat(gradient).ne(0))).any().item<bool>();
 }
 
+// The arguments that become many. Elements: the first one of the result's shape, with which the
+// others broadcast. Images: all batches.
+std::vector<std::size_t> places_to_copy(execute::Rerun& rerun, ops::Chance chance,
+                                        at::IntArrayRef shape) {
+  std::vector<std::size_t> places;
+  const auto call = rerun.arguments();
+  if (!call || chance == ops::Chance::kWholeCall) return places;
+  at::IntArrayRef first;
+  for (std::size_t i = 0; i < (*call)->args.size(); ++i) {
+    const auto* tensor = (*call)->args[i].as<at::Tensor>();
+    if (tensor == nullptr) continue;
+    const at::IntArrayRef sizes = tensor->sizes();
+    if (chance == ops::Chance::kElement) {
+      if (sizes == shape) return {i};
+    } else if (places.empty() ? sizes.size() >= kBatchDims
+                              : sizes.size() == first.size() && sizes[0] == first[0]) {
+      if (places.empty()) first = sizes;
+      places.push_back(i);
+    }
+  }
+  return places;
+}
+
 }  // namespace
 
 at::Tensor Draws::rows(Direction direction, const std::string& path, at::IntArrayRef shape,
@@ -273,6 +302,38 @@ at::Tensor Draws::rows(Direction direction, const std::string& path, at::IntArra
     rows.push_back(flat(found->second));
   }
   return at::stack(rows);
+}
+
+at::Tensor Draws::rows_of_copies(Direction direction, const std::string& path,
+                                 at::IntArrayRef shape, bool raise, std::size_t count) {
+  const ops::Chance chance = ops::traits_of(bare_name_).chance;
+  const std::vector<std::size_t> places = places_to_copy(rerun_, chance, shape);
+  if (places.empty()) return {};
+  const auto copies = static_cast<std::int64_t>(count);
+  const bool images = chance == ops::Chance::kBatchPart;
+  const auto copied = [&](const at::Tensor& tensor) {
+    const at::Tensor rows = at::stack(std::vector<at::Tensor>(count, tensor));
+    return images ? rows.flatten(0, 1) : rows;
+  };
+  const auto [found, is_new] = of_copies_.try_emplace({raise, count});
+  if (is_new) {
+    execute::Variation many{.seed = kFirstSeed, .raise = raise};
+    many.edit = [&](arguments::PyCall& call) {
+      for (const std::size_t i : places) {
+        const auto* tensor = call.args[i].as<at::Tensor>();
+        call.args[i] = {copied(tensor->detach()).set_requires_grad(tensor->requires_grad())};
+      }
+    };
+    many.change_arriving = [&](const at::Tensor& tensor, at::ScalarType) {
+      return images || tensor.sizes() == shape ? copied(tensor) : tensor;
+    };
+    const auto leaves = rerun_.run(many);
+    if (leaves) found->second = tensors_of(*leaves);
+  }
+  const auto leaf = found->second.find({direction, path});
+  if (leaf == found->second.end()) return {};
+  if (leaf->second.numel() != copies * c10::multiply_integers(shape)) return {};
+  return flat(leaf->second).view({copies, -1});
 }
 
 namespace {
@@ -329,7 +390,8 @@ std::optional<StrictFinding> judge_by(const at::Tensor& draws, const Drawn& draw
     }
     if (auto found = judge_dropped_runs(seen, draws, device.sizes())) return found;
   }
-  if (auto found = judge_statistics(seen, draws, eps)) return with_cause(found);
+  if (auto found = judge_statistics(seen, draws, eps, type ? type->smallest / 2 : 0))
+    return with_cause(found);
   return std::nullopt;
 }
 
@@ -346,20 +408,30 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   const auto rows = [&](bool raise, std::size_t count) {
     return all_draws.rows(direction, path, device.sizes(), raise, count);
   };
-  std::size_t count = kFewDraws;
-  at::Tensor draws = rows(true, count);
+  const bool small = device.numel() <= kSmallResult;
+  const auto copies = [&](bool raise, std::size_t count) {
+    return small ? all_draws.rows_of_copies(direction, path, device.sizes(), raise, count)
+                 : at::Tensor();
+  };
+  at::Tensor draws = copies(true, kDraws);
+  const bool at_once = draws.defined();
+  if (!at_once) draws = rows(true, kFewDraws);
   const Drawn drawn{bare_name, device, spread};
   std::optional<StrictFinding> found;
   if (draws.defined() && (is_constant(draws) || (found = judge_by(draws, drawn)))) {
-    count = kDraws;
-    draws = rows(true, count);
+    if (!at_once) draws = rows(true, kDraws);
     // Where only the rounding of what was drawn makes a difference, the device's dtype shows it.
+    // That may be seldom: a place that a fraction just reaches.
     if (draws.defined() && is_constant(draws)) {
-      draws = rows(false, count);
-      // That may be seldom: a place that a fraction just reaches.
-      while (draws.defined() && is_constant(draws) && count < kMostDraws &&
-             device.numel() <= kSmallResult) {
-        draws = rows(false, count *= 4);
+      if (at_once) {
+        const std::size_t many = kCopiedElements / static_cast<std::size_t>(device.numel());
+        draws = copies(false, std::clamp(many, kMostDraws, kMostCopies));
+      } else {
+        const std::size_t most = small ? kMostDraws : kDraws;
+        for (std::size_t count = kDraws; draws.defined() && is_constant(draws) && count <= most;
+             count *= 4) {
+          draws = rows(false, count);
+        }
       }
       if (!draws.defined() || is_constant(draws)) return std::nullopt;
     }
@@ -378,7 +450,7 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   return StrictFinding{
       Verdict::kPass,
       fmt::format("random: support, shares and moments are those of {} draws of the benchmark",
-                  count),
+                  draws.size(0)),
       ""};
 }
 
