@@ -36,6 +36,13 @@ inline dump::CallRecord with_backward(dump::CallRecord record, dump::List arrivi
   return record;
 }
 
+inline dump::CallRecord matmul(DType dtype, std::int64_t rows = 24, std::int64_t inner = 64,
+                               std::int64_t columns = 32) {
+  return with_backward(call("Torch.matmul.0", {{tensor({rows, inner}, dtype, true)},
+                                               {tensor({inner, columns}, dtype, true)}}),
+                       {{tensor({rows, columns}, dtype)}});
+}
+
 // A call that was run; forward[i].device and backward[i].device may be replaced.
 struct RunCall {
   dump::CallRecord record;
