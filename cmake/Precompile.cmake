@@ -13,9 +13,10 @@ function(msprobe_precompile target)
     target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
   endif()
   if(MSPROBE_CCACHE)
-    # They hold no time stamps or macros that matter to us; ccache must know.
+    # They hold no time stamps or macros that matter to us; ccache must know. It depends on what the compiler says that it read, which
+    # spares a run of the preprocessor for each file.
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${MSPROBE_CCACHE}")
+      "${CMAKE_COMMAND};-E;env;CCACHE_DEPEND=1;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${MSPROBE_CCACHE}")
     target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,SHELL:-Xclang -fno-pch-timestamp,-fpch-preprocess>)
   endif()
 endfunction()

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<CommandRow> sample() {
+std::vector<CommandRow> sample_commands() {
   OptionRow dump{.names = {"-api_info", "--api_info_file"},
                  .value_name = "DUMP",
                  .help = "the dump.json (or its directory)",
@@ -27,7 +27,7 @@ std::vector<CommandRow> sample() {
 
 TEST(Completion, EveryShellGetsEveryCommandAndOption) {
   for (const std::string& shell : completion_shells()) {
-    const std::string script = completion_script(shell, "msprobe", sample());
+    const std::string script = completion_script(shell, "msprobe", sample_commands());
     for (const char* word : {"check", "fail-on", "api_info", "out_path", "error", "warning"}) {
       EXPECT_THAT(script, HasSubstr(word)) << shell;
     }
@@ -35,16 +35,16 @@ TEST(Completion, EveryShellGetsEveryCommandAndOption) {
 }
 
 TEST(Completion, ValuesFollowTheNamesOfTheHelpText) {
-  const std::string bash = completion_script("bash", "msprobe", sample());
+  const std::string bash = completion_script("bash", "msprobe", sample_commands());
   EXPECT_THAT(bash, HasSubstr("'check -o'|'check --out_path') compopt -o filenames; "
                               "COMPREPLY=($(compgen -d"));
   EXPECT_THAT(bash, HasSubstr("'check --fail-on') COMPREPLY=($(compgen -W 'error warning'"));
-  const std::string fish = completion_script("fish", "msprobe", sample());
+  const std::string fish = completion_script("fish", "msprobe", sample_commands());
   EXPECT_THAT(fish, HasSubstr("-o api_info -l api_info_file -rF -d 'the dump.json '"));
 }
 
 TEST(Completion, QuotesAndBracketsOfExplanationsAreEscaped) {
-  EXPECT_THAT(completion_script("zsh", "msprobe", sample()),
+  EXPECT_THAT(completion_script("zsh", "msprobe", sample_commands()),
               HasSubstr("'*--fail-on[what'\\''s counted\\: as failed \\[now\\]]:TEXT:(error "
                         "warning)'"));
 }

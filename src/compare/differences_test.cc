@@ -28,7 +28,7 @@ using Row = std::vector<std::string>;
 using Rows = std::map<std::string, Row>;
 using RuleSet = std::set<std::string>;
 
-const fs::path kData = fs::path(MSPROBE_SOURCE_DIR) / "tests/data/api_precision_compare";
+const fs::path kRecorded = fs::path(MSPROBE_SOURCE_DIR) / "tests/data/api_precision_compare";
 constexpr std::string_view kEmptyCell = "ERROR: Input data is an empty string";
 
 // Columns of the details CSV of a check.
@@ -97,7 +97,8 @@ std::string rule_of(const Inputs& in, const Row& ours, const Row& theirs, std::s
 class Differences : public InDirectory {
  protected:
   PrecisionOutcome compare(Profile profile) const {
-    PrecisionOptions options = options_for(kData / "npu_details.csv", kData / "gpu_details.csv");
+    PrecisionOptions options =
+        options_for(kRecorded / "npu_details.csv", kRecorded / "gpu_details.csv");
     options.profile = profile;
     options.titles = tables::Titles::kChinese;
     const auto outcome = api_precision_compare(options);
@@ -107,8 +108,8 @@ class Differences : public InDirectory {
 
   RuleSet explain_details(const Rows& ours, const Rows& theirs) {
     RuleSet rules;
-    const Rows npu = by_name(read_table(kData / "npu_details.csv"));
-    const Rows gpu = by_name(read_table(kData / "gpu_details.csv"));
+    const Rows npu = by_name(read_table(kRecorded / "npu_details.csv"));
+    const Rows gpu = by_name(read_table(kRecorded / "gpu_details.csv"));
     for (const auto& [name, row] : theirs) EXPECT_TRUE(ours.contains(name)) << name;
     for (const auto& [name, row] : ours) {
       if (!theirs.contains(name)) {
@@ -194,26 +195,29 @@ class Differences : public InDirectory {
 
 TEST_F(Differences, EveryCellThatDiffersFromTheOlderReleaseHasItsRule) {
   const PrecisionOutcome ours = compare(Profile::kDocumented);
-  const RuleSet details = explain_details(by_name(read_table(ours.details_csv)),
-                                          by_name(read_table(kData / "out_v8.3.3/details.csv")));
+  const RuleSet details =
+      explain_details(by_name(read_table(ours.details_csv)),
+                      by_name(read_table(kRecorded / "out_v8.3.3/details.csv")));
   EXPECT_THAT(details, ::testing::ElementsAre("D-float8-said", "D-foreign-file", "D-levels",
                                               "D-missing-partner", "D-no-metric", "D-ratio-plain",
                                               "D-ulp-direct"));
   const RuleSet results = explain_results(by_name(read_table(ours.result_csv)),
-                                          by_name(read_table(kData / "out_v8.3.3/result.csv")));
+                                          by_name(read_table(kRecorded / "out_v8.3.3/result.csv")));
   EXPECT_THAT(results, ::testing::ElementsAre("D-dtype-per-direction", "D-failure-named",
                                               "D-named-by-call", "D-skip-reason"));
 }
 
 TEST_F(Differences, EveryCellThatDiffersFromTheNewerReleaseHasItsRule) {
   const PrecisionOutcome ours = compare(Profile::kDocumented);
-  const RuleSet details = explain_details(by_name(read_table(ours.details_csv)),
-                                          by_name(read_table(kData / "out_v26.0.0/details.csv")));
+  const RuleSet details =
+      explain_details(by_name(read_table(ours.details_csv)),
+                      by_name(read_table(kRecorded / "out_v26.0.0/details.csv")));
   EXPECT_THAT(details, ::testing::ElementsAre("D-float8-said", "D-foreign-file", "D-levels",
                                               "D-missing-partner", "D-no-metric", "D-ratio-plain",
                                               "D-standard-by-api"));
-  const RuleSet results = explain_results(by_name(read_table(ours.result_csv)),
-                                          by_name(read_table(kData / "out_v26.0.0/result.csv")));
+  const RuleSet results =
+      explain_results(by_name(read_table(ours.result_csv)),
+                      by_name(read_table(kRecorded / "out_v26.0.0/result.csv")));
   EXPECT_THAT(results,
               ::testing::ElementsAre("D-dtype-per-direction", "D-failure-named", "D-skip-reason"));
 }
@@ -264,7 +268,7 @@ std::vector<Example> examples() {
 class DifferenceExamples : public Differences {
  protected:
   std::string verdict(const Example& example, Profile profile) const {
-    const Table golden = read_table(kData / "npu_details.csv");
+    const Table golden = read_table(kRecorded / "npu_details.csv");
     const auto line = [](const Row& row) {
       std::string text;
       for (const std::string& cell : row) {

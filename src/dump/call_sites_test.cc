@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dump/made_files.h"
+
 namespace msprobe::dump {
 namespace {
 
@@ -12,16 +14,8 @@ constexpr std::string_view kSites = R"json({
  "Torch.mm.0.forward": 7
 })json";
 
-FileBytes bytes_of(std::string_view text) {
-  FileBytes file;
-  auto owner = std::make_shared<std::string>(text);
-  file.bytes = std::as_bytes(std::span(*owner));
-  file.owner = owner;
-  return file;
-}
-
 TEST(CallSites, ModuleAndLines) {
-  const Result<CallSites> sites = index_call_sites(bytes_of(kSites), "call_sites.json");
+  const Result<CallSites> sites = index_call_sites(file_of(std::string(kSites)), "call_sites.json");
   ASSERT_TRUE(sites.has_value()) << sites.error().message;
   const CallSite linear = sites->where("Functional.linear.0");
   EXPECT_EQ(linear.module, "layers.3.a");
@@ -34,7 +28,7 @@ TEST(CallSites, ModuleAndLines) {
 }
 
 TEST(CallSites, UnknownAndBrokenCallsHaveNoPlace) {
-  const Result<CallSites> sites = index_call_sites(bytes_of(kSites), "call_sites.json");
+  const Result<CallSites> sites = index_call_sites(file_of(std::string(kSites)), "call_sites.json");
   ASSERT_TRUE(sites.has_value());
   EXPECT_TRUE(sites->where("Torch.mm.0").empty());
   EXPECT_TRUE(sites->where("Torch.mm.1").empty());
@@ -42,7 +36,7 @@ TEST(CallSites, UnknownAndBrokenCallsHaveNoPlace) {
 }
 
 TEST(CallSites, ABrokenFileIsAnError) {
-  EXPECT_FALSE(index_call_sites(bytes_of(R"({"a": {)"), "call_sites.json").has_value());
+  EXPECT_FALSE(index_call_sites(file_of(R"({"a": {)"), "call_sites.json").has_value());
   EXPECT_FALSE(call_sites_of("/nowhere/dump.json").has_value());
 }
 

@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<DumpIndex> index_of(std::string text) { return index_dump(file_of(std::move(text)), "d"); }
+Result<DumpIndex> dump_of(std::string text) { return index_dump(file_of(std::move(text)), "d"); }
 
 std::string fault_of(std::string text) {
-  const auto index = index_of(std::move(text));
+  const auto index = dump_of(std::move(text));
   if (index) return "no fault";
   EXPECT_EQ(index.error().kind, ErrorKind::kFormat);
   return index.error().message;
@@ -29,7 +29,7 @@ std::string fault_of(std::string text) {
 std::string with_data(const std::string& data) { return R"({"data": {)" + data + "}}"; }
 
 TEST(OpenDump, ReadsTheTopLevel) {
-  const auto index = index_of(R"({"task": "tensor", "level": "L1", "framework": "pytorch",
+  const auto index = dump_of(R"({"task": "tensor", "level": "L1", "framework": "pytorch",
       "dump_data_dir": "./d\u0061ta", "other": [1, {"x": "}"}], "data": {}})");
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_EQ(index->task, "tensor");
@@ -40,7 +40,7 @@ TEST(OpenDump, ReadsTheTopLevel) {
 }
 
 TEST(OpenDump, LeavesOutWhatIsNotThere) {
-  const auto index = index_of(R"( {"data":{} , "dump_data_dir":null}
+  const auto index = dump_of(R"( {"data":{} , "dump_data_dir":null}
 )");
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_EQ(index->framework, std::nullopt);
@@ -48,7 +48,7 @@ TEST(OpenDump, LeavesOutWhatIsNotThere) {
 }
 
 TEST(OpenDump, PairsBackwardWithForwardWhereverItStands) {
-  const auto index = index_of(with_data(R"(
+  const auto index = dump_of(with_data(R"(
       "Torch.a.0.backward": {"input": []},
       "Torch.a.0.forward": {"input_args": []},
       "Torch.b.0.forward": {},
@@ -68,7 +68,7 @@ TEST(OpenDump, PairsBackwardWithForwardWhereverItStands) {
 }
 
 TEST(OpenDump, ClassifiesByTheLastSegmentOnly) {
-  const auto index = index_of(with_data(R"(
+  const auto index = dump_of(with_data(R"(
       "Functional.multi_head_attention_forward.0.forward": {},
       "Torch.MyModule.0.forward": {}, "Torch.backward_hook.0.forward": {},
       "Torch.backward_hook.0.backward": {},
@@ -86,7 +86,7 @@ TEST(OpenDump, ClassifiesByTheLastSegmentOnly) {
 }
 
 TEST(OpenDump, ReportsKeysThatStandThereTwice) {
-  const auto index = index_of(with_data(R"("T.a.0.forward": {"old": 1}, "T.b.0.forward": {},
+  const auto index = dump_of(with_data(R"("T.a.0.forward": {"old": 1}, "T.b.0.forward": {},
       "T.a.0.forward": {"new": 1}, "T.b.0.backward": 1, "T.b.0.backward": 2)"));
   ASSERT_TRUE(index) << index.error().message;
   ASSERT_EQ(index->calls.size(), 2U);
@@ -96,7 +96,7 @@ TEST(OpenDump, ReportsKeysThatStandThereTwice) {
 }
 
 TEST(OpenDump, ReplacesEscapesInKeysAndKeepsTheNamesAlive) {
-  auto index = index_of(with_data(R"("T\u006frch.\ud83d\ude00\uff0b.0.forward": {})"));
+  auto index = dump_of(with_data(R"("T\u006frch.\ud83d\ude00\uff0b.0.forward": {})"));
   ASSERT_TRUE(index) << index.error().message;
   const DumpIndex copy = *index;
   index = fail(ErrorKind::kIo, "gone");
@@ -105,7 +105,7 @@ TEST(OpenDump, ReplacesEscapesInKeysAndKeepsTheNamesAlive) {
 }
 
 TEST(OpenDump, KeysNoNameCanHaveAreOdd) {
-  const auto index = index_of(with_data("\"T.a\\n.0.forward\": {}, \"T.\xff.0.forward\": {}"));
+  const auto index = dump_of(with_data("\"T.a\\n.0.forward\": {}, \"T.\xff.0.forward\": {}"));
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_TRUE(index->calls.empty());
   EXPECT_THAT(index->odd_keys, ElementsAre("T.a\\x0a.0.forward", "T.\\xff.0.forward"));
@@ -114,14 +114,14 @@ TEST(OpenDump, KeysNoNameCanHaveAreOdd) {
 TEST(OpenDump, ListsOnlyTheFirstOddKeys) {
   std::string data;
   for (int i = 0; i < 500; ++i) data += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":0";
-  const auto index = index_of(with_data(data));
+  const auto index = dump_of(with_data(data));
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_EQ(index->odd_keys.size(), 100U);
   EXPECT_EQ(index->odd_key_count, 500U);
 }
 
 TEST(OpenDump, FaultInsideAnEntryIsNotOneOfTheFile) {
-  const auto index = index_of(with_data(
+  const auto index = dump_of(with_data(
       R"("T.a.0.forward": {"input_args": [01, "x": tru]}, "T.b.0.forward": {"input_args": []},
          "T.c.0.forward": nonsense)"));
   ASSERT_TRUE(index) << index.error().message;
@@ -155,7 +155,7 @@ TEST(OpenDump, FaultsOfTheFileNameTheByte) {
 TEST(OpenDump, FindsTruncationAtEveryByte) {
   const std::string whole =
       R"({"task": "t", "data": {"T.a.0.forward": {"k": [1, "\\\"]"]}, "T.b.0.forward": null}})";
-  ASSERT_TRUE(index_of(whole));
+  ASSERT_TRUE(dump_of(whole));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THAT(fault_of(whole.substr(0, size)), HasSubstr("end of the file")) << size;
   }
@@ -167,7 +167,7 @@ TEST(OpenDump, FindsBracketsThatDoNotMatch) {
   EXPECT_NE(fault_of(with_data(R"("T.a.0.forward": {"k": 1}}, "T.b.0.forward": {})")), "no fault");
   EXPECT_NE(fault_of(with_data(R"("T.a.0.forward": {"k": [1, "T.b.0.forward": {})")), "no fault");
   // As many brackets as there should be: a fault of the entry.
-  const auto index = index_of(with_data(R"("T.a.0.forward": {"k": 1], "T.b.0.forward": {})"));
+  const auto index = dump_of(with_data(R"("T.a.0.forward": {"k": 1], "T.b.0.forward": {})"));
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_FALSE(parse_call(index->calls[0], "d"));
 }

@@ -24,7 +24,7 @@ std::string tensor(const std::string& more = "") {
          more + "}";
 }
 
-Result<EntryIndex> index_of(const std::string& data, const std::string& head = "") {
+Result<EntryIndex> entries_of(const std::string& data, const std::string& head = "") {
   return index_entries(file_of("{" + head + R"("data": {)" + data + "}}"), "dump.json");
 }
 
@@ -42,7 +42,7 @@ struct ReadEntry {
 
 ReadEntry read_of(const std::string& name, const std::string& json) {
   ReadEntry read;
-  auto index = index_of("\"" + name + "\": " + json);
+  auto index = entries_of("\"" + name + "\": " + json);
   if (!index) {
     read.fault = index.error().message;
     return read;
@@ -83,7 +83,7 @@ TEST(EntryNames, OfCallsModulesAndGradients) {
 }
 
 TEST(EntryIndex, KeepsTheOrderAndTheLastOfRepeatedKeys) {
-  const auto index = index_of(
+  const auto index = entries_of(
       R"("Module.a.Linear.forward.0": {}, "Torch.add.0.forward": 1, "odd": {},
          "Torch.add.0.backward": {}, "Torch.add.0.forward": {"x": 2})",
       R"("task": "statistics", "framework": "pytorch", )");
@@ -101,7 +101,7 @@ TEST(EntryIndex, KeepsTheOrderAndTheLastOfRepeatedKeys) {
 TEST(EntryIndex, RefusesWhatIsNotADump) {
   EXPECT_THAT(index_entries(file_of("{"), "dump.json").error().message, HasSubstr("dump.json"));
   EXPECT_THAT(index_entries(file_of("{}"), "dump.json").error().message, HasSubstr("no data"));
-  EXPECT_FALSE(index_of(R"("Torch.add.0.forward": [)"));
+  EXPECT_FALSE(entries_of(R"("Torch.add.0.forward": [)"));
 }
 
 TEST(EntryReader, NamesItemsByTheirPlace) {

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/legacy_json.h"
 
-#include <cstring>
-#include <memory>
-
 #include <gtest/gtest.h>
+
+#include "dump/made_files.h"
 
 namespace msprobe::dump {
 namespace {
 
-FileBytes bytes_of(std::string text) {
-  auto owner = std::make_shared<std::string>(std::move(text));
-  const std::span<const char> chars(*owner);
-  return {owner, std::as_bytes(chars), false};
+LegacyFile legacy_file(std::string text, std::string name = "forward_info_0.json") {
+  return {file_of(std::move(text)), std::move(name)};
 }
 
-LegacyFile file_of(std::string text, std::string name = "forward_info_0.json") {
-  return {bytes_of(std::move(text)), std::move(name)};
-}
-
-DumpIndex index_of(std::string forward, std::optional<std::string> backward = {}) {
+DumpIndex legacy_of(std::string forward, std::optional<std::string> backward = {}) {
   std::optional<LegacyFile> second;
-  if (backward) second = file_of(*backward, "backward_info_0.json");
-  auto index = index_legacy(file_of(std::move(forward)), std::move(second));
+  if (backward) second = legacy_file(*backward, "backward_info_0.json");
+  auto index = index_legacy(legacy_file(std::move(forward)), std::move(second));
   EXPECT_TRUE(index) << index.error().message;
   return index ? *std::move(index) : DumpIndex{};
 }
@@ -65,8 +58,8 @@ TEST(LegacyKeys, OthersAreNotCalls) {
 }
 
 TEST(LegacyFiles, BothFilesMakeOneCall) {
-  const DumpIndex index = index_of("{" + entry("Functional*relu*0", kRelu) + "}",
-                                   "{" + entry("Functional*relu*0", kGradient) + "}");
+  const DumpIndex index = legacy_of("{" + entry("Functional*relu*0", kRelu) + "}",
+                                    "{" + entry("Functional*relu*0", kGradient) + "}");
   ASSERT_EQ(index.calls.size(), 1U);
   EXPECT_EQ(index.calls[0].full_name, "Functional.relu.0");
   EXPECT_EQ(index.calls[0].key, "Functional*relu*0");
@@ -84,14 +77,14 @@ TEST(LegacyFiles, BothFilesMakeOneCall) {
 
 TEST(LegacyFiles, TheLastBracketMayBeMissing) {
   for (const char* end : {"", "\n", ",", ",\n  "}) {
-    const DumpIndex index = index_of("{" + entry("Functional*relu*0", kRelu) + ",\n" +
-                                     entry("Functional*relu*1", kRelu) + end);
+    const DumpIndex index = legacy_of("{" + entry("Functional*relu*0", kRelu) + ",\n" +
+                                      entry("Functional*relu*1", kRelu) + end);
     EXPECT_EQ(index.calls.size(), 2U) << end;
     ASSERT_EQ(index.notes.size(), 1U) << end;
     EXPECT_NE(index.notes[0].find("the last '}' is missing"), std::string::npos) << index.notes[0];
   }
-  EXPECT_TRUE(index_of("{").calls.empty());
-  EXPECT_TRUE(index_of("{}").notes.empty());
+  EXPECT_TRUE(legacy_of("{").calls.empty());
+  EXPECT_TRUE(legacy_of("{}").notes.empty());
 }
 
 TEST(LegacyFiles, AnEntryThatIsCutOffStaysACallThatCannotBeRead) {
@@ -99,7 +92,7 @@ TEST(LegacyFiles, AnEntryThatIsCutOffStaysACallThatCannotBeRead) {
   const std::string second = entry("Functional*relu*1", kRelu);
   const std::size_t value = second.find('{');
   for (std::size_t size = 1; size < second.size(); ++size) {
-    const DumpIndex index = index_of(whole + second.substr(0, size));
+    const DumpIndex index = legacy_of(whole + second.substr(0, size));
     EXPECT_FALSE(index.notes.empty()) << size;
     ASSERT_EQ(index.calls.size(), size > value ? 2U : 1U) << size;
     EXPECT_TRUE(parse_call(index.calls[0], ""));
@@ -113,15 +106,15 @@ TEST(LegacyFiles, FaultsOfTheFileAreErrors) {
   for (const char* text :
        {"", "[]", "{\"Functional*relu*0\" 1}", "{\"Functional*relu*0\": {}} x",
         "{\"Functional*relu*0\": {} \"b\": 1}", "{1: 2}", "{,}", "{\"Functional*relu*0\": {},}"}) {
-    EXPECT_FALSE(index_legacy(file_of(text), std::nullopt)) << text;
+    EXPECT_FALSE(index_legacy(legacy_file(text), std::nullopt)) << text;
   }
 }
 
 TEST(LegacyFiles, OddRepeatedAndUnmatchedKeysAreCounted) {
   const DumpIndex index =
-      index_of("{" + entry("Functional*relu*0", "{\"args\": 1}") + "," + entry("odd", "{}") + "," +
-                   entry("Functional*relu*0", kRelu) + "}",
-               "{" + entry("Functional*gelu*0", kGradient) + "}");
+      legacy_of("{" + entry("Functional*relu*0", "{\"args\": 1}") + "," + entry("odd", "{}") + "," +
+                    entry("Functional*relu*0", kRelu) + "}",
+                "{" + entry("Functional*gelu*0", kGradient) + "}");
   ASSERT_EQ(index.calls.size(), 1U);
   EXPECT_TRUE(parse_call(index.calls[0], ""));  // the last one counts
   EXPECT_EQ(index.repeated_keys.size(), 1U);
@@ -131,7 +124,7 @@ TEST(LegacyFiles, OddRepeatedAndUnmatchedKeysAreCounted) {
 }
 
 TEST(LegacyFiles, RealDataHaveNeitherShapeNorDtype) {
-  const DumpIndex index = index_of(
+  const DumpIndex index = legacy_of(
       R"({"Functional_relu_0_forward": {"args": [{"type": "torch.Tensor",
           "datapath": "/home/x/forward_real_data/rank0/Functional_relu_0_forward.0.npy",
           "requires_grad": false}], "kwargs": {}}})");
@@ -147,11 +140,11 @@ TEST(LegacyFiles, RealDataHaveNeitherShapeNorDtype) {
 }
 
 TEST(LegacyFiles, AreToldFromADumpByTheirContent) {
-  EXPECT_TRUE(is_legacy(bytes_of("{" + entry("Functional*relu*0", kRelu))));
-  EXPECT_TRUE(is_legacy(bytes_of("{}")));
-  EXPECT_FALSE(is_legacy(bytes_of(R"({"task": "statistics", "data": {}})")));
-  EXPECT_FALSE(is_legacy(bytes_of(R"({"data": {"Torch.mul.0.forward": {}}})")));
-  EXPECT_FALSE(is_legacy(bytes_of("[1]")));
+  EXPECT_TRUE(is_legacy(file_of("{" + entry("Functional*relu*0", kRelu))));
+  EXPECT_TRUE(is_legacy(file_of("{}")));
+  EXPECT_FALSE(is_legacy(file_of(R"({"task": "statistics", "data": {}})")));
+  EXPECT_FALSE(is_legacy(file_of(R"({"data": {"Torch.mul.0.forward": {}}})")));
+  EXPECT_FALSE(is_legacy(file_of("[1]")));
 }
 
 }  // namespace

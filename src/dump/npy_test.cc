@@ -28,18 +28,18 @@ std::string header(const std::string& descr, const std::string& shape) {
   return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
 }
 
-Result<Tensor> read(const std::string& file) { return read_npy(file_of(file), "x.npy"); }
+Result<Tensor> read_as_npy(const std::string& file) { return read_npy(file_of(file), "x.npy"); }
 
-Error refused(const std::string& file) {
-  const auto tensor = read(file);
+Error refused_npy(const std::string& file) {
+  const auto tensor = read_as_npy(file);
   if (tensor) return {ErrorKind::kExecution, "no fault"};
   EXPECT_THAT(tensor.error().message, HasSubstr("x.npy: byte "));
   return tensor.error();
 }
 
 TEST(Npy, ReadsHeadersInEveryOrderAndSpelling) {
-  const auto tensor = read(npy("{\"shape\": (2L, 1), 'fortran_order': True, 'descr': '>i2'}",
-                               std::string("\x01\x02\x03\x04", 4)));
+  const auto tensor = read_as_npy(npy("{\"shape\": (2L, 1), 'fortran_order': True, 'descr': '>i2'}",
+                                      std::string("\x01\x02\x03\x04", 4)));
   ASSERT_TRUE(tensor) << tensor.error().message;
   EXPECT_EQ(tensor->dtype, DType::kInt16);
   EXPECT_THAT(tensor->shape, ElementsAre(2, 1));
@@ -70,54 +70,54 @@ TEST(Npy, RefusesHeadersNumpyWouldNotWrite) {
         "{'descr': '<f4' 'fortran_order': False, 'shape': (1,)}",
         "{'descr': 'f4', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': '', 'fortran_order': False, 'shape': (1,)}"}) {
-    EXPECT_NE(refused(npy(text, std::string(4, '\0'))).message, "no fault") << text;
+    EXPECT_NE(refused_npy(npy(text, std::string(4, '\0'))).message, "no fault") << text;
   }
 }
 
 TEST(Npy, RefusesWhatItCannotHold) {
-  EXPECT_EQ(refused(npy(header("|O", "(1,)"), "x")).kind, ErrorKind::kHostile);
+  EXPECT_EQ(refused_npy(npy(header("|O", "(1,)"), "x")).kind, ErrorKind::kHostile);
   EXPECT_EQ(
-      refused(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")).kind,
+      refused_npy(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")).kind,
       ErrorKind::kUnsupported);
   for (const char* descr : {"<f16", "|S3", "<U2", "<V2", "<f3", "<c4"}) {
-    EXPECT_EQ(refused(npy(header(descr, "(1,)"), "")).kind, ErrorKind::kUnsupported) << descr;
+    EXPECT_EQ(refused_npy(npy(header(descr, "(1,)"), "")).kind, ErrorKind::kUnsupported) << descr;
   }
 }
 
 TEST(Npy, DataMustFitTheShape) {
-  EXPECT_THAT(refused(npy(header("<f4", "(2,)"), std::string(7, '\0'))).message,
+  EXPECT_THAT(refused_npy(npy(header("<f4", "(2,)"), std::string(7, '\0'))).message,
               HasSubstr("7 bytes of data, the header says 8"));
-  EXPECT_THAT(refused(npy(header("<f4", "(2,)"), std::string(9, '\0'))).message,
+  EXPECT_THAT(refused_npy(npy(header("<f4", "(2,)"), std::string(9, '\0'))).message,
               HasSubstr("9 bytes of data"));
-  EXPECT_THAT(refused(npy(header("<f4", "(1152921504606846976,)"), "")).message,
+  EXPECT_THAT(refused_npy(npy(header("<f4", "(1152921504606846976,)"), "")).message,
               HasSubstr("0 bytes of data, the header says 4611686018427387904"));
-  EXPECT_THAT(refused(npy(header("<f4", "(4611686018427387904,)"), "")).message,
+  EXPECT_THAT(refused_npy(npy(header("<f4", "(4611686018427387904,)"), "")).message,
               HasSubstr("64 bits can count"));
-  EXPECT_THAT(refused(npy(header("<f4", "(4294967296, 4294967296)"), "")).message,
+  EXPECT_THAT(refused_npy(npy(header("<f4", "(4294967296, 4294967296)"), "")).message,
               HasSubstr("64 bits can count"));
-  EXPECT_TRUE(read(npy(header("<f4", "(0, 4294967296)"), "")));
+  EXPECT_TRUE(read_as_npy(npy(header("<f4", "(0, 4294967296)"), "")));
 }
 
 TEST(Npy, FilesCutAnywhereAreErrors) {
   for (const int version : {1, 2, 3}) {
     const std::string whole = npy(header("<f4", "(2,)"), std::string(8, '\0'), version);
-    ASSERT_TRUE(read(whole));
+    ASSERT_TRUE(read_as_npy(whole));
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      EXPECT_FALSE(read(whole.substr(0, size))) << size;
+      EXPECT_FALSE(read_as_npy(whole.substr(0, size))) << size;
     }
   }
 }
 
 TEST(Npy, RefusesOtherVersionsAndEndlessHeaders) {
-  EXPECT_EQ(refused(npy(header("<f4", "(0,)"), "", 4)).kind, ErrorKind::kUnsupported);
-  EXPECT_EQ(refused(npy(header("<f4", "(0,)"), "", 0)).kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(refused_npy(npy(header("<f4", "(0,)"), "", 4)).kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(refused_npy(npy(header("<f4", "(0,)"), "", 0)).kind, ErrorKind::kUnsupported);
   std::string endless = "\x93NUMPY";
   endless += std::string("\x02\x00\xff\xff\xff\x7f", 6);
-  EXPECT_EQ(refused(endless).kind, ErrorKind::kHostile);
-  EXPECT_THAT(refused("PK\x03\x04").message, HasSubstr("not an npy file"));
+  EXPECT_EQ(refused_npy(endless).kind, ErrorKind::kHostile);
+  EXPECT_THAT(refused_npy("PK\x03\x04").message, HasSubstr("not an npy file"));
   std::string shape = "(";
   for (int i = 0; i < 65; ++i) shape += "1,";
-  EXPECT_NE(refused(npy(header("<f4", shape + ")"), std::string(4, '\0'))).message, "no fault");
+  EXPECT_NE(refused_npy(npy(header("<f4", shape + ")"), std::string(4, '\0'))).message, "no fault");
 }
 
 Error npz_refused(const MadeMember& member) {

@@ -61,24 +61,25 @@ std::string archive(const std::string& pickled, const std::string& data) {
   return make_zip({{"a/data.pkl", pickled}, {"a/data/0", data}});
 }
 
-Result<Tensor> read(const std::string& file) { return read_pt(file_of(file), "x.pt"); }
+Result<Tensor> read_as_pt(const std::string& file) { return read_pt(file_of(file), "x.pt"); }
 
-Error refused(const std::string& pickle_body, const std::string& data = std::string(24, '\0')) {
-  const auto tensor = read(archive(pickle(pickle_body), data));
+Error refused_pt(const std::string& pickle_body, const std::string& data = std::string(24, '\0')) {
+  const auto tensor = read_as_pt(archive(pickle(pickle_body), data));
   if (tensor) return {ErrorKind::kExecution, "no fault"};
   EXPECT_THAT(tensor.error().message, HasSubstr("x.pt: "));
   return tensor.error();
 }
 
 void expect_hostile(const std::string& pickle_body, const std::string& wanted) {
-  const Error error = refused(pickle_body);
+  const Error error = refused_pt(pickle_body);
   EXPECT_EQ(error.kind, ErrorKind::kHostile) << error.message;
   EXPECT_THAT(error.message, HasSubstr(wanted));
   EXPECT_THAT(error.message, HasSubstr("byte "));
 }
 
 TEST(Pt, ReadsAnArchiveMadeByHand) {
-  const auto tensor = read(archive(pickle(rebuild(6, 0, {2, 3}, {3, 1})), std::string(24, '\x01')));
+  const auto tensor =
+      read_as_pt(archive(pickle(rebuild(6, 0, {2, 3}, {3, 1})), std::string(24, '\x01')));
   ASSERT_TRUE(tensor) << tensor.error().message;
   EXPECT_EQ(tensor->shape, (Shape{2, 3}));
 }
@@ -86,7 +87,8 @@ TEST(Pt, ReadsAnArchiveMadeByHand) {
 TEST(Pt, KeepsTheOrderInMemoryOfDenseTensors) {
   const auto strides_of = [](const std::vector<std::int64_t>& shape,
                              const std::vector<std::int64_t>& strides) {
-    const auto tensor = read(archive(pickle(rebuild(6, 0, shape, strides)), std::string(24, 'x')));
+    const auto tensor =
+        read_as_pt(archive(pickle(rebuild(6, 0, shape, strides)), std::string(24, 'x')));
     return tensor ? tensor->recorded_strides : Shape{-1};
   };
   EXPECT_EQ(strides_of({2, 3}, {3, 1}), Shape{});
@@ -159,7 +161,7 @@ TEST(Pt, PersistentObjectsAreStoragesOnly) {
 TEST(Pt, ViewsStayInsideTheStorage) {
   const auto reaches_out = [](std::int64_t offset, const std::vector<std::int64_t>& shape,
                               const std::vector<std::int64_t>& strides) {
-    const Error error = refused(rebuild(6, offset, shape, strides));
+    const Error error = refused_pt(rebuild(6, offset, shape, strides));
     EXPECT_THAT(error.message, HasSubstr("exceed a storage of 6 elements"));
   };
   reaches_out(0, {7}, {1});
@@ -170,35 +172,35 @@ TEST(Pt, ViewsStayInsideTheStorage) {
   reaches_out(-1, {2}, {1});
   reaches_out(5, {2}, {-1});
   reaches_out(0, {INT64_MAX / 8, 1}, {INT64_MAX / 8, 1});
-  EXPECT_EQ(refused(rebuild(6, 5, {1}, {1})).message, "no fault");
-  EXPECT_EQ(refused(rebuild(6, 99, {0}, {1})).message, "no fault");
+  EXPECT_EQ(refused_pt(rebuild(6, 5, {1}, {1})).message, "no fault");
+  EXPECT_EQ(refused_pt(rebuild(6, 99, {0}, {1})).message, "no fault");
 }
 
 TEST(Pt, ShapesAreBounded) {
   EXPECT_THAT(
-      refused(rebuild(6, 0, {std::int64_t{1} << 40, std::int64_t{1} << 40}, {0, 0})).message,
+      refused_pt(rebuild(6, 0, {std::int64_t{1} << 40, std::int64_t{1} << 40}, {0, 0})).message,
       HasSubstr("64 bits can count"));
-  EXPECT_THAT(refused(rebuild(6, 0, {-1}, {1})).message, HasSubstr("negative extent"));
-  EXPECT_THAT(refused(rebuild(6, 0, {1, 2}, {1})).message, HasSubstr("malformed"));
+  EXPECT_THAT(refused_pt(rebuild(6, 0, {-1}, {1})).message, HasSubstr("negative extent"));
+  EXPECT_THAT(refused_pt(rebuild(6, 0, {1, 2}, {1})).message, HasSubstr("malformed"));
   EXPECT_THAT(
-      refused(rebuild(6, 0, std::vector<std::int64_t>(65, 1), std::vector<std::int64_t>(65, 1)))
+      refused_pt(rebuild(6, 0, std::vector<std::int64_t>(65, 1), std::vector<std::int64_t>(65, 1)))
           .message,
       HasSubstr("malformed"));
-  const Error expanded = refused(rebuild(6, 0, {std::int64_t{1} << 60}, {0}));
+  const Error expanded = refused_pt(rebuild(6, 0, {std::int64_t{1} << 60}, {0}));
   EXPECT_EQ(expanded.kind, ErrorKind::kHostile) << expanded.message;
 }
 
 TEST(Pt, StorageAndPickleMustAgree) {
-  EXPECT_THAT(refused(rebuild(7, 0, {2, 3}, {3, 1})).message,
+  EXPECT_THAT(refused_pt(rebuild(7, 0, {2, 3}, {3, 1})).message,
               HasSubstr("a/data/0 has 24 bytes, the pickle says 28"));
-  EXPECT_THAT(refused(rebuild(std::int64_t{1} << 60, 0, {2, 3}, {3, 1})).message,
+  EXPECT_THAT(refused_pt(rebuild(std::int64_t{1} << 60, 0, {2, 3}, {3, 1})).message,
               HasSubstr("a/data/0 has 24 bytes"));
-  EXPECT_THAT(refused(rebuild(std::int64_t{1} << 62, 0, {2, 3}, {3, 1})).message,
+  EXPECT_THAT(refused_pt(rebuild(std::int64_t{1} << 62, 0, {2, 3}, {3, 1})).message,
               HasSubstr("malformed"));
   const std::string other =
       global("torch._utils", "_rebuild_tensor") +
       tuple({storage("FloatStorage", 6, "../secret"), number(0), extents({6}), extents({1})}) + "R";
-  EXPECT_THAT(refused(other).message, HasSubstr("no a/data/../secret in the archive"));
+  EXPECT_THAT(refused_pt(other).message, HasSubstr("no a/data/../secret in the archive"));
 }
 
 TEST(Pt, MalformedPicklesAreErrors) {
@@ -233,47 +235,48 @@ TEST(Pt, MalformedPicklesAreErrors) {
         hooks() + ")R",
         global("torch._utils", "_rebuild_tensor_v2") + ")R",
         global("torch._utils", "_rebuild_parameter") + tuple({"N", "N", "N"}) + "R"}) {
-    EXPECT_NE(refused(body).message, "no fault") << testing::PrintToString(body);
+    EXPECT_NE(refused_pt(body).message, "no fault") << testing::PrintToString(body);
   }
-  EXPECT_THAT(read(archive("\x80\x01.", "")).error().message, HasSubstr("pickle protocol 1"));
-  EXPECT_THAT(read(archive("\x80\x09.", "")).error().message, HasSubstr("pickle protocol 9"));
+  EXPECT_THAT(read_as_pt(archive("\x80\x01.", "")).error().message, HasSubstr("pickle protocol 1"));
+  EXPECT_THAT(read_as_pt(archive("\x80\x09.", "")).error().message, HasSubstr("pickle protocol 9"));
 }
 
 TEST(Pt, TruncatedPicklesAreErrorsAtEveryByte) {
   const std::string whole = pickle(rebuild(6, 0, {2, 3}, {3, 1}));
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(read(archive(whole.substr(0, size), std::string(24, '\0')))) << size;
+    EXPECT_FALSE(read_as_pt(archive(whole.substr(0, size), std::string(24, '\0')))) << size;
   }
 }
 
 TEST(Pt, ArchivesNeedOnePickle) {
-  EXPECT_THAT(read(make_zip({{"a/data/0", "x"}})).error().message, HasSubstr("no data.pkl"));
-  EXPECT_THAT(read(make_zip({{"a/data.pkl", "x"}, {"b/data.pkl", "x"}})).error().message,
+  EXPECT_THAT(read_as_pt(make_zip({{"a/data/0", "x"}})).error().message, HasSubstr("no data.pkl"));
+  EXPECT_THAT(read_as_pt(make_zip({{"a/data.pkl", "x"}, {"b/data.pkl", "x"}})).error().message,
               HasSubstr("more than one data.pkl"));
-  EXPECT_THAT(read(make_zip({{"a/data.pkl", pickle(rebuild(6, 0, {6}, {1}))},
-                             {"a/data/0", std::string(24, '\0')},
-                             {"a/byteorder", "middle"}}))
+  EXPECT_THAT(read_as_pt(make_zip({{"a/data.pkl", pickle(rebuild(6, 0, {6}, {1}))},
+                                   {"a/data/0", std::string(24, '\0')},
+                                   {"a/byteorder", "middle"}}))
                   .error()
                   .message,
               HasSubstr("byte order middle"));
-  EXPECT_THAT(read(make_zip({{"a/data.pkl", std::string((1 << 20) + 1, '0')}})).error().message,
-              HasSubstr("more than the 1048576 wanted"));
+  EXPECT_THAT(
+      read_as_pt(make_zip({{"a/data.pkl", std::string((1 << 20) + 1, '0')}})).error().message,
+      HasSubstr("more than the 1048576 wanted"));
 }
 
 TEST(Pt, MissingAndWrongFilesAreErrors) {
-  EXPECT_THAT(read("").error().message, HasSubstr("no zip directory"));
-  EXPECT_THAT(read("PK\x03\x04").error().message, HasSubstr("no zip directory"));
-  EXPECT_THAT(read(std::string(100000, '\0')).error().message, HasSubstr("no zip directory"));
-  EXPECT_THAT(read("\x93NUMPY").error().message, HasSubstr("no zip directory"));
+  EXPECT_THAT(read_as_pt("").error().message, HasSubstr("no zip directory"));
+  EXPECT_THAT(read_as_pt("PK\x03\x04").error().message, HasSubstr("no zip directory"));
+  EXPECT_THAT(read_as_pt(std::string(100000, '\0')).error().message, HasSubstr("no zip directory"));
+  EXPECT_THAT(read_as_pt("\x93NUMPY").error().message, HasSubstr("no zip directory"));
 }
 
 TEST(Zip, FilesCutAnywhereAreErrors) {
   std::ifstream in(MSPROBE_SOURCE_DIR "/tests/data/pt/float32.pt", std::ios::binary);
   std::stringstream whole;
   whole << in.rdbuf();
-  ASSERT_TRUE(read(whole.str()));
+  ASSERT_TRUE(read_as_pt(whole.str()));
   for (std::size_t size = 0; size < whole.str().size(); ++size) {
-    EXPECT_FALSE(read(whole.str().substr(0, size))) << size;
+    EXPECT_FALSE(read_as_pt(whole.str().substr(0, size))) << size;
   }
 }
 
@@ -281,12 +284,12 @@ TEST(Zip, EveryDamagedByteIsAnErrorOrHarmless) {
   std::ifstream in(MSPROBE_SOURCE_DIR "/tests/data/pt/float32.pt", std::ios::binary);
   std::stringstream stream;
   stream << in.rdbuf();
-  const auto whole = read(stream.str());
+  const auto whole = read_as_pt(stream.str());
   ASSERT_TRUE(whole);
   for (std::size_t at = 0; at < stream.str().size(); ++at) {
     std::string damaged = stream.str();
     damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
-    const auto tensor = read(damaged);
+    const auto tensor = read_as_pt(damaged);
     if (!tensor) continue;
     EXPECT_EQ(tensor->shape, whole->shape) << at;
     EXPECT_TRUE(std::ranges::equal(tensor->bytes, whole->bytes)) << at;
@@ -295,54 +298,54 @@ TEST(Zip, EveryDamagedByteIsAnErrorOrHarmless) {
 
 TEST(Zip, BombsAreRefusedBeforeMemoryIsTaken) {
   const std::string small = deflated(std::string(1000, '\0'));
-  const auto bomb = read(make_zip({{"a/data.pkl", small, 8, 4'000'000'000}}));
+  const auto bomb = read_as_pt(make_zip({{"a/data.pkl", small, 8, 4'000'000'000}}));
   ASSERT_FALSE(bomb);
   EXPECT_EQ(bomb.error().kind, ErrorKind::kHostile);
   EXPECT_THAT(bomb.error().message, HasSubstr("a/data.pkl claims 4000000000 bytes out of"));
-  const auto stored = read(make_zip({{"a/data.pkl", "x", 0, 4'000'000'000}}));
+  const auto stored = read_as_pt(make_zip({{"a/data.pkl", "x", 0, 4'000'000'000}}));
   EXPECT_EQ(stored.error().kind, ErrorKind::kHostile);
   // Claims little, inflates to more.
   const std::string wide = deflated(pickle(rebuild(6, 0, {6}, {1})) + std::string(5000, '.'));
-  EXPECT_THAT(read(make_zip({{"a/data.pkl", wide, 8, 100, 1}})).error().message,
+  EXPECT_THAT(read_as_pt(make_zip({{"a/data.pkl", wide, 8, 100, 1}})).error().message,
               HasSubstr("does not inflate to its 100 bytes"));
   // Claims more than comes.
-  EXPECT_THAT(read(make_zip({{"a/data.pkl", small, 8, 1001, 1}})).error().message,
+  EXPECT_THAT(read_as_pt(make_zip({{"a/data.pkl", small, 8, 1001, 1}})).error().message,
               HasSubstr("does not inflate"));
-  EXPECT_THAT(read(make_zip({{"a/data.pkl", "\xff\xff\xff", 8, 100, 1}})).error().message,
+  EXPECT_THAT(read_as_pt(make_zip({{"a/data.pkl", "\xff\xff\xff", 8, 100, 1}})).error().message,
               HasSubstr("does not inflate"));
 }
 
 TEST(Zip, ChecksumsAreVerified) {
   const std::string whole = pickle(rebuild(6, 0, {6}, {1}));
-  EXPECT_THAT(read(make_zip({{"a/data.pkl", whole, 0, ~0ULL, 5}})).error().message,
+  EXPECT_THAT(read_as_pt(make_zip({{"a/data.pkl", whole, 0, ~0ULL, 5}})).error().message,
               HasSubstr("a/data.pkl is damaged"));
-  const auto storage_damaged =
-      read(make_zip({{"a/data.pkl", whole}, {"a/data/0", std::string(24, '\0'), 0, ~0ULL, 5}}));
+  const auto storage_damaged = read_as_pt(
+      make_zip({{"a/data.pkl", whole}, {"a/data/0", std::string(24, '\0'), 0, ~0ULL, 5}}));
   EXPECT_THAT(storage_damaged.error().message, HasSubstr("a/data/0 is damaged"));
 }
 
 TEST(Zip, EncryptedAndStrangelyPackedMembersAreUnsupported) {
-  EXPECT_EQ(read(make_zip({{"a/data.pkl", "x", 0, ~0ULL, 0, 1}})).error().kind,
+  EXPECT_EQ(read_as_pt(make_zip({{"a/data.pkl", "x", 0, ~0ULL, 0, 1}})).error().kind,
             ErrorKind::kUnsupported);
-  EXPECT_EQ(read(make_zip({{"a/data.pkl", "x", 12}})).error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(read_as_pt(make_zip({{"a/data.pkl", "x", 12}})).error().kind, ErrorKind::kUnsupported);
 }
 
 TEST(Zip, DirectoriesMustFitTheFile) {
   const std::string whole = archive(pickle(rebuild(6, 0, {6}, {1})), std::string(24, '\0'));
-  ASSERT_TRUE(read(whole));
+  ASSERT_TRUE(read_as_pt(whole));
   const std::size_t end = whole.size() - 22;
   const auto with = [&](std::size_t at, std::uint64_t value, int bytes) {
     std::string changed;
     put_number(changed, value, bytes);
     return whole.substr(0, at) + changed + whole.substr(at + static_cast<std::size_t>(bytes));
   };
-  EXPECT_FALSE(read(with(end + 10, 60000, 2)));       // members
-  EXPECT_FALSE(read(with(end + 10, 3, 2)));           // members
-  EXPECT_FALSE(read(with(end + 12, 0x7fffffff, 4)));  // size
-  EXPECT_FALSE(read(with(end + 16, 0x7fffffff, 4)));  // place
-  EXPECT_FALSE(read(with(end + 16, 0xffffffff, 4)));  // in a zip64 record that is not there
-  EXPECT_FALSE(read(with(end + 20, 5, 2)));           // comment
-  EXPECT_FALSE(read(whole + "x"));
+  EXPECT_FALSE(read_as_pt(with(end + 10, 60000, 2)));       // members
+  EXPECT_FALSE(read_as_pt(with(end + 10, 3, 2)));           // members
+  EXPECT_FALSE(read_as_pt(with(end + 12, 0x7fffffff, 4)));  // size
+  EXPECT_FALSE(read_as_pt(with(end + 16, 0x7fffffff, 4)));  // place
+  EXPECT_FALSE(read_as_pt(with(end + 16, 0xffffffff, 4)));  // in a zip64 record that is not there
+  EXPECT_FALSE(read_as_pt(with(end + 20, 5, 2)));           // comment
+  EXPECT_FALSE(read_as_pt(whole + "x"));
 }
 
 }  // namespace

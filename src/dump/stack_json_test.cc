@@ -17,17 +17,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Result<StackIndex> index_of(std::string text) {
+Result<StackIndex> stacks_of(std::string text) {
   return index_stacks(file_of(std::move(text)), "stack.json");
 }
 
-std::string fault_of(std::string text) {
-  const auto index = index_of(std::move(text));
+std::string stack_fault(std::string text) {
+  const auto index = stacks_of(std::move(text));
   return index ? "no fault" : index.error().message;
 }
 
 TEST(StackJson, ReadsGroups) {
-  const auto index = index_of(R"({"0": [["T.a.0.forward", "T.b.0.forward"], ["f\n1", "f2"]],
+  const auto index = stacks_of(R"({"0": [["T.a.0.forward", "T.b.0.forward"], ["f\n1", "f2"]],
                                   "1": [["T.\u00e9.0.forward"], []]})");
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_EQ(index->size(), 3U);
@@ -38,14 +38,14 @@ TEST(StackJson, ReadsGroups) {
 }
 
 TEST(StackJson, ReadsTheOlderForm) {
-  const auto index = index_of(R"({"T.b.0.forward": ["x"], "T.a.0.forward": ["y", "z"]})");
+  const auto index = stacks_of(R"({"T.b.0.forward": ["x"], "T.a.0.forward": ["y", "z"]})");
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_THAT(*index->frames("T.a.0.forward"), ElementsAre("y", "z"));
   EXPECT_THAT(*index->frames("T.b.0.forward"), ElementsAre("x"));
 }
 
 TEST(StackJson, BrokenFramesCostOnlyThemselves) {
-  const auto index = index_of(
+  const auto index = stacks_of(
       "{\"a\": [1], \"b\": \"x\", \"c\": [\"\\x\"], \"d\": [\"ok\"],"
       " \"e\": [\"\xff\"]}");
   ASSERT_TRUE(index) << index.error().message;
@@ -59,34 +59,36 @@ TEST(StackJson, BrokenFramesCostOnlyThemselves) {
 
 TEST(StackJson, FaultsOfTheFileNameTheByte) {
   EXPECT_EQ(open_stacks("/nonexistent/stack.json").error().kind, ErrorKind::kIo);
-  EXPECT_THAT(fault_of(""), HasSubstr("byte 0: found the end of the file"));
-  EXPECT_THAT(fault_of("[]"), HasSubstr("byte 0: found '['"));
-  EXPECT_THAT(fault_of(R"({"0": [["a"]]})"), HasSubstr("byte 12: found ']', expected two lists"));
-  EXPECT_THAT(fault_of(R"({"0": [["a"], [], []]})"), HasSubstr("byte 18: found '['"));
-  EXPECT_THAT(fault_of(R"({"0": [[1], []]})"), HasSubstr("byte 8: found '1', expected a string"));
-  EXPECT_THAT(fault_of(R"({"0": [["a"], []})"), HasSubstr("byte 16: found '}'"));
-  EXPECT_THAT(fault_of(R"({"0": []} {})"), HasSubstr("expected the end of the file"));
+  EXPECT_THAT(stack_fault(""), HasSubstr("byte 0: found the end of the file"));
+  EXPECT_THAT(stack_fault("[]"), HasSubstr("byte 0: found '['"));
+  EXPECT_THAT(stack_fault(R"({"0": [["a"]]})"),
+              HasSubstr("byte 12: found ']', expected two lists"));
+  EXPECT_THAT(stack_fault(R"({"0": [["a"], [], []]})"), HasSubstr("byte 18: found '['"));
+  EXPECT_THAT(stack_fault(R"({"0": [[1], []]})"),
+              HasSubstr("byte 8: found '1', expected a string"));
+  EXPECT_THAT(stack_fault(R"({"0": [["a"], []})"), HasSubstr("byte 16: found '}'"));
+  EXPECT_THAT(stack_fault(R"({"0": []} {})"), HasSubstr("expected the end of the file"));
 }
 
 TEST(StackJson, AFileThatWasCutOffKeepsItsWholeEntries) {
   const std::string whole = R"({"0": [["a", "b"], ["x", "y"]], "1": [["c"], ["z"]]})";
-  ASSERT_TRUE(index_of(whole));
-  EXPECT_EQ(index_of(whole)->note(), "");
+  ASSERT_TRUE(stacks_of(whole));
+  EXPECT_EQ(stacks_of(whole)->note(), "");
   const std::size_t first_end = whole.find(R"(, "1")");
   for (std::size_t size = 1; size < whole.size(); ++size) {
-    const auto index = index_of(whole.substr(0, size));
+    const auto index = stacks_of(whole.substr(0, size));
     ASSERT_TRUE(index) << size << ": " << index.error().message;
     EXPECT_THAT(index->note(), HasSubstr("the recording was cut off")) << size;
     EXPECT_EQ(index->size(), size < first_end ? 0U : size + 1 < whole.size() ? 2U : 3U) << size;
   }
-  EXPECT_THAT(*index_of(whole.substr(0, whole.size() - 1))->frames("c"), ElementsAre("z"));
-  EXPECT_THAT(index_of(whole.substr(0, whole.size() - 1))->note(),
+  EXPECT_THAT(*stacks_of(whole.substr(0, whole.size() - 1))->frames("c"), ElementsAre("z"));
+  EXPECT_THAT(stacks_of(whole.substr(0, whole.size() - 1))->note(),
               HasSubstr("stack.json: the last '}' is missing"));
-  EXPECT_THAT(index_of(whole.substr(0, whole.size() - 5))->note(),
+  EXPECT_THAT(stacks_of(whole.substr(0, whole.size() - 5))->note(),
               HasSubstr("the last entry is cut off"));
-  EXPECT_THAT(index_of(R"({"Torch*mm*0": ["f1"], "Torch*m)")->note(),
+  EXPECT_THAT(stacks_of(R"({"Torch*mm*0": ["f1"], "Torch*m)")->note(),
               HasSubstr("ends inside a key"));
-  EXPECT_THAT(*index_of(R"({"Torch*mm*0": ["f1"], "Torch*mm*1": ["f)")->frames("Torch*mm*0"),
+  EXPECT_THAT(*stacks_of(R"({"Torch*mm*0": ["f1"], "Torch*mm*1": ["f)")->frames("Torch*mm*0"),
               ElementsAre("f1"));
 }
 

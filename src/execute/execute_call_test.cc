@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "execute/outcome_for_test.h"
 #include "execute/precision.h"
 #include "execute/recorded_gradients.h"
 #include "libtorch/autograd.h"
@@ -39,15 +40,6 @@ dump::CallRecord call(std::string name, dump::List args, dump::Dict kwargs = {})
 dump::CallRecord with_backward(dump::CallRecord record, dump::List arriving) {
   record.backward = dump::BackwardRecord{std::move(arriving), {}};
   return record;
-}
-
-const at::Tensor& bench(const LeafPair& pair) { return *pair.bench.as<at::Tensor>(); }
-const at::Tensor& device(const LeafPair& pair) { return *pair.device.as<at::Tensor>(); }
-
-CallOutcome run(const dump::CallRecord& record) {
-  OrSkip<CallOutcome> outcome = execute_call(record, {});
-  if (!outcome) throw std::runtime_error(outcome.error().text);
-  return *std::move(outcome);
 }
 
 Skip skipped(const dump::CallRecord& record) {

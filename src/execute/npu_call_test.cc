@@ -5,7 +5,7 @@
 #include <torch/library.h>
 
 #include "execute/api.h"
-#include "execute/execute_call.h"
+#include "execute/outcome_for_test.h"
 #include "libtorch/cpu_types_for_test.h"
 
 namespace msprobe::execute {
@@ -15,7 +15,7 @@ using dump::Statistic;
 using dump::TensorRecord;
 using testing::HasSubstr;
 
-TensorRecord tensor(Shape shape, DType dtype = DType::kFloat32, bool grad = true) {
+TensorRecord npu_tensor(Shape shape, DType dtype = DType::kFloat32, bool grad = true) {
   TensorRecord record;
   record.dtype = dtype;
   record.dtype_text = text(dtype);
@@ -26,8 +26,8 @@ TensorRecord tensor(Shape shape, DType dtype = DType::kFloat32, bool grad = true
   return record;
 }
 
-dump::CallRecord call(std::string name, dump::List args, dump::Dict kwargs = {},
-                      dump::List arriving = {}) {
+dump::CallRecord npu_call(std::string name, dump::List args, dump::Dict kwargs = {},
+                          dump::List arriving = {}) {
   dump::CallRecord record;
   record.full_name = std::move(name);
   record.forward.input_args = std::move(args);
@@ -36,15 +36,6 @@ dump::CallRecord call(std::string name, dump::List args, dump::Dict kwargs = {},
   return record;
 }
 
-CallOutcome run(const dump::CallRecord& record) {
-  OrSkip<CallOutcome> outcome = execute_call(record, {});
-  if (!outcome) throw std::runtime_error(outcome.error().text);
-  return *std::move(outcome);
-}
-
-const at::Tensor& bench(const LeafPair& pair) { return *pair.bench.as<at::Tensor>(); }
-const at::Tensor& device(const LeafPair& pair) { return *pair.device.as<at::Tensor>(); }
-
 void expect_close(const LeafPair& pair, double tolerance) {
   ASSERT_EQ(bench(pair).sizes(), device(pair).sizes());
   EXPECT_TRUE(at::allclose(bench(pair).to(at::kDouble), device(pair).to(at::kDouble), tolerance,
@@ -52,8 +43,8 @@ void expect_close(const LeafPair& pair, double tolerance) {
 }
 
 TEST(NpuCall, SwigluForwardAndBackward) {
-  const CallOutcome outcome = run(call("NPU.npu_swiglu.0", {{tensor({4, 8})}},
-                                       {{"dim", {std::int64_t{-1}}}}, {{tensor({4, 4})}}));
+  const CallOutcome outcome = run(npu_call("NPU.npu_swiglu.0", {{npu_tensor({4, 8})}},
+                                           {{"dim", {std::int64_t{-1}}}}, {{npu_tensor({4, 4})}}));
   EXPECT_EQ(bench(outcome.forward[0]).scalar_type(), at::kDouble);
   EXPECT_EQ(device(outcome.forward[0]).scalar_type(), at::kFloat);
   expect_close(outcome.forward[0], 1e-6);
@@ -63,8 +54,8 @@ TEST(NpuCall, SwigluForwardAndBackward) {
 
 TEST(NpuCall, RmsNormHasTwoOutputsAndGradientsOfBothInputs) {
   const CallOutcome outcome =
-      run(call("NPU.npu_rms_norm.0", {{tensor({4, 8})}, {tensor({8})}, {1e-6}}, {},
-               {{tensor({4, 8})}, {dump::None{}}}));
+      run(npu_call("NPU.npu_rms_norm.0", {{npu_tensor({4, 8})}, {npu_tensor({8})}, {1e-6}}, {},
+                   {{npu_tensor({4, 8})}, {dump::None{}}}));
   ASSERT_EQ(outcome.forward.size(), 2U);
   ASSERT_FALSE(outcome.backward_skip) << outcome.backward_skip->text;
   ASSERT_EQ(outcome.backward.size(), 2U);
@@ -72,20 +63,21 @@ TEST(NpuCall, RmsNormHasTwoOutputsAndGradientsOfBothInputs) {
 }
 
 TEST(NpuCall, RotaryMulBroadcasts) {
-  const CallOutcome outcome =
-      run(call("NPU.npu_rotary_mul.0",
-               {{tensor({2, 3, 4, 8})}, {tensor({1, 3, 1, 8})}, {tensor({1, 3, 1, 8})}}, {},
-               {{tensor({2, 3, 4, 8})}}));
+  const CallOutcome outcome = run(
+      npu_call("NPU.npu_rotary_mul.0",
+               {{npu_tensor({2, 3, 4, 8})}, {npu_tensor({1, 3, 1, 8})}, {npu_tensor({1, 3, 1, 8})}},
+               {}, {{npu_tensor({2, 3, 4, 8})}}));
   ASSERT_EQ(outcome.backward.size(), 3U);
   EXPECT_EQ(bench(outcome.backward[1]).sizes(), (std::vector<std::int64_t>{1, 3, 1, 8}));
   for (const LeafPair& pair : outcome.backward) expect_close(pair, 1e-5);
 }
 
 TEST(NpuCall, ScaledMaskedSoftmaxInHalf) {
-  const CallOutcome outcome = run(
-      call("NPU.npu_scaled_masked_softmax.0",
-           {{tensor({1, 2, 4, 4}, DType::kFloat16)}, {tensor({1, 2, 4, 4}, DType::kBool, false)}},
-           {{"scale", {0.5}}}, {{tensor({1, 2, 4, 4}, DType::kFloat16)}}));
+  const CallOutcome outcome =
+      run(npu_call("NPU.npu_scaled_masked_softmax.0",
+                   {{npu_tensor({1, 2, 4, 4}, DType::kFloat16)},
+                    {npu_tensor({1, 2, 4, 4}, DType::kBool, false)}},
+                   {{"scale", {0.5}}}, {{npu_tensor({1, 2, 4, 4}, DType::kFloat16)}}));
   EXPECT_EQ(bench(outcome.forward[0]).scalar_type(), at::kFloat);
   EXPECT_EQ(device(outcome.forward[0]).scalar_type(), at::kHalf);
   expect_close(outcome.forward[0], 1e-3);
@@ -93,27 +85,27 @@ TEST(NpuCall, ScaledMaskedSoftmaxInHalf) {
 }
 
 TEST(NpuCall, ApplyAdamWritesItsOutArguments) {  // spec 4.8, T1
-  dump::List out(3, {tensor({3}, DType::kFloat32, false)});
-  const CallOutcome outcome =
-      run(call("NPU.npu_apply_adam.0",
-               {{0.9}, {0.9}, {0.1}, {0.9}, {0.99}, {1.5}, {tensor({3})}, {dump::None{}}, {false}},
-               {{"out", {out}}}, {{tensor({3})}}));
+  dump::List out(3, {npu_tensor({3}, DType::kFloat32, false)});
+  const CallOutcome outcome = run(npu_call(
+      "NPU.npu_apply_adam.0",
+      {{0.9}, {0.9}, {0.1}, {0.9}, {0.99}, {1.5}, {npu_tensor({3})}, {dump::None{}}, {false}},
+      {{"out", {out}}}, {{npu_tensor({3})}}));
   EXPECT_EQ(outcome.forward.size(), 3U);
   EXPECT_EQ(outcome.backward_skip->reason, SkipReason::kOutArgument);
 }
 
 TEST(NpuCall, MoeGatingGivesValuesExpertsAndRows) {
-  const CallOutcome outcome = run(
-      call("NPU.npu_moe_gating_top_k_softmax.0", {{tensor({5, 8})}}, {{"k", {std::int64_t{2}}}}));
+  const CallOutcome outcome = run(npu_call("NPU.npu_moe_gating_top_k_softmax.0",
+                                           {{npu_tensor({5, 8})}}, {{"k", {std::int64_t{2}}}}));
   ASSERT_EQ(outcome.forward.size(), 3U);
   EXPECT_EQ(bench(outcome.forward[2])[1][1].item<std::int64_t>(), 6);  // j * rows + i
 }
 
 dump::CallRecord attention(DType dtype, double keep_prob = 1) {
-  const TensorRecord input = tensor({2, 6, 8}, dtype);
-  return call("NPU.npu_fusion_attention.0",
-              {{input}, {input}, {input}, {std::int64_t{2}}, {std::string("BSH")}},
-              {{"scale", {0.5}}, {"keep_prob", {keep_prob}}}, {{input}});
+  const TensorRecord input = npu_tensor({2, 6, 8}, dtype);
+  return npu_call("NPU.npu_fusion_attention.0",
+                  {{input}, {input}, {input}, {std::int64_t{2}}, {std::string("BSH")}},
+                  {{"scale", {0.5}}, {"keep_prob", {keep_prob}}}, {{input}});
 }
 
 TEST(NpuCall, TheBenchOfAnAttentionIsDoubleForHalfTypesToo) {  // spec 4.9.7
@@ -168,7 +160,7 @@ TEST(NpuCall, ADeviceThatHasTheOperatorRunsIt) {
   EXPECT_EQ(find_device_api("NPU", "npu_swiglu", at::kCPU), nullptr);
   EXPECT_EQ(find_device_api("Torch", "npu_mish", at::kCPU), nullptr);
   EXPECT_EQ(find_device_api("NPU", "npu_mish", at::kMeta), nullptr);
-  const CallOutcome outcome = run(call("NPU.npu_mish.0", {{tensor({4})}}));
+  const CallOutcome outcome = run(npu_call("NPU.npu_mish.0", {{npu_tensor({4})}}));
   const at::Tensor& input = *outcome.arguments.call.args[0].as<at::Tensor>();
   EXPECT_TRUE(device(outcome.forward[0]).equal(input * 2));
   EXPECT_FALSE(at::allclose(bench(outcome.forward[0]).to(at::kFloat), input * 2));

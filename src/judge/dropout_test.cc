@@ -7,12 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "judge/profiles_for_test.h"
+
 namespace msprobe::judge {
 namespace {
-
-constexpr auto kDocumented = Profile::kDocumented;
-constexpr auto kReference = Profile::kReference;
-const Standards kBuiltIn;
 
 struct Floats {
   std::vector<float> values;

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "judge/profiles_for_test.h"
 #include "measure/metrics.h"
 
 namespace msprobe::judge {
@@ -19,8 +20,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-const Standards kBuiltIn;
 
 Context context_of(std::string_view api, Profile profile = Profile::kDocumented) {
   return {.row_name = "Functional.f.0.forward.output.0",

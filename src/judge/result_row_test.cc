@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "judge/judge.h"
+#include "judge/profiles_for_test.h"
 
 namespace msprobe::judge {
 namespace {
 
 using Verdicts = std::vector<Verdict>;
-constexpr auto kDocumented = Profile::kDocumented;
-constexpr auto kReference = Profile::kReference;
 
 // Check vector V3 of the specification.
 TEST(Fold, DocumentedTakesTheWorstAndReferenceTheLast) {

@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/profiles_for_test.h"
+
 namespace msprobe::judge {
 namespace {
-
-constexpr auto kDocumented = Profile::kDocumented;
-constexpr auto kReference = Profile::kReference;
-const Standards kBuiltIn;
 
 Standard of(std::string_view api, DType dtype, Profile profile = kDocumented,
             bool float8_input = false) {

@@ -12,7 +12,7 @@ namespace msprobe::measure {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Metrics of(const std::vector<double>& bench, const std::vector<double>& device) {
   const Shape shape{static_cast<std::int64_t>(bench.size())};
@@ -47,7 +47,7 @@ TEST(MindSporeMetrics, OneSideOfZerosIsDecidedByTheAbsoluteError) {
 }
 
 TEST(MindSporeMetrics, NanAndInfinityAtTheSamePlaceAreEqual) {
-  const Metrics found = of({kNan, kInf, -kInf, 2}, {kNan, kInf, -kInf, 2});
+  const Metrics found = of({kNan, kInfinity, -kInfinity, 2}, {kNan, kInfinity, -kInfinity, 2});
   EXPECT_NEAR(found.cosine, 1, 1e-15);
   EXPECT_EQ(found.max_abs_error, 0);
 }
@@ -55,8 +55,8 @@ TEST(MindSporeMetrics, NanAndInfinityAtTheSamePlaceAreEqual) {
 TEST(MindSporeMetrics, NanOrInfinityOnOneSideIsNeverSmall) {
   EXPECT_TRUE(std::isnan(of({1, 2}, {1, kNan}).max_abs_error));
   EXPECT_TRUE(std::isnan(of({kNan, 2}, {1, 2}).cosine));
-  EXPECT_FALSE(of({1, 2}, {kInf, 2}).max_abs_error < 1);
-  EXPECT_FALSE(of({kInf, 2}, {-kInf, 2}).max_abs_error < 1);
+  EXPECT_FALSE(of({1, 2}, {kInfinity, 2}).max_abs_error < 1);
+  EXPECT_FALSE(of({kInfinity, 2}, {-kInfinity, 2}).max_abs_error < 1);
 }
 
 TEST(MindSporeMetrics, IntegersAreExact) {

@@ -12,14 +12,14 @@ namespace msprobe::strict {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kCounts[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 33, 1000};
 
 // NaN and infinities among them.
 at::Tensor numbers(std::int64_t count, double step) {
   at::Tensor all = at::arange(count, at::kDouble).mul_(step).sub_(2).sin_();
   if (count > 4) {
-    all[0] = kNan;
+    all[0] = kNotANumber;
     all[1] = kInfinity;
     all[count - 1] = -kInfinity;
   }
@@ -53,8 +53,8 @@ TEST(Distances, TellOverflowsFromOtherNumbers) {
   constexpr float kFar = std::numeric_limits<float>::infinity();
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   const float given[] = {1.5F, kFar, -kFar, kNone, kNone, kFar, 2, 3, 4};
-  const double right[] = {1.25, 100, -100, 100, 1, 1, kNan, kInfinity, 4};
-  const double wanted[] = {0.25, kInfinity, kInfinity, kNan, 0, 0, 0, 0, 0};
+  const double right[] = {1.25, 100, -100, 100, 1, 1, kNotANumber, kInfinity, 4};
+  const double wanted[] = {0.25, kInfinity, kInfinity, kNotANumber, 0, 0, 0, 0, 0};
   double found[std::size(given)];
   distances(given, right, 50, found);
   for (std::size_t i = 0; i < std::size(given); ++i) {

@@ -11,7 +11,7 @@
 namespace msprobe::strict {
 namespace {
 
-constexpr std::int64_t kCounts[] = {1, 2, 3, 311, 312, 313, 0, 5, 2000, 7};
+constexpr std::int64_t kDrawCounts[] = {1, 2, 3, 311, 312, 313, 0, 5, 2000, 7};
 constexpr std::uint64_t kSeed = 0x123456789abcdef;
 
 std::span<double> span_of(at::Tensor& tensor) {
@@ -22,7 +22,7 @@ TEST(UniformDraws, AreThoseOfPyTorchBitByBit) {
   for (const double high : {1.0, 0.0}) {
     UniformDraws draws(kSeed);
     at::Generator generator = at::detail::createCPUGenerator(kSeed);
-    for (const std::int64_t count : kCounts) {
+    for (const std::int64_t count : kDrawCounts) {
       at::Tensor mine = at::zeros({count}, at::kDouble);
       draws.move(span_of(mine), {-1, high, 0, /*more=*/1});
       EXPECT_TRUE(mine.equal(at::empty({count}, at::kDouble).uniform_(-1, high, generator)));
@@ -35,7 +35,7 @@ TEST(UniformDraws, MoveAsOperatorsOnTensorsDo) {
   for (const double more : {0.0, 1e-3}) {
     UniformDraws draws(kSeed);
     at::Generator generator = at::detail::createCPUGenerator(kSeed);
-    for (const std::int64_t count : kCounts) {
+    for (const std::int64_t count : kDrawCounts) {
       at::Tensor mine = at::arange(count, at::kDouble).sub_(2).div_(3);
       const at::Tensor given = mine.clone();
       draws.move(span_of(mine), {-1, 1, kSize, more});

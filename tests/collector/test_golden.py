@@ -4,12 +4,12 @@ import glob
 import json
 import math
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
 import torch
+
+from forked import run_script
 
 DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 # Calls that the public collector's list lacks; ours has them.
@@ -23,8 +23,7 @@ TOLERANCE = 1e-3
 
 
 def collect(model, task, directory):
-    subprocess.run([sys.executable, "-W", "ignore", os.path.join(DATA, "collector", "train.py"), model, task, directory], check=True,
-                   stdout=subprocess.DEVNULL)
+    run_script(os.path.join(DATA, "collector", "train.py"), model, task, directory)
     (path,) = glob.glob(os.path.join(directory, "step0", "*", "dump.json"))
     with open(path, encoding="utf-8") as file:
         return json.load(file), os.path.dirname(path)

@@ -11,6 +11,7 @@ import unittest
 import torch
 
 from collected import debugger, read
+from forked import run_script
 from msprobe.common.config import ConfigError
 from msprobe.pytorch import seed_all
 
@@ -24,11 +25,7 @@ TOLERANCE = 1e-4  # of the root mean square: kernels differ between CPUs
 
 
 def train(model, level, directory, *more):
-    done = subprocess.run([sys.executable, "-W", "ignore", os.path.join(HERE, "level_models.py"), model, level, directory, *more],
-                          capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": "0"})
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr)
-    return done.stdout
+    return run_script(os.path.join(HERE, "level_models.py"), model, level, directory, *more)
 
 
 def load(directory, name):

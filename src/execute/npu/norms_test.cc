@@ -8,8 +8,6 @@
 namespace msprobe::execute::npu {
 namespace {
 
-std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 struct Moments {
   double mean = 0;
   double variance = 0;

@@ -19,6 +19,8 @@ namespace msprobe::execute::npu {
 
 using Numbers = std::vector<double>;
 
+inline std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
 // Uniform in [low, high), float64, the same for the same seed.
 inline at::Tensor random(at::IntArrayRef shape, std::uint64_t seed, double low = -1,
                          double high = 1) {

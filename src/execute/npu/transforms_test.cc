@@ -10,8 +10,6 @@
 namespace msprobe::execute::npu {
 namespace {
 
-std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 // A (2, 3, 4) block read in the order of the dimensions (2, 0, 1).
 Numbers permuted_201(const Numbers& in) {
   Numbers out;
