@@ -13,7 +13,7 @@
 namespace msprobe::measure {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 constexpr Thresholds kSeedSingle{0x1p-14, 0x1p-30, 0x1p-30, 0x1p-20, 32, 0x1p-11};
 constexpr Thresholds kReferenceSingle{0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 32, 0x1p-11};
@@ -99,8 +99,8 @@ TEST_P(Definitions, V1WithTheReferenceThresholds) {
 
 // Check vector V2: 70000 overflows float16, so an infinity is the right answer there.
 TEST_P(Definitions, V2CountsTheInfinityThatBenchDoesNotHave) {
-  const TestTensor device = tensor_of(DType::kFloat16, {kInf, NAN, kInf, kInf, 2});
-  const TestTensor bench = tensor_of(DType::kFloat32, {kInf, NAN, 1, 70000, 2});
+  const TestTensor device = tensor_of(DType::kFloat16, {kInfinite, NAN, kInfinite, kInfinite, 2});
+  const TestTensor bench = tensor_of(DType::kFloat32, {kInfinite, NAN, 1, 70000, 2});
   for (const Arithmetic arithmetic : {Arithmetic::kDocumented, Arithmetic::kReference}) {
     const Metrics m = run(device, bench, {kSeedHalf, arithmetic});
     EXPECT_EQ(m.count, 5U);
@@ -195,11 +195,11 @@ TEST_P(Definitions, SquaresOverflowOnlyInReferenceArithmetic) {
   const TestTensor device = tensor_of(DType::kBFloat16, {0x1p100, 1});
   const TestTensor bench = tensor_of(DType::kFloat32, {0x1p80, 1});
   EXPECT_TRUE(std::isfinite(documented(device, bench).rmse));
-  EXPECT_EQ(reference(device, bench).rmse, kInf);
+  EXPECT_EQ(reference(device, bench).rmse, kInfinite);
 }
 
 TEST_P(Definitions, InfiniteBfloat16IsRightWhereBenchRoundsToIt) {
-  const TestTensor device = tensor_of(DType::kBFloat16, {kInf, kInf, -kInf, 1});
+  const TestTensor device = tensor_of(DType::kBFloat16, {kInfinite, kInfinite, -kInfinite, 1});
   const TestTensor bench = tensor_of(DType::kFloat32, {3.4e38, 3.38e38, 3.4e38, 1});
   const Metrics m = documented(device, bench);
   EXPECT_EQ(m.not_finite, 3U);
@@ -286,8 +286,8 @@ TEST_P(Definitions, ComplexErrorsAreModuli) {
 }
 
 TEST_P(Definitions, ComplexNumbersThatAreNotFinite) {
-  const TestTensor device = stored<double>(DType::kComplex128, {1, kInf, NAN, 0, 1, 1});
-  const TestTensor bench = stored<double>(DType::kComplex128, {1, kInf, 0, 0, 1, 1});
+  const TestTensor device = stored<double>(DType::kComplex128, {1, kInfinite, NAN, 0, 1, 1});
+  const TestTensor bench = stored<double>(DType::kComplex128, {1, kInfinite, 0, 0, 1, 1});
   const Metrics m = documented(device, bench);
   EXPECT_EQ(m.not_finite, 2U);
   EXPECT_EQ(m.not_finite_errors, 1U);
