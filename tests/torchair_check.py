@@ -17,7 +17,8 @@ import tempfile
 import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-MAKER = SOURCE / "tools" / "make_torchair_dump.py"
+sys.path.insert(0, str(SOURCE / "tools"))
+import make_torchair_dump
 FAULT = ["--fault", "Mul:scale=1.05"]
 
 
@@ -32,7 +33,7 @@ class Checks:
 
     def make(self, name: str, options: list[str]) -> pathlib.Path:
         out = self.scratch / name
-        subprocess.run([sys.executable, MAKER, out, *options], check=True)
+        make_torchair_dump.main([str(out), *options])
         return out
 
     def run(self, *arguments: object) -> subprocess.CompletedProcess:

@@ -245,7 +245,7 @@ def numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--network", default="tiny", help="tiny, or a JSON file")
@@ -263,7 +263,7 @@ def main() -> None:
     parser.add_argument("--slices", action="append", type=Cut.parse, default=[], help=Cut.__doc__)
     parser.add_argument("--golden-slices", action="append", type=Cut.parse, default=[], help="the same for the fusion-off dump")
     parser.add_argument("--seed", type=int, default=1)
-    Maker(parser.parse_args()).make()
+    Maker(parser.parse_args(arguments)).make()
 
 
 if __name__ == "__main__":
