@@ -19,6 +19,7 @@ import zipfile
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tools"))
 import make_torchair_dump
+
 FAULT = ["--fault", "Mul:scale=1.05"]
 
 

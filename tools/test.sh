@@ -10,5 +10,5 @@ tools/check_format.sh
 for preset in release asan; do
   cmake --preset $preset
   cmake --build --preset $preset
-  ctest --preset $preset -j "$(($(nproc) + 2))"  # some tests wait more than they compute
+  ctest --preset $preset -j "$(($(nproc) + 1))"  # some tests wait more than they compute
 done
