@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include "strict/element_sizes.h"
 
 namespace msprobe::strict {
 
@@ -12,21 +15,24 @@ namespace {
 constexpr double kFewTimes = 6;
 // So many elements show what most need.
 constexpr std::int64_t kSampledForMost = 1 << 14;
-// Of so many inexact elements, so many may be outliers, which are at most so many times worse than
-// the others. Errors of sums are nearly normal: of ten, one is that far out once in 10^8.
+// Of so many inexact elements, kOutliers may be outliers, which are at most so many times worse
+// than the others. Errors of sums are nearly normal: of ten, one is that far out once in 10^8.
 constexpr std::int64_t kEnoughElements = 10;
-constexpr std::int64_t kOutliers = 2;
 constexpr double kOfOthers = 16;
 // The mean of the power of two below a sum that grows evenly is at most this share of it.
 constexpr double kMeanPower = 0.375;
 // A spread of several runs is at least this many roundings of the root of the squared terms.
 constexpr double kLeastSpread = 0.4;
 
-// Of every element, in float64.
-at::Tensor sizes_of(const Limits& limits, const at::Tensor& bench) {
+std::span<const double> doubles_of(const at::Tensor& tensor) {
+  return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+// `limits` in its spreads alone, each of them times a factor of its own.
+Limits weighted(const Limits& limits, const at::Tensor& bench, const at::Tensor& factors) {
   at::Tensor sizes = bench.abs().mul_(limits.relative).add_(limits.absolute);
   if (limits.spreads.defined()) sizes += limits.spreads.view(bench.sizes()) * limits.spread;
-  return sizes;
+  return {.spread = 1, .spreads = sizes.mul_(factors)};
 }
 
 }  // namespace
@@ -70,15 +76,12 @@ Limits wide_limits(const FloatType& type, double length, const at::Tensor& sprea
 }
 
 at::Tensor usual_spreads(const at::Tensor& spreads, const at::Tensor& bench) {
-  constexpr std::int64_t kSmallestExponent = -1073;  // of float64
-  constexpr std::int64_t kExponents = 2100;
-  const at::Tensor size =
-      std::get<1>(at::frexp(bench.to(at::kDouble).flatten())).to(at::kLong).sub_(kSmallestExponent);
-  const at::Tensor squares = spreads.flatten().square().nan_to_num_(0, 0, 0);
-  const at::Tensor none = at::zeros({kExponents}, at::kDouble);
-  const at::Tensor count = none.scatter_add(0, size, at::ones_like(squares));
-  const at::Tensor usual = (none.scatter_add(0, size, squares) / count).sqrt_();
-  return at::maximum(spreads, usual.gather(0, size).view(spreads.sizes()));
+  const at::Tensor wide = bench.to(at::kDouble).contiguous();
+  const at::Tensor given = spreads.contiguous();
+  at::Tensor usual = at::empty_like(given);
+  widen_to_usual(doubles_of(wide), doubles_of(given),
+                 {usual.data_ptr<double>(), static_cast<std::size_t>(usual.numel())});
+  return usual;
 }
 
 double share_of_most(std::vector<double>& used) {
@@ -110,18 +113,21 @@ at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error) {
 
 Limits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
                       const at::Tensor& bench, const at::Tensor& terms) {
-  const at::Tensor wide = bench.to(at::kDouble);
-  at::Tensor sizes = sizes_of(limits, wide);
-  if (terms.defined()) sizes *= (terms / terms.max()).sqrt_();
-  const at::Tensor error = (device.to(at::kDouble) - wide).abs_();
-  const at::Tensor inexact = error.gt(0).logical_and_(error.isfinite());
-  const at::Tensor used = (error / sizes).masked_select(inexact);
-  if (used.numel() < kEnoughElements) return limits;
-  const double usual = std::get<0>(used.kthvalue(used.numel() - kOutliers)).item<double>();
-  if (!(kOfOthers * usual < 1)) return limits;
-  Limits lower = least;
-  lower.spread = 1;
-  lower.spreads = (sizes * (kOfOthers * usual) - sizes_of(least, wide)).clamp_min_(0);
+  const at::Tensor wide = bench.to(at::kDouble).contiguous();
+  const at::Tensor narrow = device.contiguous();
+  Limits lower = terms.defined() ? weighted(limits, wide, (terms / terms.max()).sqrt_()) : limits;
+  if (lower.spreads.defined()) lower.spreads = lower.spreads.contiguous();
+  const UsedShares used = used_shares(
+      {narrow.data_ptr<float>(), static_cast<std::size_t>(narrow.numel())}, doubles_of(wide),
+      {lower.relative, lower.absolute, lower.spread,
+       lower.spreads.defined() ? lower.spreads.data_ptr<double>() : nullptr});
+  const double share = kOfOthers * used.of_others;
+  if (used.inexact < kEnoughElements || !(share < 1)) return limits;
+  lower.relative *= share;
+  lower.absolute *= share;
+  lower.spread *= share;
+  lower.least_relative = least.relative;
+  lower.least_absolute = least.absolute;
   return lower;
 }
 

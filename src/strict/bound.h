@@ -67,7 +67,7 @@ std::int64_t sampling_step(std::int64_t elements);
 // shows that made them: none may need a larger share of it than a few times the third largest, but
 // `least` always holds. `limits` where too few elements are inexact to tell. `terms`: how many
 // terms of each element are not zero, where that is known. REQUIRES: neither has units, natives or
-// drifts; none of the tensors is complex.
+// drifts, `least` no spreads; the device's dtype is float32.
 Limits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
                       const at::Tensor& bench, const at::Tensor& terms = {});
 

@@ -2,8 +2,13 @@
 #include "strict/element_sizes.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "core/vector_targets.h"
 
@@ -102,6 +107,62 @@ void write_spreads(const double* moved, const double* base, double amplitude, do
   }
 }
 
+// The largest numbers that were added, in each lane.
+class Largest {
+ public:
+  Largest() {  // written out: a constructor of the compiler would be for another target
+    for (auto& kept : kept_) kept = hn::Zero(Doubles());
+  }
+
+  HWY_INLINE void add(hn::Vec<Doubles> value) {
+    for (auto& kept : kept_) {
+      const auto larger = hn::Max(kept, value);
+      value = hn::Min(kept, value);
+      kept = larger;
+    }
+  }
+
+  // That of all lanes which only kOutliers exceed.
+  double behind_outliers() const {
+    const Doubles d;
+    double all[(kOutliers + 1) * hn::MaxLanes(Doubles())];
+    std::size_t count = 0;
+    for (const auto& kept : kept_) {
+      hn::StoreU(kept, d, all + count);
+      count += hn::Lanes(d);
+    }
+    std::ranges::nth_element(all, all + kOutliers, all + count, std::greater());
+    return all[kOutliers];
+  }
+
+ private:
+  hn::Vec<Doubles> kept_[kOutliers + 1];
+};
+
+UsedShares used_with_target(const float* device, const double* bench, std::size_t count,
+                            const ElementLimits& limits) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  Largest largest;
+  UsedShares used;
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto x = hn::PromoteTo(d, some_of(Floats(), device + i, count - i));
+    const auto y = some_of(d, bench + i, count - i);
+    auto limit =
+        hn::Add(hn::Mul(hn::Abs(y), hn::Set(d, limits.relative)), hn::Set(d, limits.absolute));
+    if (limits.spreads != nullptr) {
+      const auto spread = some_of(d, limits.spreads + i, count - i);
+      limit = hn::Add(limit, hn::Mul(spread, hn::Set(d, limits.spread)));
+    }
+    const auto error = or_zero(d, hn::Abs(hn::Sub(x, y)));
+    const auto inexact = hn::Gt(error, hn::Zero(d));
+    used.inexact += static_cast<std::int64_t>(hn::CountTrue(d, inexact));
+    largest.add(hn::IfThenElseZero(inexact, hn::Div(error, limit)));
+  }
+  used.of_others = largest.behind_outliers();
+  return used;
+}
+
 }  // namespace
 }  // namespace msprobe::strict::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -115,6 +176,16 @@ HWY_EXPORT(largest_of_doubles);
 HWY_EXPORT(largest_of_products);
 HWY_EXPORT(write_distances);
 HWY_EXPORT(write_spreads);
+HWY_EXPORT(used_with_target);
+
+namespace {
+
+// Of float64: numbers below the least normal one are of one size.
+constexpr std::size_t kExponents = 2048;
+
+std::size_t exponent_of(double value) { return std::bit_cast<std::uint64_t>(value) << 1 >> 53; }
+
+}  // namespace
 
 double largest_finite(std::span<const float> values) {
   return HWY_DYNAMIC_DISPATCH(largest_of_floats)(values.data(), values.size());
@@ -138,6 +209,36 @@ void widen_spreads(std::span<const double> moved, std::span<const double> base, 
                    std::span<double> spreads) {
   HWY_DYNAMIC_DISPATCH(write_spreads)
   (moved.data(), base.data(), amplitude, spreads.data(), moved.size());
+}
+
+void widen_to_usual(std::span<const double> bench, std::span<const double> spreads,
+                    std::span<double> usual) {
+  struct Size {
+    double squares = 0;
+    double count = 0;
+  };
+  // Two of each: neighbours are often of one size, and a sum waits for the one before it.
+  std::vector<std::array<Size, 2>> sizes(kExponents);
+  for (std::size_t i = 0; i < bench.size(); ++i) {
+    Size& size = sizes[exponent_of(bench[i])][i % 2];
+    const double square = spreads[i] * spreads[i];
+    size.squares += std::isfinite(square) ? square : 0;
+    size.count += 1;
+  }
+  std::vector<double> least(kExponents);
+  for (std::size_t i = 0; i < kExponents; ++i) {
+    const auto& [one, other] = sizes[i];
+    const double count = one.count + other.count;
+    least[i] = count == 0 ? 0 : std::sqrt((one.squares + other.squares) / count);
+  }
+  for (std::size_t i = 0; i < bench.size(); ++i) {
+    usual[i] = std::max(spreads[i], least[exponent_of(bench[i])]);
+  }
+}
+
+UsedShares used_shares(std::span<const float> device, std::span<const double> bench,
+                       const ElementLimits& limits) {
+  return HWY_DYNAMIC_DISPATCH(used_with_target)(device.data(), bench.data(), device.size(), limits);
 }
 
 }  // namespace msprobe::strict

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace msprobe::strict {
@@ -22,5 +23,30 @@ void distances(std::span<const float> given, std::span<const double> right, doub
 // spreads = max(spreads, |moved - base| / amplitude), where that is finite. REQUIRES: equally many.
 void widen_spreads(std::span<const double> moved, std::span<const double> base, double amplitude,
                    std::span<double> spreads);
+
+// usual = max(spreads, the root of the mean square of the spreads of all elements whose `bench` has
+// the same exponent). REQUIRES: equally many; what is written may be `spreads`.
+void widen_to_usual(std::span<const double> bench, std::span<const double> spreads,
+                    std::span<double> usual);
+
+// So many of the elements may need much more of their limits than the others.
+inline constexpr int kOutliers = 2;
+
+struct UsedShares {
+  std::int64_t inexact = 0;  // elements with a finite error other than 0
+  double of_others = 0;      // the largest share of its limit that one of them uses, outliers aside
+};
+
+// relative * |bench| + absolute + spread * spreads[i].
+struct ElementLimits {
+  double relative;
+  double absolute;
+  double spread;
+  const double* spreads;  // null: 0
+};
+
+// REQUIRES: equally many.
+UsedShares used_shares(std::span<const float> device, std::span<const double> bench,
+                       const ElementLimits& limits);
 
 }  // namespace msprobe::strict

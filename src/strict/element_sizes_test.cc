@@ -80,5 +80,37 @@ TEST(WidenSpreads, KeepsTheLargestMove) {
   }
 }
 
+TEST(WidenToUsual, IsTheRootOfTheMeanSquareOfElementsOfOneSize) {
+  const double bench[] = {1, 1.5, -1.9, 4, -5, 0, 0, kInfinity};
+  const double spreads[] = {1, 2, 0, 3, 1, 2, 0, 7};
+  double usual[std::size(bench)];
+  widen_to_usual(bench, spreads, usual);
+  const double of_one = std::sqrt(5.0 / 3);
+  const double of_four = std::sqrt(5.0);
+  const double of_zero = std::sqrt(2.0);
+  const double wanted[] = {of_one, 2, of_one, 3, of_four, 2, of_zero, 7};
+  for (std::size_t i = 0; i < std::size(bench); ++i) EXPECT_DOUBLE_EQ(usual[i], wanted[i]) << i;
+}
+
+TEST(UsedShares, LeaveTheOutliersAside) {
+  for (const std::int64_t count : kCounts) {
+    at::Tensor bench = numbers(count, 0.7);
+    at::Tensor device = (bench + numbers(count, 0.3) * 1e-3).to(at::kFloat);
+    at::Tensor spreads = numbers(count, 0.2).abs().nan_to_num(0, 0, 0).add_(0.1);
+    const UsedShares used = used_shares(span_of<float>(device), span_of<double>(bench),
+                                        {0.5, 0.25, 2, spreads.data_ptr<double>()});
+    const at::Tensor error = (device.to(at::kDouble) - bench).abs();
+    const at::Tensor inexact = error.gt(0).logical_and(error.isfinite());
+    const at::Tensor shares =
+        (error / (bench.abs() * 0.5 + 0.25 + spreads * 2)).masked_select(inexact);
+    EXPECT_EQ(used.inexact, shares.numel()) << count;
+    if (shares.numel() > kOutliers) {
+      const at::Tensor sorted = std::get<0>(shares.sort(0, /*descending=*/true));
+      EXPECT_EQ(used.of_others, sorted[kOutliers].item<double>()) << count;
+    }
+  }
+  EXPECT_EQ(used_shares({}, {}, {1, 1, 1, nullptr}).inexact, 0);
+}
+
 }  // namespace
 }  // namespace msprobe::strict

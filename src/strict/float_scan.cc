@@ -46,6 +46,8 @@ class Lanes {
       limit = hn::Add(limit, hn::Min(native, all(limits_.native_cap)));
     }
     if constexpr (kUnits) limit = hn::Add(limit, hn::Mul(all(limits_.units), unit_of(e.bench)));
+    limit = hn::Max(limit, hn::Add(hn::Mul(all(limits_.least_relative), hn::Abs(e.bench)),
+                                   all(limits_.least_absolute)));
     const Vector away = hn::Sub(e.device, e.bench);
     Vector error = hn::Abs(away);
     if constexpr (kDrifts) {

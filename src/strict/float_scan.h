@@ -19,7 +19,8 @@ struct FloatSlice {
 };
 
 // The limit of an element: relative * |bench| + absolute + spread * spreads[i] +
-// min(native * natives[i], native_cap) + units * (unit of bench).
+// min(native * natives[i], native_cap) + units * (unit of bench), and at least
+// least_relative * |bench| + least_absolute.
 struct FloatLimits {
   double relative;
   double absolute;
@@ -27,6 +28,7 @@ struct FloatLimits {
   double native;
   double native_cap;
   double units;
+  double least_relative, least_absolute;
   double eps, least_normal, largest;  // of the device's dtype, with `rounded`
 };
 

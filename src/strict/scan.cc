@@ -87,6 +87,7 @@ class Pass {
       double limit = limits_.relative * size + limits_.absolute + limits_.spread * spread +
                      std::min(limits_.native * native, limits_.native_cap);
       if (limits_.units > 0) limit += limits_.units * unit_of(size, type_);
+      limit = std::max(limit, limits_.least_relative * size + limits_.least_absolute);
       double off = error(device[i], bench[i], rounded[i], limit);
       if (drifts != nullptr) off = std::min(off, std::abs(device[i] - bench[i] - drifts[i]));
       note(start + i, off, limit);
@@ -158,8 +159,9 @@ bool is_known(const Limits& limits) {
 }
 
 FloatLimits float_limits(const Limits& limits, const FloatType& type) {
-  return {limits.relative, limits.absolute, limits.spread,     limits.native, limits.native_cap,
-          limits.units,    type.eps,        type.least_normal, type.largest};
+  return {limits.relative,   limits.absolute,   limits.spread,         limits.native,
+          limits.native_cap, limits.units,      limits.least_relative, limits.least_absolute,
+          type.eps,          type.least_normal, type.largest};
 }
 
 // Float32 against float64, all of it contiguous, with limits that scan_floats knows.

@@ -11,13 +11,15 @@ namespace msprobe::strict {
 
 // |device - bench| <= relative * |bench| + units * (unit of bench) + absolute + spread * spreads[i]
 //                     + native * natives[i]
+// where the right side is at least least_relative * |bench| + least_absolute.
 struct Limits {
   double relative = 0;
   double units = 0;  // distances from the number of the device's dtype below |bench| to the next
   double absolute = 0;
-  double spread = 0;        // of what a rounding of the inputs does to this element
-  double native = 0;        // of the error the CPU makes there in the device's own dtype
-  double native_cap = 0;    // beyond which that error explains nothing
+  double spread = 0;      // of what a rounding of the inputs does to this element
+  double native = 0;      // of the error the CPU makes there in the device's own dtype
+  double native_cap = 0;  // beyond which that error explains nothing
+  double least_relative = 0, least_absolute = 0;
   at::Tensor spreads = {};  // as bench in shape, float64; undefined: 0
   // Infinite: there the CPU overflows, and the device may. NaN: there the CPU gives NaN, and the
   // device need not be finite.

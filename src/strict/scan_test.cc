@@ -90,6 +90,7 @@ TEST(Scan, WithoutPlacesItSaysTheSameDigitForDigit) {
     Limits limits = limits_of(at::kFloat);
     expect_same_counts(device, bench, limits);
     expect_same_counts(device, bench, {});
+    expect_same_counts(device, bench, {.least_relative = 1e-7, .least_absolute = 1e-8});
     limits.spread = 3;
     limits.spreads = normal(count).abs() * 1e-7;
     expect_same_counts(device, bench, limits);
@@ -177,6 +178,15 @@ TEST(Scan, SpreadWidensItsOwnElementOnly) {
   const Scan found = scan_with_places(device, bench, limits);
   EXPECT_EQ(found.beyond, 1);
   EXPECT_EQ(found.first, 1);
+}
+
+TEST(Scan, NoLimitIsBelowTheLeast) {
+  const at::Tensor bench = doubles({1, 1});
+  const at::Tensor device = doubles({1.001, 1.003}).to(at::kFloat);
+  const Limits limits{.relative = 1e-6, .least_relative = 1e-3, .least_absolute = 1e-3};
+  const Scan found = scan(device, bench, limits);
+  EXPECT_EQ(found.beyond, 1);
+  EXPECT_NEAR(found.worst_inside, 0.5, 1e-3);
 }
 
 }  // namespace
