@@ -13,10 +13,9 @@
 namespace msprobe::strict {
 namespace {
 
-// One term in so many is looked at first, and at least so many; then one in fewer.
-constexpr std::int64_t kPartOfTerms = 32;
+// One term in so many is looked at first, and at least so many.
+constexpr std::int64_t kPartOfTerms = 8;
 constexpr std::int64_t kFewTerms = 8;
-constexpr std::int64_t kLargerPartOfTerms = 8;
 // A computed hypothesis fits when it leaves less than this share of the error.
 constexpr double kLeft = 0.5;
 // Of few elements, it may fit when it leaves less than this.
@@ -42,35 +41,31 @@ std::optional<Scan> ProductBound::scan_some_terms(const at::Tensor& device) {
   return scan_rounded(device);
 }
 
-Arithmetic ProductBound::promise(const at::Tensor& device, std::int64_t until, bool may_cut) const {
-  const Elements all = all_of(device);
-  Elements some = some_of(all, all.bench.numel() / kSampledForPromise | 1);
-  // Few terms show the sizes of all.
-  const auto with_terms = [&](std::int64_t count) {
-    some.squares = some.squares * (static_cast<double>(count) / some.taken);
-    some.taken = static_cast<double>(count);
-  };
-  with_terms(until);
+Arithmetic ProductBound::promise(const at::Tensor& device, bool may_cut) const {
+  Elements some = some_of(device, kSampledForPromise);
+  const RoundedNoise noise = rounded_by(some);
+  Limits limits;
   const std::int64_t few = some.bench.numel() / kElementsApart;
-  const std::int64_t beyond = scan_rounded(some, some, few).beyond;
+  const std::int64_t beyond = scan_rounded(some, noise, limits).beyond;
   if (beyond == 0) return Arithmetic::kRounded;
   if (beyond <= few) {
-    const Elements now = some;
-    with_terms(terms());
-    if (scan_rounded(some, some, 0).good()) return Arithmetic::kRounded;
-    some = now;
+    const Sample sample = sample_of(product_, kSampledForPromise);
+    const ProductTerms sizes({sample.left, sample.right, {}}, terms(), 0, summing_type());
+    Elements with_all = some;
+    with_all.squares = sizes.squares(sizes.all());
+    if (scan_rounded(with_all, noise, limits).good()) return Arithmetic::kRounded;
   }
-  return may_cut && scan_cut(some, some).good() ? Arithmetic::kCut : Arithmetic::kUnexplained;
+  return may_cut && scan_cut(some, noise, cut_by(some)).good() ? Arithmetic::kCut
+                                                               : Arithmetic::kUnexplained;
 }
 
 bool ProductBound::factors_explain(const at::Tensor& device, std::int64_t elements,
                                    double left_share) const {
   const Sample sample = sample_of(product_, elements);
   const double doubt = left_share / kLeft;  // few elements show sizes less exactly
-  // Few terms show the sizes of all.
-  const double larger = std::sqrt(static_cast<double>(terms()) / static_cast<double>(taken_));
-  const at::Tensor norms = sample.of(squares_).sqrt() * larger;
+  const ProductTerms sizes({sample.left, sample.right, {}}, terms(), 0, summing_type());
   const at::Tensor wrong = sample.of(device).to(at::kDouble) - sample.of(bench_);
+  const at::Tensor norms = sizes.squares(sizes.all()).sqrt_().view(wrong.sizes());
   const double whole = size_of(wrong / norms);
   for (const int bits : {11, 10, 7}) {
     // Two factors, each moved by up to half a unit.
@@ -103,38 +98,35 @@ Explanation ProductBound::explain(const at::Tensor& device, bool may_cut) {
   };
   const auto is_cut = [&] {
     if (!may_cut || faulty) return false;
-    const Elements all = all_of(device);
-    const Scan found = scan_cut(all, some_of(all));
+    const Scan found = scan_cut(device);
     if (!found.good()) return false;
     faulty = has_faulty_terms(device);
     if (!faulty) last = {Arithmetic::kCut, {}, found};
     return !faulty;
   };
-  // Once so many terms are taken.
-  const auto passes_with = [&](std::int64_t until) {
-    const Arithmetic expected = promise(device, until, may_cut && !faulty);
+  std::int64_t seen = 0;  // terms whose sizes a bound was tried with
+  const auto passes_with = [&](std::int64_t taken, std::int64_t walked) {
+    take_terms(taken);
+    walk_sums(walked);
+    const Arithmetic expected = promise(device, may_cut && !faulty);
     if (expected == Arithmetic::kUnexplained) return false;
-    take_terms(until);
+    seen = taken;
     return expected == Arithmetic::kRounded ? is_rounded() || is_cut() : is_cut();
   };
   const std::int64_t some = std::min(terms(), std::max(kFewTerms, terms() / kPartOfTerms));
-  take_terms(some);
   // Some terms at first: that costs little, and is enough for most results.
-  for (const std::int64_t until : {some, terms() / kLargerPartOfTerms, terms()}) {
-    if (until >= taken_ && passes_with(until)) return last;
+  for (const std::int64_t taken : {some, terms()}) {
+    if (passes_with(taken, 0)) return last;
   }
-  for (const std::int64_t parts : {kParts / 2, kParts}) {
-    if (faulty) break;
-    walk_sums(parts);
-    if (passes_with(taken_)) return last;
+  for (const std::int64_t parts : {ProductTerms::kParts / 2, ProductTerms::kParts}) {
+    if (!faulty && passes_with(std::max(some, seen), parts)) return last;
   }
   // Nothing is left out at last.
   take_terms(terms());
-  const at::Tensor wander = std::exchange(wander_, {});
-  if (is_rounded() || is_cut()) return last;
-  if (!faulty && wander.defined()) {
-    wander_ = wander;
+  for (const std::int64_t parts : {std::int64_t{0}, ProductTerms::kParts}) {
+    walk_sums(parts);
     if (is_rounded() || is_cut()) return last;
+    if (faulty) break;
   }
   if (restart_in_double()) return explain(device, may_cut);
   last.limits = rounded(device);

@@ -228,6 +228,7 @@ std::optional<CardFinding> judge_by_card(CallContext& context, const Pair& pair,
   if (scan(pair.device, pair.bench, {}).good()) return std::nullopt;  // nothing to explain
   const auto product = product_of(context, pair, type);
   if (!product || !can_be_predicted(*product, pair)) return std::nullopt;
+  if (!product->one_way && !context.is_convolution()) return std::nullopt;  // no unit adds it
   const Predicted predicted = best_order(known->second, *product, pair.device);
   if (predicted.whole()) return CardFinding{explained(pair, predicted), true};
   if (!known->second.certain) return std::nullopt;

@@ -210,7 +210,7 @@ class CallJudge {
     if (product && tried.found.not_finite == 0) {
       if (auto bound = product_bound(context_, pair, type)) {
         if (auto finding = judge_product(context_, pair, type, *bound, tried)) return *finding;
-        if (!context_.is_convolution()) return failed(pair, type, tried);
+        if (bound->one_way()) return failed(pair, type, tried);
       } else if (is_half(type)) {  // something of it was rounded before, as of a sum of products
         if (compare(first_limits(type))) return within(tried.found, "");
       }

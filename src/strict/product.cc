@@ -50,36 +50,110 @@ at::ScalarType float_or_double(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-// A convolution of images without groups is the weights times what they see: (channel, terms) and
-// (sample, terms, place).
-std::optional<Product> convolution_product(const PyCall& call) {
+// What a convolution of images does beside its weights.
+struct Places {
+  std::vector<std::int64_t> stride, padding, dilation;
+
+  explicit Places(const PyCall& call)
+      : stride(pair_at(call, 3, "stride", 1)),
+        padding(pair_at(call, 4, "padding", 0)),
+        dilation(pair_at(call, 5, "dilation", 1)) {}
+
+  bool known() const { return stride.size() == 2 && padding.size() == 2 && dilation.size() == 2; }
+};
+
+// What a kernel sees of images at each of its places, without a copy of each number for every place
+// that sees it: (sample, channel, row and column of the kernel, row and column of the place).
+at::Tensor seen_by(at::IntArrayRef kernel, const Places& places, const at::Tensor& images) {
+  at::Tensor all = widened_to(libtorch::plain(images), float_or_double(images));
+  const auto& padding = places.padding;
+  if (padding[0] != 0 || padding[1] != 0) {
+    all = at::constant_pad_nd(all, {padding[1], padding[1], padding[0], padding[0]});
+  }
+  std::vector<std::int64_t> sizes = {all.size(0), all.size(1), kernel[0], kernel[1]};
+  std::vector<std::int64_t> strides = {all.stride(0), all.stride(1)};
+  for (const std::size_t i : {0, 1}) {
+    const auto dim = static_cast<std::int64_t>(i) + 2;
+    const std::int64_t reach = places.dilation[i] * (kernel[i] - 1) + 1;
+    sizes.push_back((all.size(dim) - reach) / places.stride[i] + 1);
+    strides.push_back(places.dilation[i] * all.stride(dim));
+  }
+  for (const std::size_t i : {0, 1}) {
+    strides.push_back(places.stride[i] * all.stride(static_cast<std::int64_t>(i) + 2));
+  }
+  return all.as_strided(sizes, strides);
+}
+
+// The same as (sample, terms, place).
+at::Tensor as_columns(const at::Tensor& seen) { return seen.flatten(4).flatten(1, 3); }
+
+struct Convolution {
+  const at::Tensor& input;
+  const at::Tensor& weight;
+  Places places;
+};
+
+// Nothing if it is none of images, or has groups.
+std::optional<Convolution> convolution_of(const PyCall& call) {
   const at::Tensor* input = tensor_at(call, 0, "input");
   const at::Tensor* weight = tensor_at(call, 1, "weight");
   if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
       weight->size(1) != input->size(1)) {
     return std::nullopt;
   }
-  const auto stride = pair_at(call, 3, "stride", 1);
-  const auto padding = pair_at(call, 4, "padding", 0);
-  const auto dilation = pair_at(call, 5, "dilation", 1);
-  if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2) return std::nullopt;
-  const at::Tensor seen = at::im2col(widened_to(libtorch::plain(*input), float_or_double(*input)),
-                                     weight->sizes().slice(2), dilation, padding, stride);
+  Convolution found{*input, *weight, Places(call)};
+  return found.places.known() ? std::optional(std::move(found)) : std::nullopt;
+}
+
+// The weights times what they see: (channel, terms) and (sample, terms, place).
+std::optional<Product> convolution_product(const PyCall& call) {
+  const auto given = convolution_of(call);
+  if (!given) return std::nullopt;
   const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{libtorch::plain(*weight).flatten(1), seen,
+  return Product{libtorch::plain(given->weight).flatten(1),
+                 as_columns(seen_by(given->weight.sizes().slice(2), given->places, given->input)),
                  bias == nullptr ? at::Tensor() : libtorch::plain(*bias).unsqueeze(1),
-                 input->size(1)};
+                 given->input.size(1), /*one_way=*/false};
 }
 
 // The gradient of the weights: a sum over samples and places.
-std::optional<Product> weight_gradient(const PyCall& call, const PyList& arriving,
-                                       std::string_view path) {
+std::optional<Product> weight_gradient(const PyCall& call, const at::Tensor& gradient) {
+  const auto given = convolution_of(call);
+  if (!given) return std::nullopt;
+  const at::Tensor seen = seen_by(given->weight.sizes().slice(2), given->places, given->input);
+  return Product{gradient.transpose(0, 1).flatten(1),
+                 seen.permute({1, 2, 3, 0, 4, 5}).flatten(3).flatten(0, 2).t(),
+                 {},
+                 0,
+                 /*one_way=*/false};
+}
+
+// The gradient of the input, if every place of it is seen: the weights, turned round, over the
+// arriving gradient.
+std::optional<Product> image_gradient(const PyCall& call, const at::Tensor& gradient) {
+  const auto given = convolution_of(call);
+  if (!given) return std::nullopt;
+  const at::Tensor weight = libtorch::plain(given->weight);
+  Places back = given->places;
+  for (const std::size_t i : {0, 1}) {
+    const std::int64_t reach =
+        back.dilation[i] * (weight.size(static_cast<std::int64_t>(i) + 2) - 1);
+    back.padding[i] = reach - back.padding[i];
+    if (back.stride[i] != 1 || back.padding[i] < 0) return std::nullopt;
+  }
+  return Product{weight.flip({2, 3}).transpose(0, 1).flatten(1),
+                 as_columns(seen_by(weight.sizes().slice(2), back, gradient)),
+                 {},
+                 gradient.size(1),
+                 /*one_way=*/false};
+}
+
+std::optional<Product> convolution_gradient(const PyCall& call, const PyList& arriving,
+                                            std::string_view path) {
   const auto* gradient = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
-  const auto forward = convolution_product(call);
-  if (path != "1" || gradient == nullptr || gradient->dim() != 4 || !forward) return std::nullopt;
-  return Product{libtorch::plain(*gradient).transpose(0, 1).flatten(1),
-                 forward->right.transpose(1, 2).flatten(0, 1),
-                 {}};
+  if (gradient == nullptr || gradient->dim() != 4) return std::nullopt;
+  if (path == "0") return image_gradient(call, libtorch::plain(*gradient));
+  return path == "1" ? weight_gradient(call, libtorch::plain(*gradient)) : std::nullopt;
 }
 
 // Of what is added to the product: the sum of the arriving gradients.
@@ -91,9 +165,7 @@ at::Tensor added_gradient(const at::Tensor& added, const at::Tensor& gradient) {
 at::Tensor input_gradient(const PyCall& call, const at::Tensor& gradient) {
   const at::Tensor* input = tensor_at(call, 0, "input");
   const at::Tensor* weight = tensor_at(call, 1, "weight");
-  const auto stride = pair_at(call, 3, "stride", 1);
-  const auto padding = pair_at(call, 4, "padding", 0);
-  const auto dilation = pair_at(call, 5, "dilation", 1);
+  const auto [stride, padding, dilation] = Places(call);
   const auto groups = pair_at(call, 6, "groups", 1);
   if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
       gradient.dim() != 4 || stride.size() != 2 || padding.size() != 2 || dilation.size() != 2 ||
@@ -116,16 +188,17 @@ std::optional<Product> channels_last(const Product& product) {
   return Product{
       product.left.reshape({product.left.size(0), channels, -1}).mT().flatten(1),
       seen.reshape({seen.size(0), channels, -1, seen.size(2)}).transpose(1, 2).flatten(1, 2),
-      product.added, channels};
+      product.added, channels, product.one_way};
 }
 
 Product reversed(const Product& product) {
-  return {product.left.flip(-1), product.right.flip(-2), product.added, product.channels};
+  return {product.left.flip(-1), product.right.flip(-2), product.added, product.channels,
+          product.one_way};
 }
 
 Product in_double(const Product& product) {
   return {widened_to(product.left, at::kDouble), widened_to(product.right, at::kDouble),
-          widened_to(product.added, at::kDouble), product.channels};
+          widened_to(product.added, at::kDouble), product.channels, product.one_way};
 }
 
 std::vector<std::int64_t> shape_of(const Product& product) {
@@ -139,6 +212,27 @@ std::vector<std::int64_t> shape_of(const Product& product) {
   shape.push_back(product.left.size(-2));
   shape.push_back(product.right.size(-1));
   return shape;
+}
+
+Product in_matrices(const Product& product) {
+  const at::Tensor& left = product.left;
+  const at::Tensor& right = product.right;
+  std::vector<std::int64_t> batch = shape_of(product);
+  batch.resize(batch.size() - 2);
+  const std::int64_t matrices = c10::multiply_integers(batch);
+  const auto joined = [&](const at::Tensor& factor) {
+    std::vector<std::int64_t> shape = batch;
+    for (const int dim : {-2, -1}) shape.push_back(factor.size(dim));
+    return factor.expand(shape).reshape({matrices, factor.size(-2), factor.size(-1)});
+  };
+  Product same = product;
+  if (right.dim() == 2) {
+    same.left = left.reshape({matrices * left.size(-2), left.size(-1)});
+  } else {
+    same.right = joined(right);
+    if (left.dim() > 2) same.left = joined(left);
+  }
+  return same;
 }
 
 std::optional<Product> forward_product(std::string_view name, const PyCall& call) {
@@ -167,7 +261,7 @@ std::optional<Product> forward_product(std::string_view name, const PyCall& call
 std::optional<Product> gradient_product(std::string_view name, const PyCall& call,
                                         const PyList& arriving, std::string_view path) {
   const Form form = ops::traits_of(name).form;
-  if (form == Form::kConvolution2d) return weight_gradient(call, arriving, path);
+  if (form == Form::kConvolution2d) return convolution_gradient(call, arriving, path);
   const bool shifted = is_sum_and_product(form, call);
   const std::string_view left_path = shifted ? "1" : "0";
   const std::string_view right_path = shifted ? "2" : "1";
@@ -176,8 +270,13 @@ std::optional<Product> gradient_product(std::string_view name, const PyCall& cal
   if (weight == nullptr || !forward || form == Form::kSum) return std::nullopt;
   const at::Tensor gradient = libtorch::plain(*weight);
   if (path == left_path) return Product{gradient, forward->right.mT(), {}};
-  if (path != right_path) return std::nullopt;
   const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };
+  const std::string_view added_path = shifted ? "0" : form == Form::kLinear ? "2" : "";
+  if (path == added_path && forward->added.dim() == 1) {
+    const at::Tensor all = rows(gradient);
+    return Product{at::ones({1, all.size(0)}, all.options()), all, {}, 0, /*one_way=*/false};
+  }
+  if (path != right_path) return std::nullopt;
   if (form == Form::kLinear) return Product{rows(gradient).t(), rows(forward->left), {}};
   return Product{forward->left.mT(), gradient, {}};
 }

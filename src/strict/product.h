@@ -14,6 +14,7 @@ namespace msprobe::strict {
 struct Product {
   at::Tensor left, right, added;
   std::int64_t channels = 0;  // of a convolution: its terms are channels x places of the kernel
+  bool one_way = true;        // false: a kernel may as well compute it otherwise than term by term
 };
 
 // The same sums of a convolution, with the channels of a place of the kernel side by side. Nothing
@@ -24,6 +25,8 @@ Product reversed(const Product& product);
 
 // The same in float64, to compute with.
 Product in_double(const Product& product);
+// The same elements in the same order, with one dimension of matrices at most.
+Product in_matrices(const Product& product);
 // The shape of left @ right.
 std::vector<std::int64_t> shape_of(const Product& product);
 

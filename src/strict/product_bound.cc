@@ -15,10 +15,10 @@
 namespace msprobe::strict {
 namespace {
 
-// So many numbers of both factors are converted at once, or as many as the result has.
-constexpr std::int64_t kPartElements = 1 << 15;
 // So many elements are judged at once: what their limits are made of stays in the cache.
-constexpr std::int64_t kSliceElements = 1 << 14;
+constexpr std::int64_t kAtOnce = 1 << 15;
+// So many show what most need.
+constexpr std::int64_t kSampledForMost = 1 << 14;
 // Deviations of sums that are rounded to nearest, in sqrt(n) * u.
 constexpr double kOfSum = 2;
 constexpr double kOfTerms = 4;
@@ -48,11 +48,11 @@ double lower_median(std::vector<double>& values) {
 
 }  // namespace
 
-std::optional<ProductBound> ProductBound::of(Product product, const at::Tensor& bench,
+std::optional<ProductBound> ProductBound::of(const Product& product, const at::Tensor& bench,
                                              const FloatType& type, bool tf32) {
-  ProductBound bound(std::move(product), type, tf32);
-  const std::vector<std::int64_t> shape = shape_of(bound.product_);
+  const std::vector<std::int64_t> shape = shape_of(product);
   if (c10::multiply_integers(shape) != bench.numel()) return std::nullopt;
+  ProductBound bound(in_matrices(product), type, tf32);
   bound.bench_ = bench.to(at::kDouble).contiguous();
   bound.sums_ = bound.bench_;
   if (const at::Tensor& added = bound.product_.added; added.defined()) {
@@ -62,67 +62,52 @@ std::optional<ProductBound> ProductBound::of(Product product, const at::Tensor& 
   return bound;
 }
 
-void ProductBound::for_parts(std::int64_t start, std::int64_t end, at::ScalarType type,
-                             const std::function<void(const Product&)>& take) const {
-  const std::int64_t both =
-      (product_.left.numel() + product_.right.numel()) / std::max<std::int64_t>(1, terms());
-  const std::int64_t room = std::max(kPartElements, bench_.numel());
-  const std::int64_t length = std::max<std::int64_t>(1, room / std::max<std::int64_t>(1, both));
-  for (; start < end; start += length) {
-    const std::int64_t count = std::min(length, end - start);
-    take({product_.left.narrow(-1, start, count).to(type),
-          product_.right.narrow(-2, start, count).to(type),
-          {}});
-  }
-}
-
-void ProductBound::take_terms(std::int64_t until) {
-  for_parts(taken_, until, summing_type(), [&](const Product& part) {
-    const at::Tensor more =
-        at::matmul(part.left.square(), part.right.square()).view(bench_.sizes());
-    squares_ = squares_.defined() ? squares_.add_(more) : more.to(at::kDouble);
-  });
-  if (!squares_.defined()) squares_ = at::zeros_like(bench_);
-  taken_ = until;
-}
-
 bool ProductBound::restart_in_double() {
   if (in_double_ || (squares_fit(product_.left, -1) && squares_fit(product_.right, -2))) {
     return false;
   }
   in_double_ = true;
-  taken_ = 0;
-  walked_ = 0;
-  squares_ = reached_ = wander_ = at::Tensor();
   return true;
 }
 
-ProductBound::Elements ProductBound::all_of(const at::Tensor& device) const {
-  const auto flat = [](const at::Tensor& all) { return all.defined() ? all.flatten() : all; };
-  return {flat(device),   flat(bench_),  flat(sums_),
-          flat(squares_), flat(wander_), static_cast<double>(taken_)};
+ProductBound::Elements ProductBound::some_of(const at::Tensor& device, std::int64_t count) const {
+  const Sample sample = sample_of(product_, count);
+  const auto some = [&](const at::Tensor& all) { return sample.of(all).contiguous().view({-1}); };
+  const ProductTerms sizes({sample.left, sample.right, {}}, taken_, walked_, summing_type());
+  const at::Tensor sums = some(sums_);
+  return {some(device),
+          some(bench_),
+          sums,
+          sizes.squares(sizes.all()),
+          sizes.wander(sizes.all(), sums),
+          static_cast<double>(taken_)};
 }
 
-ProductBound::Elements ProductBound::some_of(const Elements& all, std::int64_t step) {
-  if (step == 1) return all;
-  const auto some = [&](const at::Tensor& every) {
-    return every.defined() ? every.slice(0, 0, every.numel(), step).contiguous() : every;
+ProductBound::Elements ProductBound::some_of(const at::Tensor& device) const {
+  return some_of(device, kSampledForMost);
+}
+
+void ProductBound::for_elements(const at::Tensor& device, const auto& take) const {
+  const ProductTerms sizes(product_, taken_, walked_, summing_type());
+  const at::Tensor all[] = {device.view({-1}), bench_.view({-1}), sums_.view({-1})};
+  sizes.for_parts(kAtOnce, [&](const ProductPart& part) {
+    const at::Tensor squares = sizes.squares(part);
+    const auto some = [&](const at::Tensor& every) {
+      return every.narrow(0, part.start, squares.numel());
+    };
+    const at::Tensor sums = some(all[2]);
+    return take(Elements{some(all[0]), some(all[1]), sums, squares, sizes.wander(part, sums),
+                         static_cast<double>(taken_)},
+                part.start);
+  });
+}
+
+ProductSlice ProductBound::slice_of(const Elements& elements) {
+  const auto data = [](const at::Tensor& all) {
+    return all.defined() ? all.data_ptr<double>() : nullptr;
   };
-  return {some(all.device),  some(all.bench),  some(all.sums),
-          some(all.squares), some(all.wander), all.taken};
-}
-
-ProductBound::Elements ProductBound::some_of(const Elements& all) {
-  return some_of(all, sampling_step(all.bench.numel()));
-}
-
-ProductSlice ProductBound::slice_of(const Elements& elements, std::int64_t start,
-                                    std::int64_t length) {
-  const auto from = [&](const at::Tensor& all) {
-    return all.defined() ? all.data_ptr<double>() + start : nullptr;
-  };
-  return {from(elements.bench), from(elements.sums), from(elements.squares), from(elements.wander),
-          static_cast<std::size_t>(length)};
+  return {data(elements.bench), data(elements.sums), data(elements.squares), data(elements.wander),
+          static_cast<std::size_t>(elements.bench.numel())};
 }
 
 Limits ProductBound::same_for_all() const {
@@ -162,7 +147,7 @@ CutNoise ProductBound::cut_by(const Elements& some) const {
   auto* drifts = room.data_ptr<double>();
   auto* more = drifts + count;
   auto* goes_straight = more + count;
-  cut_room(slice_of(some, 0, count), noise, drifts, more, goes_straight);
+  cut_room(slice_of(some), noise, drifts, more, goes_straight);
   std::vector<double> used;
   std::vector<double> shares[2];  // of positive sums, and of negative ones
   used.reserve(static_cast<std::size_t>(count));
@@ -186,14 +171,8 @@ CutNoise ProductBound::cut_by(const Elements& some) const {
 
 namespace {
 
-// Calls judge(start, length) for slices of elements until it gives false.
-void for_slices(std::int64_t count, const auto& judge) {
-  for (std::int64_t start = 0; start < count; start += kSliceElements) {
-    if (!judge(start, std::min(kSliceElements, count - start))) return;
-  }
-}
-
 void merge_into(Scan& sum, const Scan& more) {
+  sum.count += more.count;
   sum.differ += more.differ;
   sum.beyond += more.beyond;
   sum.not_finite += more.not_finite;
@@ -203,51 +182,25 @@ void merge_into(Scan& sum, const Scan& more) {
 
 }  // namespace
 
-Scan ProductBound::scan_rounded(const Elements& elements, const Elements& some, std::int64_t most,
-                                std::vector<at::Tensor>* places) const {
-  const RoundedNoise noise = rounded_by(some);
-  const std::int64_t count = elements.bench.numel();
-  const at::Tensor room = at::empty({std::min(count, kSliceElements)}, at::kDouble);
-  Limits limits = same_for_all();
-  Scan found{.count = count};
-  for_slices(count, [&](std::int64_t start, std::int64_t length) {
-    limits.spreads = room.narrow(0, 0, length);
-    rounded_noise(slice_of(elements, start, length), noise, room.data_ptr<double>());
-    const at::Tensor device = elements.device.narrow(0, start, length);
-    const at::Tensor bench = elements.bench.narrow(0, start, length);
-    const Scan here = scan(device, bench, limits);
-    merge_into(found, here);
-    if (found.beyond > most) return false;
-    if (places != nullptr && !here.good()) {
-      places->push_back(beyond_mask(device, bench, limits).nonzero().flatten().add_(start));
-    }
-    return true;
-  });
-  return found;
+Scan ProductBound::scan_rounded(const Elements& elements, const RoundedNoise& noise,
+                                Limits& limits) const {
+  limits = same_for_all();
+  limits.spreads = at::empty_like(elements.bench);
+  rounded_noise(slice_of(elements), noise, limits.spreads.data_ptr<double>());
+  return scan(elements.device, elements.bench, limits);
 }
 
-Scan ProductBound::scan_cut(const Elements& elements, const Elements& some) const {
-  const RoundedNoise rounded = rounded_by(some);
-  const CutNoise noise = cut_by(some);
-  const std::int64_t count = elements.bench.numel();
-  const at::Tensor room = at::empty({2, std::min(count, kSliceElements)}, at::kDouble);
-  const at::Tensor spreads = room[0];
-  const at::Tensor drifts = room[1];
+Scan ProductBound::scan_cut(const Elements& elements, const RoundedNoise& rounded,
+                            const CutNoise& noise) const {
   Limits limits = same_for_all();
-  Scan found{.count = count};
-  for_slices(count, [&](std::int64_t start, std::int64_t length) {
-    limits.spreads = spreads.narrow(0, 0, length);
-    limits.drifts = drifts.narrow(0, 0, length);
-    cut_noise(slice_of(elements, start, length), rounded, noise, spreads.data_ptr<double>(),
-              drifts.data_ptr<double>());
-    merge_into(found, scan(elements.device.narrow(0, start, length),
-                           elements.bench.narrow(0, start, length), limits));
-    return found.good();
-  });
-  return found;
+  limits.spreads = at::empty_like(elements.bench);
+  limits.drifts = at::empty_like(elements.bench);
+  cut_noise(slice_of(elements), rounded, noise, limits.spreads.data_ptr<double>(),
+            limits.drifts.data_ptr<double>());
+  return scan(elements.device, elements.bench, limits);
 }
 
-at::Tensor ProductBound::norms_at(const at::Tensor& places) const {
+at::Tensor ProductBound::squares_at(const at::Tensor& places) const {
   const std::vector<std::int64_t> shape = shape_of(product_);
   std::vector<std::int64_t> rows = shape;
   std::vector<std::int64_t> columns = shape;
@@ -256,8 +209,8 @@ at::Tensor ProductBound::norms_at(const at::Tensor& places) const {
   columns.back() = terms();
   const at::Tensor left = product_.left.expand(rows);
   const at::Tensor right = product_.right.mT().expand(columns);
-  const std::int64_t length = std::max<std::int64_t>(1, kPartElements / terms());
-  std::vector<at::Tensor> norms;
+  const std::int64_t length = std::max<std::int64_t>(1, kAtOnce / terms());
+  std::vector<at::Tensor> squares;
   for (const at::Tensor& some : places.split(length)) {
     at::Tensor rest = some;
     std::vector<at::indexing::TensorIndex> index;
@@ -270,73 +223,86 @@ at::Tensor ProductBound::norms_at(const at::Tensor& places) const {
     const at::Tensor row_factors = left.index(index).to(at::kDouble);
     index.back() = column;
     const at::Tensor terms = right.index(index).to(at::kDouble).mul_(row_factors);
-    norms.push_back(terms.square_().sum(-1).sqrt_());
+    squares.push_back(terms.square_().sum(-1));
   }
-  return at::cat(norms);
+  return at::cat(squares);
 }
 
 std::optional<Scan> ProductBound::scan_rounded(const at::Tensor& device) const {
-  const Elements all = all_of(device);
-  const Elements some = some_of(all);
+  const RoundedNoise noise = rounded_by(some_of(device));
   const std::int64_t few = taken_ < terms() ? bench_.numel() / kElementsApart : 0;
-  std::vector<at::Tensor> beyond;
-  Scan found = scan_rounded(all, some, few, &beyond);
+  Scan found;
+  std::vector<Elements> beyond;
+  std::vector<at::Tensor> places;
+  for_elements(device, [&](const Elements& elements, std::int64_t start) {
+    Limits limits;
+    const Scan here = scan_rounded(elements, noise, limits);
+    merge_into(found, here);
+    if (found.beyond > few || found.not_finite > 0) return false;
+    if (here.good()) return true;
+    const at::Tensor at = beyond_places(elements.device, elements.bench, limits);
+    const auto at_places = [&](const at::Tensor& all) {
+      return all.defined() ? all.index_select(0, at) : all;
+    };
+    places.push_back(at + start);
+    beyond.push_back({at_places(elements.device),
+                      at_places(elements.bench),
+                      at_places(elements.sums),
+                      {},
+                      at_places(elements.wander),
+                      0});
+    return true;
+  });
   if (found.good()) return found;
-  if (found.not_finite > 0 || found.beyond > few) return std::nullopt;
-  const at::Tensor places = at::cat(beyond);
-  const auto at_places = [&](const at::Tensor& every) {
-    return every.defined() ? every.index_select(0, places) : every;
-  };
-  const Elements apart{at_places(all.device), at_places(all.bench),
-                       at_places(all.sums),   norms_at(places).square_(),
-                       at_places(all.wander), static_cast<double>(terms())};
-  const Scan rest = scan_rounded(apart, some, 0);
-  if (!rest.good()) return std::nullopt;
+  if (found.beyond > few || found.not_finite > 0) return std::nullopt;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    beyond[i].squares = squares_at(places[i]);
+    Limits limits;
+    const Scan rest = scan_rounded(beyond[i], noise, limits);
+    if (!rest.good()) return std::nullopt;
+    found.worst_inside = std::max(found.worst_inside, rest.worst_inside);
+  }
   found.beyond = 0;
   found.worst = 0;
-  found.worst_inside = std::max(found.worst_inside, rest.worst_inside);
+  return found;
+}
+
+Scan ProductBound::scan_cut(const at::Tensor& device) const {
+  const Elements some = some_of(device);
+  const RoundedNoise rounded = rounded_by(some);
+  const CutNoise noise = cut_by(some);
+  Scan found;
+  for_elements(device, [&](const Elements& elements, std::int64_t) {
+    merge_into(found, scan_cut(elements, rounded, noise));
+    return found.good();
+  });
   return found;
 }
 
 Limits ProductBound::rounded(const at::Tensor& device) const {
-  const Elements all = all_of(device);
+  const RoundedNoise noise = rounded_by(some_of(device));
   Limits limits = same_for_all();
   limits.spreads = at::empty_like(bench_);
-  rounded_noise(slice_of(all, 0, bench_.numel()), rounded_by(some_of(all)),
-                limits.spreads.data_ptr<double>());
+  for_elements(device, [&](const Elements& elements, std::int64_t start) {
+    rounded_noise(slice_of(elements), noise, limits.spreads.data_ptr<double>() + start);
+    return true;
+  });
   return limits;
 }
 
 Limits ProductBound::cut(const at::Tensor& device) const {
-  const Elements all = all_of(device);
-  const Elements some = some_of(all);
+  const Elements some = some_of(device);
+  const RoundedNoise noise = rounded_by(some);
+  const CutNoise by_unit = cut_by(some);
   Limits limits = same_for_all();
   limits.spreads = at::empty_like(bench_);
   limits.drifts = at::empty_like(bench_);
-  cut_noise(slice_of(all, 0, bench_.numel()), rounded_by(some), cut_by(some),
-            limits.spreads.data_ptr<double>(), limits.drifts.data_ptr<double>());
+  for_elements(device, [&](const Elements& elements, std::int64_t start) {
+    cut_noise(slice_of(elements), noise, by_unit, limits.spreads.data_ptr<double>() + start,
+              limits.drifts.data_ptr<double>() + start);
+    return true;
+  });
   return limits;
-}
-
-void ProductBound::walk_sums() { walk_sums(kParts); }
-
-void ProductBound::walk_sums(std::int64_t parts) {
-  if (!reached_.defined()) {
-    reached_ = at::zeros_like(sums_);
-    wander_ = at::zeros_like(sums_);
-  }
-  std::int64_t start = terms() * walked_ / kParts;
-  while (walked_ < parts) {
-    const std::int64_t end = terms() * ++walked_ / kParts;
-    if (end == start) continue;
-    for_parts(start, end, summing_type(), [&](const Product& part) {
-      reached_ += at::matmul(part.left, part.right).view(sums_.sizes());
-    });
-    widen_wander(reached_.data_ptr<double>(), sums_.data_ptr<double>(),
-                 static_cast<double>(end) / static_cast<double>(terms()),
-                 wander_.data_ptr<double>(), static_cast<std::size_t>(sums_.numel()));
-    start = end;
-  }
 }
 
 }  // namespace msprobe::strict

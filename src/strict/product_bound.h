@@ -12,6 +12,7 @@
 #include "strict/float_type.h"
 #include "strict/product.h"
 #include "strict/product_noise.h"
+#include "strict/product_terms.h"
 #include "strict/scan.h"
 
 namespace msprobe::strict {
@@ -30,10 +31,11 @@ class ProductBound {
  public:
   // Nothing if the product does not have the shape of `bench`. `tf32`: the factors may have
   // been rounded to TF32.
-  static std::optional<ProductBound> of(Product product, const at::Tensor& bench,
+  static std::optional<ProductBound> of(const Product& product, const at::Tensor& bench,
                                         const FloatType& type, bool tf32);
 
   std::int64_t terms() const { return product_.left.size(-1); }
+  bool one_way() const { return product_.one_way; }
 
   // Tries the bounds below one after another, the cheap ones first; those that some of the elements
   // show to be too small are left out. `may_cut`: the device may have a matrix unit that cuts.
@@ -44,10 +46,10 @@ class ProductBound {
   // enough.
   std::optional<Scan> scan_some_terms(const at::Tensor& device);
 
-  // Takes the sizes of the terms into account, up to this one; costs their share of one product.
-  // With less than all of them the bounds are smaller than they need be, and hold as well.
-  // REQUIRES: not less than before.
-  void take_terms(std::int64_t until);
+  // Takes the sizes of the terms into account, up to this one: a bound then costs their share of
+  // one product. With less than all of them the bounds are smaller than they need be, and hold as
+  // well.
+  void take_terms(std::int64_t until) { taken_ = until; }
 
   // For sums that are rounded to nearest, in any order. REQUIRES: terms were taken, here and
   // below.
@@ -57,13 +59,10 @@ class ProductBound {
   // share of what they can drift by, which is taken from `device`.
   Limits cut(const at::Tensor& device) const;
 
-  // Looks at the partial sums in the order of the data: both bounds grow with them. Costs one
-  // product.
-  void walk_sums();
-
-  // The same, up to one of the 16 parts that the terms are split into: the bounds are smaller than
-  // they need be, and hold as well. REQUIRES: not less than before.
-  void walk_sums(std::int64_t parts);
+  // Looks at the partial sums in the order of the data, up to one of the parts that the terms are
+  // split into: both bounds grow with them, and cost that share of one product more. With less
+  // than all parts they are smaller than they need be, and hold as well.
+  void walk_sums(std::int64_t parts = ProductTerms::kParts) { walked_ = parts; }
 
   // Whether factors that were rounded to few bits, or terms that were left out, explain the error:
   // no matrix unit may do that unasked. Looks at some of the elements.
@@ -72,8 +71,6 @@ class ProductBound {
  private:
   // Of one element in so many, all terms are looked at apart from the others.
   static constexpr std::int64_t kElementsApart = 1024;
-  // Into so many parts the terms are split to see where their sum wanders.
-  static constexpr std::int64_t kParts = 16;
 
   // Elements of the product one after another, with what is known of them.
   struct Elements {
@@ -84,51 +81,44 @@ class ProductBound {
   ProductBound(Product product, const FloatType& type, bool tf32)
       : product_(std::move(product)), type_(type), tf32_(tf32) {}
 
-  // Gives the factors of the terms from `start` to `end`, as `type` and some terms at a time: what
-  // is converted at once stays in the cache.
-  void for_parts(std::int64_t start, std::int64_t end, at::ScalarType type,
-                 const std::function<void(const Product&)>& take) const;
-
   at::ScalarType summing_type() const { return in_double_ ? at::kDouble : at::kFloat; }
   // Whether float32 lost what is small beside what is large. If so, starts again in float64.
   bool restart_in_double();
 
-  Elements all_of(const at::Tensor& device) const;
-  // One in so many.
-  static Elements some_of(const Elements& all, std::int64_t step);
+  // About so many of them, or all if there are fewer.
+  Elements some_of(const at::Tensor& device, std::int64_t count) const;
   // So many that they show what most need.
-  static Elements some_of(const Elements& all);
-  static ProductSlice slice_of(const Elements& elements, std::int64_t start, std::int64_t length);
+  Elements some_of(const at::Tensor& device) const;
+  // Calls take(elements, the place of the first) for all of them, some at a time, until it gives
+  // false.
+  void for_elements(const at::Tensor& device, const auto& take) const;
+  static ProductSlice slice_of(const Elements& elements);
 
   // What is not known of single elements.
   Limits same_for_all() const;
   RoundedNoise rounded_by(const Elements& some) const;
   CutNoise cut_by(const Elements& some) const;
-  // Both end at the first slice with which more than `most` are beyond. `places`: null, or where
-  // they are.
-  Scan scan_rounded(const Elements& elements, const Elements& some, std::int64_t most,
-                    std::vector<at::Tensor>* places = nullptr) const;
-  Scan scan_cut(const Elements& elements, const Elements& some) const;
-  // With exact norms for few elements that need them. Nothing if that is not good.
+  Scan scan_rounded(const Elements& elements, const RoundedNoise& noise, Limits& limits) const;
+  Scan scan_cut(const Elements& elements, const RoundedNoise& rounded, const CutNoise& noise) const;
+  // Of all elements, with exact norms for few that need them. Nothing if that is not good.
   std::optional<Scan> scan_rounded(const at::Tensor& device) const;
-  // Which bound some elements let expect to hold, once so many terms are taken.
-  Arithmetic promise(const at::Tensor& device, std::int64_t until, bool may_cut) const;
-  // The roots of the sums of all squared terms, of the elements at these places.
-  at::Tensor norms_at(const at::Tensor& places) const;
+  // Of all elements. Ends at the first ones that are not good.
+  Scan scan_cut(const at::Tensor& device) const;
+  // Which bound some elements let expect to hold.
+  Arithmetic promise(const at::Tensor& device, bool may_cut) const;
+  // The sums of all squared terms, of the elements at these places.
+  at::Tensor squares_at(const at::Tensor& places) const;
   // Whether factors of few bits leave less than a share of the error, in some of the elements.
   bool factors_explain(const at::Tensor& device, std::int64_t elements, double left) const;
 
-  Product product_;
+  Product product_;  // in matrices
   FloatType type_;
   bool tf32_;
   bool in_double_ = false;
   std::int64_t taken_ = 0;
   std::int64_t walked_ = 0;
-  at::Tensor bench_;    // in float64, as are the others
-  at::Tensor sums_;     // bench without what is added
-  at::Tensor squares_;  // sum of the squares of the terms taken
-  at::Tensor reached_;  // the sum of the parts walked
-  at::Tensor wander_;   // how far the partial sums leave the straight line from 0 to the sum
+  at::Tensor bench_;  // in float64, as are the others
+  at::Tensor sums_;   // bench without what is added
 };
 
 }  // namespace msprobe::strict

@@ -111,13 +111,36 @@ void room_with_target(const ProductSlice& slice, const CutNoise& cut, double* dr
   });
 }
 
-void widen_with_target(const double* reached, const double* sums, double way, double* wander,
-                       std::size_t length) {
+template <class D>
+HWY_INLINE hn::Vec<D> wide(D d, const float* values) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), values));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> wide(D d, const double* values) {
+  return hn::LoadU(d, values);
+}
+
+template <class T>
+void widen(const T* more, const double* sums, double way, double* reached, double* wander,
+           std::size_t length) {
   for_vectors(length, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto there = hn::Add(hn::LoadU(d, reached + i), wide(d, more + i));
+    hn::StoreU(there, d, reached + i);
     const auto line = hn::Mul(hn::LoadU(d, sums + i), hn::Set(d, way));
-    const auto away = hn::Abs(hn::Sub(hn::LoadU(d, reached + i), line));
+    const auto away = hn::Abs(hn::Sub(there, line));
     hn::StoreU(hn::Max(hn::LoadU(d, wander + i), away), d, wander + i);
   });
+}
+
+void widen_by_floats(const float* more, const double* sums, double way, double* reached,
+                     double* wander, std::size_t length) {
+  widen(more, sums, way, reached, wander, length);
+}
+
+void widen_by_doubles(const double* more, const double* sums, double way, double* reached,
+                      double* wander, std::size_t length) {
+  widen(more, sums, way, reached, wander, length);
 }
 
 }  // namespace
@@ -131,7 +154,8 @@ namespace msprobe::strict {
 HWY_EXPORT(rounded_with_target);
 HWY_EXPORT(cut_with_target);
 HWY_EXPORT(room_with_target);
-HWY_EXPORT(widen_with_target);
+HWY_EXPORT(widen_by_floats);
+HWY_EXPORT(widen_by_doubles);
 
 void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* noise) {
   HWY_DYNAMIC_DISPATCH(rounded_with_target)(slice, how, noise);
@@ -147,9 +171,14 @@ void cut_room(const ProductSlice& slice, const CutNoise& cut, double* drifts, do
   HWY_DYNAMIC_DISPATCH(room_with_target)(slice, cut, drifts, more, straight);
 }
 
-void widen_wander(const double* reached, const double* sums, double way, double* wander,
-                  std::size_t length) {
-  HWY_DYNAMIC_DISPATCH(widen_with_target)(reached, sums, way, wander, length);
+void widen_wander(const float* more, const double* sums, double way, double* reached,
+                  double* wander, std::size_t length) {
+  HWY_DYNAMIC_DISPATCH(widen_by_floats)(more, sums, way, reached, wander, length);
+}
+
+void widen_wander(const double* more, const double* sums, double way, double* reached,
+                  double* wander, std::size_t length) {
+  HWY_DYNAMIC_DISPATCH(widen_by_doubles)(more, sums, way, reached, wander, length);
 }
 
 }  // namespace msprobe::strict

@@ -47,8 +47,10 @@ void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const Cut
 void cut_room(const ProductSlice& slice, const CutNoise& cut, double* drifts, double* more,
               double* straight);
 
-// wander[i] becomes |reached[i] - sums[i] * way|, where that is larger.
-void widen_wander(const double* reached, const double* sums, double way, double* wander,
-                  std::size_t length);
+// reached[i] grows by more[i]; wander[i] becomes |reached[i] - sums[i] * way|, if that is larger.
+void widen_wander(const float* more, const double* sums, double way, double* reached,
+                  double* wander, std::size_t length);
+void widen_wander(const double* more, const double* sums, double way, double* reached,
+                  double* wander, std::size_t length);
 
 }  // namespace msprobe::strict

@@ -101,15 +101,24 @@ TEST(ProductNoise, IsThatOfThePlainLoopAtEveryLength) {
   }
 }
 
+template <class T>
+void expect_wider(const Numbers& numbers) {
+  const std::size_t length = numbers.wander.size();
+  const std::vector<T> more(numbers.bench.begin(), numbers.bench.end());
+  std::vector<double> reached(length, 0.5);
+  std::vector<double> wander = numbers.wander;
+  widen_wander(more.data(), numbers.sums.data(), 0.25, reached.data(), wander.data(), length);
+  for (std::size_t i = 0; i < length; ++i) {
+    const double there = 0.5 + static_cast<double>(more[i]);
+    EXPECT_EQ(reached[i], there);
+    expect_near(wander[i], std::max(numbers.wander[i], std::abs(there - numbers.sums[i] * 0.25)));
+  }
+}
+
 TEST(ProductNoise, WanderGrowsOnly) {
   for (const std::size_t length : kLengths) {
-    const Numbers numbers(length);
-    std::vector<double> wander = numbers.wander;
-    widen_wander(numbers.bench.data(), numbers.sums.data(), 0.25, wander.data(), length);
-    for (std::size_t i = 0; i < length; ++i) {
-      expect_near(wander[i],
-                  std::max(numbers.wander[i], std::abs(numbers.bench[i] - numbers.sums[i] * 0.25)));
-    }
+    expect_wider<float>(Numbers(length));
+    expect_wider<double>(Numbers(length));
   }
 }
 

@@ -22,10 +22,13 @@ Sample sample_of(const Product& product, std::int64_t elements) {
   sample.shape = shape_of(product);
   const std::int64_t times = (c10::multiply_integers(sample.shape) + elements - 1) / elements;
   const auto root = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(times))));
-  const auto at_most = [](std::int64_t extent) { return std::max<std::int64_t>(1, extent); };
-  sample.row_step = std::clamp<std::int64_t>(root, 1, at_most(product.left.size(-2)));
+  // Odd: what is true of every other row, or of one in eight, is not true of all of these.
+  const auto step = [](std::int64_t wanted, std::int64_t extent) {
+    return (std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, extent)) - 1) | 1;
+  };
+  sample.row_step = step(root, product.left.size(-2));
   const std::int64_t rest = (times + sample.row_step - 1) / sample.row_step;
-  sample.column_step = std::clamp<std::int64_t>(rest, 1, at_most(product.right.size(-1)));
+  sample.column_step = step(rest, product.right.size(-1));
   sample.left = every(product.left, -2, sample.row_step);
   sample.right = every(product.right, -1, sample.column_step);
   return sample;

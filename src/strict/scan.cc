@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "libtorch/autograd.h"
 #include "strict/float_scan.h"
@@ -197,20 +198,23 @@ class FloatPair {
     return found.finite;
   }
 
-  // Marks the elements beyond their limits. False: Pass has to look at all of them.
-  bool mark(std::int64_t length, bool* beyond) const { return mark(0, length, beyond, kMarked); }
+  // Lists the elements beyond their limits. False: Pass has to look at all of them.
+  bool list(std::int64_t length, std::vector<std::int64_t>& places) const {
+    return list(0, length, places, kMarked);
+  }
 
  private:
   // `count`: of the elements that are looked at at once; behind it are the counts for those of them
   // among which one is beyond.
-  bool mark(std::int64_t start, std::int64_t end, bool* beyond, const std::int64_t* count) const {
+  bool list(std::int64_t start, std::int64_t end, std::vector<std::int64_t>& places,
+            const std::int64_t* count) const {
     for (; start < end; start += *count) {
       const std::int64_t stop = std::min(start + *count, end);
       Scan found;
       if (!scan(start, stop - start, found)) return false;
       if (found.good()) continue;
-      if (*count == 1) beyond[start] = true;
-      if (*count > 1 && !mark(start, stop, beyond, count + 1)) return false;
+      if (*count == 1) places.push_back(start);
+      if (*count > 1 && !list(start, stop, places, count + 1)) return false;
     }
     return true;
   }
@@ -298,12 +302,22 @@ Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
 
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
   const at::Tensor mask = at::zeros({parts(device).numel()}, at::kBool);
-  const FloatPair floats(device, bench, limits);
-  if (floats.mark(device.numel(), mask.data_ptr<bool>())) return mask.view(device.sizes());
-  mask.zero_();
+  std::vector<std::int64_t> places;
+  if (FloatPair(device, bench, limits).list(device.numel(), places)) {
+    for (const std::int64_t place : places) mask.data_ptr<bool>()[place] = true;
+    return mask.view(device.sizes());
+  }
   walk(device, bench, limits, {.beyond = mask.data_ptr<bool>()});
   if (!device.is_complex()) return mask.view(device.sizes());
   return mask.view({-1, 2}).any(1).view(device.sizes());
+}
+
+at::Tensor beyond_places(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
+  std::vector<std::int64_t> places;
+  if (FloatPair(device, bench, limits).list(device.numel(), places)) {
+    return at::tensor(places, at::kLong);
+  }
+  return beyond_mask(device, bench, limits).flatten().nonzero().flatten();
 }
 
 at::Tensor over_bound(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {

@@ -56,6 +56,9 @@ bool same_bytes(const at::Tensor& one, const at::Tensor& other);
 // Elements outside the limit, as a bool tensor: for the search of a cause.
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
 
+// Their places, in order.
+at::Tensor beyond_places(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
+
 // The error of every element in limits, in float64: 0 where it is equal, infinite where it is not
 // finite on one side only, the largest double where it differs and may not.
 at::Tensor over_bound(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);

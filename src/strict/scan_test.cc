@@ -144,6 +144,7 @@ TEST(Scan, OneWrongElementOfManyIsFound) {
   const Scan found = scan_with_places(device, bench, limits_of(at::kFloat));
   EXPECT_EQ(found.beyond, 1);
   EXPECT_EQ(found.first, 4'987'654);
+  EXPECT_EQ(beyond_places(device, bench, limits_of(at::kFloat)).item<std::int64_t>(), 4'987'654);
   EXPECT_EQ(beyond_mask(device, bench, limits_of(at::kFloat)).nonzero().item<std::int64_t>(),
             4'987'654);
 }

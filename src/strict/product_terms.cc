@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strict/product_terms.h"
+
+#include "strict/product_noise.h"
+
+namespace msprobe::strict {
+
+ProductTerms::ProductTerms(const Product& product, std::int64_t taken, std::int64_t walked,
+                           at::ScalarType type)
+    : squared_{product.left.narrow(-1, 0, taken).to(type).square(),
+               product.right.narrow(-2, 0, taken).to(type).square(),
+               {}},
+      walked_(walked),
+      matrices_(product.right.dim() == 2 ? 1 : product.right.size(0)),
+      rows_(product.left.size(-2)),
+      columns_(product.right.size(-1)) {
+  if (walked > 0) product_ = {product.left.to(type), product.right.to(type), {}};
+}
+
+at::Tensor ProductTerms::multiply(const at::Tensor& left, const at::Tensor& right,
+                                  const ProductPart& part) const {
+  const auto matrices_of = [&](const at::Tensor& factor) {
+    if (factor.dim() == 2) return factor;
+    return part.matrices == 1 ? factor.select(0, part.matrix)
+                              : factor.narrow(0, part.matrix, part.matrices);
+  };
+  return at::matmul(matrices_of(left).narrow(-2, part.row, part.rows), matrices_of(right))
+      .contiguous()
+      .view({-1});
+}
+
+at::Tensor ProductTerms::squares(const ProductPart& part) const {
+  return multiply(squared_.left, squared_.right, part).to(at::kDouble);
+}
+
+at::Tensor ProductTerms::wander(const ProductPart& part, const at::Tensor& sums) const {
+  if (walked_ == 0) return {};
+  const at::Tensor reached = at::zeros_like(sums);
+  at::Tensor wander = at::zeros_like(sums);
+  const std::int64_t terms = product_.left.size(-1);
+  for (std::int64_t i = 0; i < walked_; ++i) {
+    const std::int64_t start = terms * i / kParts;
+    const std::int64_t end = terms * (i + 1) / kParts;
+    if (end == start) continue;
+    const at::Tensor more = multiply(product_.left.narrow(-1, start, end - start),
+                                     product_.right.narrow(-2, start, end - start), part);
+    const auto widen = [&](const auto* numbers) {
+      widen_wander(numbers, sums.data_ptr<double>(),
+                   static_cast<double>(end) / static_cast<double>(terms),
+                   reached.data_ptr<double>(), wander.data_ptr<double>(),
+                   static_cast<std::size_t>(sums.numel()));
+    };
+    more.scalar_type() == at::kDouble ? widen(more.data_ptr<double>())
+                                      : widen(more.data_ptr<float>());
+  }
+  return wander;
+}
+
+}  // namespace msprobe::strict
