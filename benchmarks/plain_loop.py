@@ -43,8 +43,21 @@ def copy_of(value, raised):
     return copy.requires_grad_(value.requires_grad)
 
 
+def inner(value):
+    """What a call may change in place: no leaf of the graph."""
+    if isinstance(value, list):
+        return [inner(item) for item in value]
+    return value.clone() if isinstance(value, torch.Tensor) and value.requires_grad else value
+
+
 def run(function, args, kwargs, gradients, raised):
-    output = function(*copy_of(args, raised), **{name: copy_of(value, raised) for name, value in kwargs.items()})
+    args, kwargs = copy_of(args, raised), {name: copy_of(value, raised) for name, value in kwargs.items()}
+    try:
+        output = function(*args, **kwargs)
+    except RuntimeError as error:
+        if "in-place" not in str(error):
+            raise
+        output = function(*inner(args), **kwargs)
     outputs = output if isinstance(output, (list, tuple)) else [output]
     pairs = [(o, g.to(o.dtype)) for o, g in zip(outputs, gradients or []) if isinstance(g, torch.Tensor) and o.requires_grad]
     if pairs:

@@ -59,11 +59,12 @@ class Lanes {
     not_finite_ = hn::Add(not_finite_, hn::Sub(limit, limit));
     const auto differs = hn::Ne(e.device, rounded);
     const auto outside = hn::And(differs, hn::Gt(error, limit));
-    const Vector ratio = hn::IfThenElseZero(differs, hn::Div(error, limit));
     differ_ = hn::Add(differ_, hn::IfThenElseZero(differs, all(1)));
     beyond_ = hn::Add(beyond_, hn::IfThenElseZero(outside, all(1)));
-    worst_ = hn::Max(worst_, hn::IfThenElseZero(outside, ratio));
-    worst_inside_ = hn::Max(worst_inside_, hn::IfThenZeroElse(outside, ratio));
+    // Few are worse than all before them: only these are divided.
+    const Vector before = hn::IfThenElse(outside, nearly_worst_, nearly_worst_inside_);
+    const auto worse = hn::And(differs, hn::Ge(error, hn::Mul(before, limit)));
+    if (!hn::AllFalse(Doubles(), worse)) note_worst(worse, outside, hn::Div(error, limit));
   }
 
   FloatScan result() const {
@@ -80,6 +81,15 @@ class Lanes {
   }
 
  private:
+  HWY_INLINE void note_worst(hn::Mask<Doubles> worse, hn::Mask<Doubles> outside, Vector ratio) {
+    const Vector seen = hn::IfThenElseZero(worse, ratio);
+    worst_ = hn::Max(worst_, hn::IfThenElseZero(outside, seen));
+    worst_inside_ = hn::Max(worst_inside_, hn::IfThenZeroElse(outside, seen));
+    // So much less that rounding a product does not hide one that is worse.
+    nearly_worst_ = hn::Mul(worst_, all(1 - 0x1p-50));
+    nearly_worst_inside_ = hn::Mul(worst_inside_, all(1 - 0x1p-50));
+  }
+
   // As unit_of() of float_type.h.
   HWY_INLINE Vector unit_of(Vector bench) const {
     const hn::RebindToUnsigned<Doubles> bits;
@@ -95,6 +105,8 @@ class Lanes {
   Vector beyond_ = all(0);
   Vector worst_ = all(0);
   Vector worst_inside_ = all(0);
+  Vector nearly_worst_ = all(0);
+  Vector nearly_worst_inside_ = all(0);
   Vector not_finite_ = all(0);  // NaN as soon as something is not finite
 };
 

@@ -31,6 +31,15 @@ using execute::LeafPair;
 constexpr double kWarningExcess = 4;
 constexpr std::string_view kAsMindSpore = ", as MindSpore's kernel computes it";
 
+// Whether the first of many elements are enough to see that limits are too small.
+bool first_elements_exceed(const Pair& pair, const Limits& limits) {
+  constexpr std::int64_t kMany = 1 << 15;
+  constexpr std::int64_t kSome = 1 << 11;
+  if (pair.device.numel() < kMany) return false;
+  const auto some = [](const at::Tensor& all) { return all.flatten().narrow(0, 0, kSome); };
+  return !scan(some(pair.device), some(pair.bench), limits).good();
+}
+
 class CallJudge {
  public:
   CallJudge(const dump::CallRecord& record, const execute::ExecuteOptions& options,
@@ -201,7 +210,10 @@ class CallJudge {
       tried.found = scan(pair.device, pair.bench, tried.limits);
       return tried.found.good();
     };
-    if (compare(exact ? Limits{} : product ? product_limits(type) : first_limits(type))) {
+    Limits first = exact ? Limits{} : product ? product_limits(type) : first_limits(type);
+    if (!exact && !is_half(type) && first_elements_exceed(pair, first)) {
+      tried.limits = std::move(first);
+    } else if (compare(std::move(first))) {
       return within(tried.found, "");
     }
     if (Limits wider = tried.limits; context_.add_kernel(pair, type, wider)) {
@@ -210,7 +222,7 @@ class CallJudge {
     if (product && tried.found.not_finite == 0) {
       if (auto bound = product_bound(context_, pair, type)) {
         if (auto finding = judge_product(context_, pair, type, *bound, tried)) return *finding;
-        if (bound->one_way()) return failed(pair, type, tried);
+        if (bound->one_way() && tried.found.not_finite == 0) return failed(pair, type, tried);
       } else if (is_half(type)) {  // something of it was rounded before, as of a sum of products
         if (compare(first_limits(type))) return within(tried.found, "");
       }

@@ -52,6 +52,7 @@ std::optional<StrictFinding> judge_product(CallContext& context, const Pair& pai
     return within(seen.found, seen.arithmetic == Arithmetic::kCut ? kAsUnit : kFromTerms);
   }
   tried = {std::move(seen.limits), seen.found};
+  if (tried.found.not_finite > 0) return std::nullopt;  // no bound of a product explains that
   if (is_half(type) && context.rounds_once(pair)) return std::nullopt;
   if (!context.add_native(pair, type, tried.limits)) return std::nullopt;
   tried.found = scan(pair.device, pair.bench, tried.limits);
