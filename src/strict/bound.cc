@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "strict/element_sizes.h"
 
@@ -111,8 +112,8 @@ at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error) {
   return limits * share_of_most(used);
 }
 
-Limits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
-                      const at::Tensor& bench, const at::Tensor& terms) {
+LoweredLimits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
+                             const at::Tensor& bench, const at::Tensor& terms) {
   const at::Tensor wide = bench.to(at::kDouble).contiguous();
   const at::Tensor narrow = device.contiguous();
   Limits lower = terms.defined() ? weighted(limits, wide, (terms / terms.max()).sqrt_()) : limits;
@@ -122,13 +123,13 @@ Limits as_others_need(const Limits& limits, const Limits& least, const at::Tenso
       {lower.relative, lower.absolute, lower.spread,
        lower.spreads.defined() ? lower.spreads.data_ptr<double>() : nullptr});
   const double share = kOfOthers * used.of_others;
-  if (used.inexact < kEnoughElements || !(share < 1)) return limits;
+  if (used.inexact < kEnoughElements || !(share < 1)) return {limits, used.largest};
   lower.relative *= share;
   lower.absolute *= share;
   lower.spread *= share;
   lower.least_relative = least.relative;
   lower.least_absolute = least.absolute;
-  return lower;
+  return {std::move(lower), used.of_others > 0 ? used.largest / share : 0};
 }
 
 Limits cut_limits(const FloatType& type, double length, const Limits& limits,

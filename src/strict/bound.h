@@ -63,13 +63,18 @@ double share_of_most(std::vector<double>& used);
 // Of many elements, one in so many tells that.
 std::int64_t sampling_step(std::int64_t elements);
 
+struct LoweredLimits {
+  Limits limits;
+  double used = 0;  // no element with a finite error uses a larger share of them
+};
+
 // The bound `limits` of results that sum equally many terms each, lowered to what the arithmetic
 // shows that made them: none may need a larger share of it than a few times the third largest, but
 // `least` always holds. `limits` where too few elements are inexact to tell. `terms`: how many
 // terms of each element are not zero, where that is known. REQUIRES: neither has units, natives or
 // drifts, `least` no spreads; the device's dtype is float32.
-Limits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
-                      const at::Tensor& bench, const at::Tensor& terms = {});
+LoweredLimits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
+                             const at::Tensor& bench, const at::Tensor& terms = {});
 
 // A unit loses at most this much in each term, in 2^-23 of the power of two below the running sum:
 // by cutting the term to 23 bits, and the sum to float32.

@@ -112,7 +112,7 @@ class Truth {
     if (found.good() && bounds_ == Bounds::kEvenSums && device.scalar_type() == at::kFloat) {
       const Limits least = first_limits(*float_type(at::kFloat));
       found = scan(libtorch::plain(device), libtorch::plain(bench),
-                   as_others_need(limits, least, device, bench));
+                   as_others_need(limits, least, device, bench).limits);
     } else if (!found.good() && limits.natives.defined()) {
       ++by_native_;
       Limits wider = limits;
@@ -223,8 +223,10 @@ TEST(Bound, OfSumsDoesNotCoverAnOutlier) {
   const Limits limits = spread_limits(type, 4096, at::zeros({200}, at::kDouble));
   at::Tensor device = run.device().clone();
   const auto judged = [&] {
-    return scan(device, run.bench(),
-                as_others_need(limits, first_limits(type), device, run.bench()));
+    const LoweredLimits lower = as_others_need(limits, first_limits(type), device, run.bench());
+    const Scan found = scan(device, run.bench(), lower.limits);
+    EXPECT_GE(lower.used, found.good() ? found.worst_inside : 1);
+    return found;
   };
   EXPECT_TRUE(judged().good());
   device[7] *= 1 + 0x1p-18;  // half of what a running sum may err
@@ -245,9 +247,10 @@ TEST(Bound, OneLongSumBesideShortOnesIsNoOutlier) {
   const at::Tensor bench = rows.to(at::kDouble).sum(1);
   const Limits limits = spread_limits(type, 20000, at::zeros_like(bench));
   const Limits least = first_limits(type);
-  EXPECT_FALSE(scan(device, bench, as_others_need(limits, least, device, bench)).good());
+  EXPECT_FALSE(scan(device, bench, as_others_need(limits, least, device, bench).limits).good());
   const at::Tensor terms = rows.ne(0).sum(1).to(at::kDouble);
-  EXPECT_TRUE(scan(device, bench, as_others_need(limits, least, device, bench, terms)).good());
+  EXPECT_TRUE(
+      scan(device, bench, as_others_need(limits, least, device, bench, terms).limits).good());
 }
 
 TEST(Bound, HoldsForConvolutions) {

@@ -107,23 +107,31 @@ void write_spreads(const double* moved, const double* base, double amplitude, do
   }
 }
 
-// The largest numbers that were added, in each lane.
+// The largest quotients that were added, in each lane.
 class Largest {
  public:
   Largest() {  // written out: a constructor of the compiler would be for another target
     for (auto& kept : kept_) kept = hn::Zero(Doubles());
+    nearly_least_ = hn::Zero(Doubles());
   }
 
-  HWY_INLINE void add(hn::Vec<Doubles> value) {
+  // Few are larger than those before them: only these are divided.
+  HWY_INLINE void add(hn::Vec<Doubles> error, hn::Vec<Doubles> limit) {
+    const Doubles d;
+    const auto larger = hn::Ge(error, hn::Mul(nearly_least_, limit));
+    if (hn::AllFalse(d, hn::And(larger, hn::Gt(error, hn::Zero(d))))) return;
+    auto value = hn::IfThenElseZero(hn::Gt(error, hn::Zero(d)), hn::Div(error, limit));
     for (auto& kept : kept_) {
-      const auto larger = hn::Max(kept, value);
-      value = hn::Min(kept, value);
-      kept = larger;
+      const auto rest = hn::Min(kept, value);
+      kept = hn::Max(kept, value);
+      value = rest;
     }
+    // So much less that rounding a product does not hide one that is larger.
+    nearly_least_ = hn::Mul(kept_[kOutliers], hn::Set(d, 1 - 0x1p-50));
   }
 
-  // That of all lanes which only kOutliers exceed.
-  double behind_outliers() const {
+  // Of all lanes.
+  void write(UsedShares& used) const {
     const Doubles d;
     double all[(kOutliers + 1) * hn::MaxLanes(Doubles())];
     std::size_t count = 0;
@@ -131,12 +139,14 @@ class Largest {
       hn::StoreU(kept, d, all + count);
       count += hn::Lanes(d);
     }
-    std::ranges::nth_element(all, all + kOutliers, all + count, std::greater());
-    return all[kOutliers];
+    std::ranges::partial_sort(all, all + kOutliers + 1, all + count, std::greater());
+    used.largest = all[0];
+    used.of_others = all[kOutliers];
   }
 
  private:
   hn::Vec<Doubles> kept_[kOutliers + 1];
+  hn::Vec<Doubles> nearly_least_;
 };
 
 UsedShares used_with_target(const float* device, const double* bench, std::size_t count,
@@ -155,11 +165,10 @@ UsedShares used_with_target(const float* device, const double* bench, std::size_
       limit = hn::Add(limit, hn::Mul(spread, hn::Set(d, limits.spread)));
     }
     const auto error = or_zero(d, hn::Abs(hn::Sub(x, y)));
-    const auto inexact = hn::Gt(error, hn::Zero(d));
-    used.inexact += static_cast<std::int64_t>(hn::CountTrue(d, inexact));
-    largest.add(hn::IfThenElseZero(inexact, hn::Div(error, limit)));
+    used.inexact += static_cast<std::int64_t>(hn::CountTrue(d, hn::Gt(error, hn::Zero(d))));
+    largest.add(error, limit);
   }
-  used.of_others = largest.behind_outliers();
+  largest.write(used);
   return used;
 }
 

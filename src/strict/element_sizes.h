@@ -34,7 +34,8 @@ inline constexpr int kOutliers = 2;
 
 struct UsedShares {
   std::int64_t inexact = 0;  // elements with a finite error other than 0
-  double of_others = 0;      // the largest share of its limit that one of them uses, outliers aside
+  double largest = 0;        // the largest share of its limit that one of them uses
+  double of_others = 0;      // the same, outliers aside
 };
 
 // relative * |bench| + absolute + spread * spreads[i].

@@ -106,6 +106,7 @@ TEST(UsedShares, LeaveTheOutliersAside) {
     EXPECT_EQ(used.inexact, shares.numel()) << count;
     if (shares.numel() > kOutliers) {
       const at::Tensor sorted = std::get<0>(shares.sort(0, /*descending=*/true));
+      EXPECT_EQ(used.largest, sorted[0].item<double>()) << count;
       EXPECT_EQ(used.of_others, sorted[kOutliers].item<double>()) << count;
     }
   }

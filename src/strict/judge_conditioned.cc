@@ -86,12 +86,17 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
     if (explains(limits)) {
       limits = tried.limits;
       if (!context.has_even_sums(pair)) return within_spread(context, tried.found);
-      const auto lowered = [&](const at::Tensor& terms) {
-        return as_others_need(limits, first_limits(type), pair.device, pair.bench, terms);
+      const auto holds_lowered = [&](const at::Tensor& terms) {
+        const auto [lower, used] =
+            as_others_need(limits, first_limits(type), pair.device, pair.bench, terms);
+        if (used > 1) return compare(lower);
+        tried.limits = lower;
+        tried.found.worst_inside = used;
+        return true;
       };
-      if (compare(lowered({}))) return within_spread(context, tried.found);
+      if (holds_lowered({})) return within_spread(context, tried.found);
       if (const at::Tensor terms = context.terms_in(pair); terms.defined()) {
-        if (compare(lowered(terms))) return within_spread(context, tried.found);
+        if (holds_lowered(terms)) return within_spread(context, tried.found);
       }
       limits = tried.limits;
     } else if (auto finding = judge_cut(context, pair, type, tried)) {
