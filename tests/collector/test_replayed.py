@@ -154,17 +154,29 @@ class Replayed(unittest.TestCase):
         for device in found:
             self.assertIn("pass", [status for name, status in found[device][0].items() if name.startswith("Torch.cat.0.backward")])
 
-    def test_packed_sequences_with_drawn_data(self):
+    @staticmethod
+    def packed_sequences():
         torch.manual_seed(2)
-        lstm = torch.nn.LSTM(3, 4, batch_first=True)
+        rnn = torch.nn.utils.rnn
+        for batch_first, options in ((True, {}), (False, {"padding_value": 0.5, "total_length": 7})):
+            lstm, x = torch.nn.LSTM(3, 4, batch_first=batch_first), torch.randn(*((3, 5, 3) if batch_first else (5, 3, 3)))
+            packed = rnn.pack_padded_sequence(x, torch.tensor([5, 3, 2]), batch_first=batch_first)
+            padded, _ = rnn.pad_packed_sequence(lstm(packed)[0], batch_first=batch_first, **options)
+            (padded * torch.randn(padded.shape)).sum().backward()
 
-        def work():
-            packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(3, 5, 3), torch.tensor([5, 3, 2]), batch_first=True)
-            torch.nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True)[0].sum().backward()
-
-        found = self.check(work, "statistics")
-        self.assertEqual([name for name in found["cpu"][1] if name.startswith("VF")], [])
+    def test_packed_sequences_with_drawn_data(self):
+        found = self.check(self.packed_sequences, "statistics")
+        self.assert_passes(found)
         self.assertIn("VF.lstm.0.forward.output.0", found["cpu"][0])
+
+    def test_packed_sequences_that_are_padded_again(self):
+        for task in ("statistics", "tensor"):
+            found = self.check(self.packed_sequences, task)
+            self.assert_passes(found)
+            for device, (statuses, _) in found.items():
+                for call in range(2):
+                    for place in ("forward.output.0", "backward.output.0"):
+                        self.assertEqual(statuses.get(f"Aten._pad_packed_sequence.{call}.{place}"), "pass", device)
 
 
 if __name__ == "__main__":

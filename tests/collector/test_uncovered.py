@@ -74,6 +74,17 @@ class Uncovereds(unittest.TestCase):
         data = record(lambda: torch.corrcoef(x).sum().backward())
         self.assertIn("Aten.corrcoef.0.backward", data)
 
+    def test_padding_packed_sequences_is_recorded(self):
+        x = torch.randn(3, 5, 2, requires_grad=True)
+
+        def work():
+            packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 3, 2]), batch_first=True)
+            torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)[0].sum().backward()
+
+        data = record(work)
+        self.assertEqual(names(data, "Aten"), ["Aten._pad_packed_sequence.0"])
+        self.assertIn("Aten._pad_packed_sequence.0.backward", data)
+
     @unittest.skipUnless(MODERN, "a mode of this PyTorch does not see operators that are called by their names")
     def test_operators_of_others(self):
         library = torch.library.Library("msprobe_test", "DEF")

@@ -22,7 +22,7 @@ _NO_ARITHMETIC = re.compile(
     r"contiguous|arange|range|linspace|logspace|eye|tri[lu]_indices|scalar_tensor|(rand|randn|randint|randperm)(_like)?|normal_?|uniform_?|"
     r"bernoulli_?|exponential_?|geometric_?|cauchy_?|log_normal_?|random_?|multinomial|resize.*|set_.*|requires_grad_|retain_grad|rename_?|"
     r"_local_scalar_dense|item|is_.*|equal|record_stream|_unsafe_view|_reshape_.*|sym_.*|_?pin_memory|_has_compatible.*|"
-    r"_record_function.*|_nested_get.*|_nested_from.*|_nested_view.*|_pack_padded_sequence.*|_pad_packed_sequence|split_with_sizes_copy|"
+    r"_record_function.*|_nested_get.*|_nested_from.*|_nested_view.*|_pack_padded_sequence.*|split_with_sizes_copy|"
     r"_chunk_cat|_foreach_(copy|zero)_?|_assert.*|_cast_.*|type_as|_make_dual.*|_fw_primal.*|_unpack_dual|align_.*|view.*_copy|"
     r"_functional_.*|_print|broadcast_tensors|_use_cudnn.*|_cummax_helper|_thnn_.*workspace")
 
