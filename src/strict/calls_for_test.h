@@ -7,9 +7,17 @@
 #include <utility>
 
 #include "execute/execute_call.h"
+#include "execute/replay_dialect.h"
+#include "libtorch/cpu_types_for_test.h"
 #include "strict/judge_call.h"
 
 namespace msprobe::strict {
+
+// What PyTorch 1.13 does not have.
+inline bool has_attention() {
+  return execute::pytorch_dialect().find("Functional", "scaled_dot_product_attention") != nullptr;
+}
+inline bool has_half_kernels() { return libtorch::cpu_floats_with_wide_sums().size() == 3; }
 
 inline dump::TensorRecord tensor(Shape shape, DType dtype = DType::kFloat32, bool grad = false,
                                  double least = -1, double greatest = 1) {

@@ -65,6 +65,7 @@ TEST(JudgeCall, FewElementsThatWereDrawnTakeFewRuns) {
 
 // In bfloat16 a window begins elsewhere in one draw of fifty.
 TEST(JudgeCall, PooledWindowsThatAreSeldomDrawnTakeFewRuns) {
+  if (!has_half_kernels()) GTEST_SKIP() << "no half types on this PyTorch's CPU";
   RunCall run(call("Functional.fractional_max_pool3d.0",
                    {{tensor({2, 8, 8, 8}, DType::kBFloat16)}, {std::int64_t{2}}},
                    {{"output_size", {std::int64_t{4}}}}));
@@ -81,6 +82,7 @@ TEST(JudgeCall, PooledWindowsThatAreSeldomDrawnTakeFewRuns) {
 
 // In float16 the weights of most keys are zero, in the benchmark they are only small.
 TEST(JudgeCall, ADropoutOfWeightsThatUnderflowTakesFewRuns) {
+  if (!has_attention()) GTEST_SKIP() << "no attention in this PyTorch";
   const auto heads = [](std::int64_t length) -> dump::Value {
     return {tensor({4, 4, length, 8}, DType::kFloat16, false, -20, 20)};
   };
@@ -102,6 +104,7 @@ TEST(JudgeCall, ADropoutOfWeightsThatUnderflowTakesFewRuns) {
 
 // The spread of a few runs is small by chance in some of many elements.
 TEST(JudgeCall, NormsWithRoundedStepsTakeFewRuns) {
+  if (!has_half_kernels()) GTEST_SKIP() << "no half types on this PyTorch's CPU";
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
     RunCall run(call("Functional.layer_norm.0", {{tensor({256, 64}, dtype)},
                                                  {dump::List{{std::int64_t{64}}}},

@@ -59,6 +59,7 @@ TEST(MindSporeKernels, AnExponentialOfItsSeriesIsWithinTheBound) {
 
 TEST(MindSporeKernels, DigitsLostToAnAddedOneAreWithinTheBound) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    if (dtype == DType::kFloat16 && !has_half_kernels()) continue;
     Recorded log1p("Mint.log1p.0", 0, 0.01, dtype);
     EXPECT_EQ(log1p.judge((log1p.input() + 1).log()).status, Verdict::kPass);
     Recorded expm1("Mint.special.expm1.0", -0.01, 0.01, dtype);
