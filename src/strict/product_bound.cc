@@ -83,8 +83,8 @@ ProductBound::Elements ProductBound::some_of(const at::Tensor& device, std::int6
           static_cast<double>(taken_)};
 }
 
-ProductBound::Elements ProductBound::some_of(const at::Tensor& device) const {
-  return some_of(device, kSampledForMost);
+RoundedNoise ProductBound::rounded_by(const at::Tensor& device) const {
+  return rounded_by(walked_ > 0 ? some_of(device, kSampledForMost) : Elements{});
 }
 
 void ProductBound::for_elements(const at::Tensor& device, const auto& take) const {
@@ -229,7 +229,7 @@ at::Tensor ProductBound::squares_at(const at::Tensor& places) const {
 }
 
 std::optional<Scan> ProductBound::scan_rounded(const at::Tensor& device) const {
-  const RoundedNoise noise = rounded_by(some_of(device));
+  const RoundedNoise noise = rounded_by(device);
   const std::int64_t few = taken_ < terms() ? bench_.numel() / kElementsApart : 0;
   Scan found;
   std::vector<Elements> beyond;
@@ -268,7 +268,7 @@ std::optional<Scan> ProductBound::scan_rounded(const at::Tensor& device) const {
 }
 
 Scan ProductBound::scan_cut(const at::Tensor& device) const {
-  const Elements some = some_of(device);
+  const Elements some = some_of(device, kSampledForMost);
   const RoundedNoise rounded = rounded_by(some);
   const CutNoise noise = cut_by(some);
   Scan found;
@@ -280,7 +280,7 @@ Scan ProductBound::scan_cut(const at::Tensor& device) const {
 }
 
 Limits ProductBound::rounded(const at::Tensor& device) const {
-  const RoundedNoise noise = rounded_by(some_of(device));
+  const RoundedNoise noise = rounded_by(device);
   Limits limits = same_for_all();
   limits.spreads = at::empty_like(bench_);
   for_elements(device, [&](const Elements& elements, std::int64_t start) {
@@ -291,7 +291,7 @@ Limits ProductBound::rounded(const at::Tensor& device) const {
 }
 
 Limits ProductBound::cut(const at::Tensor& device) const {
-  const Elements some = some_of(device);
+  const Elements some = some_of(device, kSampledForMost);
   const RoundedNoise noise = rounded_by(some);
   const CutNoise by_unit = cut_by(some);
   Limits limits = same_for_all();

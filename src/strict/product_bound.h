@@ -87,8 +87,6 @@ class ProductBound {
 
   // About so many of them, or all if there are fewer.
   Elements some_of(const at::Tensor& device, std::int64_t count) const;
-  // So many that they show what most need.
-  Elements some_of(const at::Tensor& device) const;
   // Calls take(elements, the place of the first) for all of them, some at a time, until it gives
   // false.
   void for_elements(const at::Tensor& device, const auto& take) const;
@@ -96,7 +94,9 @@ class ProductBound {
 
   // What is not known of single elements.
   Limits same_for_all() const;
+  // Seen from some elements; without partial sums none are needed.
   RoundedNoise rounded_by(const Elements& some) const;
+  RoundedNoise rounded_by(const at::Tensor& device) const;
   CutNoise cut_by(const Elements& some) const;
   Scan scan_rounded(const Elements& elements, const RoundedNoise& noise, Limits& limits) const;
   Scan scan_cut(const Elements& elements, const RoundedNoise& rounded, const CutNoise& noise) const;
