@@ -165,18 +165,17 @@ at::Tensor added_gradient(const at::Tensor& added, const at::Tensor& gradient) {
 at::Tensor input_gradient(const PyCall& call, const at::Tensor& gradient) {
   const at::Tensor* input = tensor_at(call, 0, "input");
   const at::Tensor* weight = tensor_at(call, 1, "weight");
-  const auto [stride, padding, dilation] = Places(call);
+  const Places places(call);
   const auto groups = pair_at(call, 6, "groups", 1);
   if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
-      gradient.dim() != 4 || stride.size() != 2 || padding.size() != 2 || dilation.size() != 2 ||
-      groups.size() != 2) {
+      gradient.dim() != 4 || !places.known() || groups.size() != 2) {
     return {};
   }
   constexpr std::int64_t kNone[] = {0, 0};
-  return std::get<0>(at::convolution_backward(gradient.to(input->scalar_type()), *input, *weight,
-                                              at::IntArrayRef(kNone, 1), stride, padding, dilation,
-                                              /*transposed=*/false, at::IntArrayRef(kNone),
-                                              groups[0], {true, false, false}));
+  return std::get<0>(at::convolution_backward(
+      gradient.to(input->scalar_type()), *input, *weight, at::IntArrayRef(kNone, 1), places.stride,
+      places.padding, places.dilation,
+      /*transposed=*/false, at::IntArrayRef(kNone), groups[0], {true, false, false}));
 }
 
 }  // namespace
