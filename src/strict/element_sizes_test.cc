@@ -96,7 +96,7 @@ TEST(UsedShares, LeaveTheOutliersAside) {
   for (const std::int64_t count : kCounts) {
     at::Tensor bench = numbers(count, 0.7);
     at::Tensor device = (bench + numbers(count, 0.3) * 1e-3).to(at::kFloat);
-    at::Tensor spreads = numbers(count, 0.2).abs().nan_to_num(0, 0, 0).add_(0.1);
+    const at::Tensor spreads = numbers(count, 0.2).abs().nan_to_num(0, 0, 0).add_(0.1);
     const UsedShares used = used_shares(span_of<float>(device), span_of<double>(bench),
                                         {0.5, 0.25, 2, spreads.data_ptr<double>()});
     const at::Tensor error = (device.to(at::kDouble) - bench).abs();

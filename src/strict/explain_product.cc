@@ -42,7 +42,7 @@ std::optional<Scan> ProductBound::scan_some_terms(const at::Tensor& device) {
 }
 
 Arithmetic ProductBound::promise(const at::Tensor& device, bool may_cut) const {
-  Elements some = some_of(device, kSampledForPromise);
+  const Elements some = some_of(device, kSampledForPromise);
   const RoundedNoise noise = rounded_by(some);
   Limits limits;
   const std::int64_t few = some.bench.numel() / kElementsApart;
