@@ -86,6 +86,28 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
   if (allowed.device_is_cpu && as_built && !benchmark.how.target) {
     conditioning.set_native(tensors_of(outcome, Side::kDevice));
   }
+  const bool is_norm = name.type == "Functional" && traits().sums == ops::Sums::kPerChannel;
+  if (is_norm && !wide_gradients) {
+    conditioning.set_derived([this](Direction direction, const std::string& path) {
+      return derived_spread(direction, path);
+    });
+  }
+}
+
+at::Tensor CallContext::derived_spread(Direction direction, const std::string& path) {
+  const auto bench = benchmark.tensors.find({direction, path});
+  if (bench == benchmark.tensors.end() || bench->second.scalar_type() != at::kDouble) return {};
+  if (direction == Direction::kForward ? path != "0" : rerun.of_node()) return {};
+  if (!norm_spread_) {
+    const auto* arriving =
+        outcome.arriving.empty() ? nullptr : outcome.arriving.front().as<at::Tensor>();
+    norm_spread_ =
+        NormSpread::of(outcome.arguments.call, arriving == nullptr ? at::Tensor() : *arriving);
+  }
+  if (!*norm_spread_) return {};
+  return direction == Direction::kForward
+             ? (*norm_spread_)->of_result()
+             : (*norm_spread_)->of_gradient(input_at(outcome.arguments.call, path));
 }
 
 ops::Traits CallContext::traits() const { return ops::traits_of(name.bare_name); }
@@ -130,13 +152,12 @@ bool CallContext::allows_tf32(const Pair& pair) const {
   return wanted && ops::is_product(traits()) && pair.device.scalar_type() == at::kFloat;
 }
 
-double CallContext::length_of(const Pair& pair) {
-  const auto call = rerun.arguments();
-  if (!call) return 1;
+double CallContext::length_of(const Pair& pair) const {
   const auto* first =
       outcome.forward.empty() ? nullptr : outcome.forward.front().bench.as<at::Tensor>();
-  return reduction_length(name.bare_name, **call, first == nullptr ? 1 : first->numel(),
-                          pair.device.numel(), pair.direction == Direction::kBackward);
+  return reduction_length(name.bare_name, outcome.arguments.call,
+                          first == nullptr ? 1 : first->numel(), pair.device.numel(),
+                          pair.direction == Direction::kBackward);
 }
 
 double CallContext::unit_length_of(const Pair& pair) {

@@ -11,6 +11,7 @@
 #include "strict/finding.h"
 #include "strict/float_type.h"
 #include "strict/native_error.h"
+#include "strict/norm_spread.h"
 #include "strict/own_benchmark.h"
 #include "strict/random.h"
 #include "strict/scan.h"
@@ -48,7 +49,7 @@ struct CallContext {
   bool allows_tf32(const Pair& pair) const;
 
   // Terms that are summed for an element.
-  double length_of(const Pair& pair);
+  double length_of(const Pair& pair) const;
   // Terms of the longest sum that a matrix unit adds: of what is made of several products, those
   // along the longest extents.
   double unit_length_of(const Pair& pair);
@@ -85,6 +86,12 @@ struct CallContext {
   Conditioning conditioning;
   NativeError native_error;
   Draws draws{rerun, benchmark.tensors, name.bare_name};
+
+ private:
+  // How far roundings of the inputs move a result, where that needs no run; undefined elsewhere.
+  at::Tensor derived_spread(Direction direction, const std::string& path);
+
+  std::optional<std::optional<NormSpread>> norm_spread_;
 };
 
 // All elements are within a bound that includes what the CPU errs.

@@ -115,7 +115,16 @@ bool Conditioning::run_once(int number, bool inward, const Wanted& wanted) {
   return true;
 }
 
+bool Conditioning::is_derived(Direction direction, const std::string& path) {
+  if (!derived_) return false;
+  if (spreads_.contains({direction, path})) return true;
+  const at::Tensor spread = derived_(direction, path);
+  if (spread.defined()) spreads_[{direction, path}] = spread;
+  return spread.defined();
+}
+
 void Conditioning::measure(int runs, Direction direction, const std::string& path) {
+  if (runs == 1 && done_ == 0 && is_derived(direction, path)) return;
   const Wanted wanted = one_leaf_ ? Wanted({direction, path}) : std::nullopt;
   done_ = std::max(done_, runs);
   for (int& done = done_for_[wanted]; done < done_; ++done) {

@@ -3,6 +3,7 @@
 // runs again with every input moved at random within half a unit of its recorded dtype.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,8 +38,12 @@ class Conditioning {
         one_leaf_(one_leaf),
         base_(std::move(base)) {}
 
-  // Runs until `runs` have worked or failed, and as many as any leaf had. Deterministic: seeds come
-  // from the call's name.
+  // What one run would show of a leaf, where that is known without it; undefined elsewhere.
+  using Derived = std::function<at::Tensor(Direction direction, const std::string& path)>;
+  void set_derived(Derived derived) { derived_ = std::move(derived); }
+
+  // Runs until `runs` have worked or failed, and as many as any leaf had. A single run is left out
+  // if what it would show is known. Deterministic: seeds come from the call's name.
   void measure(int runs, Direction direction, const std::string& path);
   int runs() const { return done_; }
 
@@ -57,6 +62,7 @@ class Conditioning {
   using Wanted = std::optional<LeafTensors::key_type>;
 
   bool run_once(int number, bool inward, const Wanted& wanted);
+  bool is_derived(Direction direction, const std::string& path);
   double amplitude();
 
   execute::Rerun& rerun_;
@@ -71,6 +77,7 @@ class Conditioning {
   bool random_ = false;
   Tensors base_;
   Tensors spreads_;
+  Derived derived_;
   std::optional<Tensors> native_;
 };
 

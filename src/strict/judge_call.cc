@@ -161,8 +161,6 @@ class CallJudge {
 
   // Random and not unique results, which need not be the benchmark's element by element.
   std::optional<StrictFinding> judge_otherwise(const Pair& pair) {
-    const auto call = context_.rerun.arguments();
-    if (!call) return std::nullopt;
     context_.conditioning.measure(kRuns[0], pair.direction, pair.leaf.path);
     if (context_.conditioning.random()) {
       const auto type = float_type(pair.device.scalar_type());
@@ -178,7 +176,10 @@ class CallJudge {
                        context_.conditioning.spread(pair.direction, pair.leaf.path));
       if (finding) return finding;
     }
-    if (pair.direction == Direction::kBackward) return std::nullopt;
+    const bool is_unique = context_.traits().unique == ops::Unique::kEverything;
+    if (pair.direction == Direction::kBackward || is_unique) return std::nullopt;
+    const auto call = context_.rerun.arguments();
+    if (!call) return std::nullopt;
     Outputs outputs;
     std::size_t place = 0;
     for (std::size_t i = 0; i < context_.outcome.forward.size(); ++i) {

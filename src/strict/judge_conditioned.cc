@@ -28,8 +28,10 @@ bool has_rounded_steps(const CallContext& context, const Pair& pair, Limits limi
 }
 
 StrictFinding within_spread(const CallContext& context, const Scan& found) {
-  return within(found, fmt::format(", from the conditioning of this call ({} runs)",
-                                   context.conditioning.runs()));
+  const int runs = context.conditioning.runs();
+  return within(found, runs == 0
+                           ? ", from the derivatives of this call"
+                           : fmt::format(", from the conditioning of this call ({} runs)", runs));
 }
 
 }  // namespace
