@@ -64,14 +64,22 @@ std::unexpected<Skip> skip_of(const Error& error, const Directory& data) {
   return skip(reason_of(error), std::move(message));
 }
 
+using LoadTensor = Result<Tensor> (*)(const Directory&, std::string_view, std::size_t);
+
+// 0 if the record does not say, or nonsense.
+std::size_t expected_bytes(const TensorRecord& record) {
+  if (!record.has_shape || !record.dtype) return 0;
+  return byte_count(record.shape, *record.dtype).value_or(0);
+}
+
 OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const BuildOptions& options) {
   if (options.data == nullptr) {
     return skip(SkipReason::kMissingData,
                 fmt::format("{}: the dump has no data directory", record.data_name));
   }
-  Result<Tensor> tensor = options.moved
-                              ? dump::load_moved_tensor_file(*options.data, record.data_name)
-                              : dump::load_tensor_file(*options.data, record.data_name);
+  const auto load = options.moved ? &dump::load_moved_tensor_file
+                                  : static_cast<LoadTensor>(&dump::load_tensor_file);
+  Result<Tensor> tensor = load(*options.data, record.data_name, expected_bytes(record));
   if (!tensor) return skip_of(tensor.error(), *options.data);
   if (record.has_shape && tensor->shape != record.shape) {
     return skip(SkipReason::kBrokenData,
@@ -90,7 +98,7 @@ OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const BuildOptions&
     return skip(SkipReason::kUnknownDType,
                 fmt::format("the linked PyTorch has no dtype {}", text(tensor->dtype)));
   }
-  return libtorch::copy_of(*tensor);
+  return libtorch::tensor_of(*std::move(tensor));
 }
 
 void round_to_hf32(at::Tensor& tensor) {

@@ -15,11 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/aligned_memory.h"
+
 namespace msprobe {
 namespace {
-
-// Below this, one read is cheaper than a mapping and its page faults.
-constexpr std::size_t kMapFrom = std::size_t{256} << 10;
 
 std::string reason(int error) { return std::strerror(error); }
 
@@ -36,7 +35,7 @@ class OpenFile {
 };
 
 Result<FileBytes> read_whole(int fd, std::size_t size, std::string_view shown) {
-  auto memory = std::make_shared_for_overwrite<std::byte[]>(size);
+  const std::shared_ptr<std::byte[]> memory = aligned_memory(size);
   std::size_t done = 0;
   while (done < size) {
     const ssize_t got = ::read(fd, memory.get() + done, size - done);
@@ -46,11 +45,11 @@ Result<FileBytes> read_whole(int fd, std::size_t size, std::string_view shown) {
     if (got == 0) break;  // the file shrank: use what was read
     done += static_cast<std::size_t>(got);
   }
-  const std::span<const std::byte> bytes(memory.get(), done);
-  return FileBytes{std::move(memory), bytes};
+  return FileBytes{memory, {memory.get(), done}};
 }
 
-Result<FileBytes> load_open(int fd, std::size_t max_bytes, std::string_view shown) {
+Result<FileBytes> load_open(int fd, std::size_t max_bytes, std::size_t map_from,
+                            std::string_view shown) {
   const OpenFile file(fd);
   struct stat status{};
   if (::fstat(fd, &status) != 0) {
@@ -64,7 +63,7 @@ Result<FileBytes> load_open(int fd, std::size_t max_bytes, std::string_view show
     return fail(ErrorKind::kFormat,
                 fmt::format("{}: {} bytes, more than the limit of {}", shown, size, max_bytes));
   }
-  if (size < kMapFrom) return read_whole(fd, size, shown);
+  if (size < map_from) return read_whole(fd, size, shown);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (address == MAP_FAILED) {
     return fail(ErrorKind::kIo, fmt::format("{}: cannot map: {}", shown, reason(errno)));
@@ -115,7 +114,7 @@ Result<FileBytes> load_file(const std::filesystem::path& path, std::size_t max_b
   if (fd < 0) {
     return fail(ErrorKind::kIo, fmt::format("{}: cannot open: {}", path.string(), reason(errno)));
   }
-  return load_open(fd, max_bytes, path.string());
+  return load_open(fd, max_bytes, kMapFrom, path.string());
 }
 
 Result<Directory> Directory::open(const std::filesystem::path& path) {
@@ -140,7 +139,8 @@ Directory::~Directory() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<FileBytes> Directory::load(std::string_view name, std::size_t max_bytes) const {
+Result<FileBytes> Directory::load(std::string_view name, std::size_t max_bytes,
+                                  std::size_t map_from) const {
   const std::string shown = fmt::format("{}/{}", path_.string(), name);
   if (leaves_directory(name)) {
     return fail(ErrorKind::kHostile,
@@ -160,7 +160,7 @@ Result<FileBytes> Directory::load(std::string_view name, std::size_t max_bytes) 
     }
     return fail(ErrorKind::kIo, fmt::format("{}: cannot open: {}", shown, reason(error)));
   }
-  return load_open(fd, max_bytes, shown);
+  return load_open(fd, max_bytes, map_from, shown);
 }
 
 }  // namespace msprobe

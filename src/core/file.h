@@ -28,6 +28,9 @@ struct FileBytes {
   void forget(std::size_t count) const;
 };
 
+// From this size on a file is mapped: below it, one read is cheaper than page faults.
+inline constexpr std::size_t kMapFrom = std::size_t{256} << 10;
+
 // Reads small files into memory and maps large ones; regular files only. `max_bytes` is refused
 // before anything is read.
 Result<FileBytes> load_file(const std::filesystem::path& path, std::size_t max_bytes = SIZE_MAX);
@@ -44,7 +47,9 @@ class Directory {
   Directory& operator=(const Directory&) = delete;
   ~Directory();
 
-  Result<FileBytes> load(std::string_view name, std::size_t max_bytes = SIZE_MAX) const;
+  // `map_from`: a file of at least this size is mapped.
+  Result<FileBytes> load(std::string_view name, std::size_t max_bytes = SIZE_MAX,
+                         std::size_t map_from = kMapFrom) const;
   const std::filesystem::path& path() const { return path_; }
 
  private:

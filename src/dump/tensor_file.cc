@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/aligned_memory.h"
 #include "dump/npy.h"
 #include "dump/pt.h"
 
@@ -59,20 +60,44 @@ Result<Tensor> load_tensor_file(const std::filesystem::path& path) {
   return parse_tensor_file(*file, path.string());
 }
 
-Result<Tensor> load_tensor_file(const Directory& directory, std::string_view name) {
-  const Result<FileBytes> file = directory.load(name);
-  if (!file) return propagate(file);
-  return parse_tensor_file(*file, name);
+namespace {
+
+// Enough for what a file holds beside its numbers.
+constexpr std::size_t kBesideNumbers = std::size_t{64} << 10;
+
+Result<FileBytes> load_expected(const Directory& directory, std::string_view name,
+                                std::size_t size_bytes) {
+  return directory.load(name, SIZE_MAX, std::max(kMapFrom, size_bytes + kBesideNumbers));
 }
 
-Result<Tensor> load_moved_tensor_file(const Directory& directory, std::string_view recorded_path) {
+Result<Tensor> parse_apart(const FileBytes& file, std::string_view name) {
+  Result<Tensor> tensor = parse_tensor_file(file, name);
+  if (!tensor || !file.mapped || tensor->owner != file.owner) return tensor;
+  const std::shared_ptr<std::byte[]> memory = aligned_memory(tensor->bytes.size());
+  std::ranges::copy(tensor->bytes, memory.get());
+  tensor->bytes = {memory.get(), tensor->bytes.size()};
+  tensor->owner = memory;
+  return tensor;
+}
+
+}  // namespace
+
+Result<Tensor> load_tensor_file(const Directory& directory, std::string_view name,
+                                std::size_t size_bytes) {
+  const Result<FileBytes> file = load_expected(directory, name, size_bytes);
+  if (!file) return propagate(file);
+  return parse_apart(*file, name);
+}
+
+Result<Tensor> load_moved_tensor_file(const Directory& directory, std::string_view recorded_path,
+                                      std::size_t size_bytes) {
   const std::string here = directory.path().string() + "/";
   std::string_view end = recorded_path;
   if (end.starts_with(here)) end.remove_prefix(here.size());
   while (true) {
     end.remove_prefix(std::min(end.find_first_not_of('/'), end.size()));
-    Result<FileBytes> file = directory.load(end);
-    if (file) return parse_tensor_file(*file, end);
+    Result<FileBytes> file = load_expected(directory, end, size_bytes);
+    if (file) return parse_apart(*file, end);
     if (file.error().kind != ErrorKind::kIo) return propagate(file);
     const std::size_t slash = end.find('/');
     if (slash == std::string_view::npos) break;

@@ -2,8 +2,10 @@
 #include "libtorch/dtypes.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
+#include "core/aligned_memory.h"
 #include "libtorch/autograd.h"
 #include "libtorch/since.h"
 
@@ -60,7 +62,29 @@ std::string text(at::ScalarType type) {
   return "torch." + name;
 }
 
-at::Tensor copy_of(const Tensor& tensor) {
+namespace {
+
+// Can be resized, as a tensor that LibTorch made.
+at::Tensor in_same_memory(Tensor tensor) {
+  auto* bytes = const_cast<std::byte*>(tensor.bytes.data());
+  auto* owner = new std::shared_ptr<const void>(std::move(tensor.owner));
+  at::DataPtr data(
+      bytes, owner, [](void* kept) { delete static_cast<std::shared_ptr<const void>*>(kept); },
+      at::kCPU);
+  const at::Storage storage(at::Storage::use_byte_size_t(), tensor.bytes.size(), std::move(data),
+                            c10::GetAllocator(at::kCPU), /*resizable=*/true);
+  at::Tensor same = at::empty({0}, at::TensorOptions(*scalar_type(tensor.dtype)));
+  return same.set_(storage, 0, tensor.shape);
+}
+
+}  // namespace
+
+at::Tensor tensor_of(Tensor tensor) {
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.bytes.data());
+  const bool is_alone = tensor.owner.use_count() == 1 && address % kMemoryAlignment == 0;
+  if (is_alone && !tensor.bytes.empty() && tensor.recorded_strides.empty()) {
+    return in_same_memory(std::move(tensor));
+  }
   at::Tensor copy = at::empty(tensor.shape, at::TensorOptions(*scalar_type(tensor.dtype)));
   if (!tensor.bytes.empty()) {
     std::memcpy(copy.data_ptr(), tensor.bytes.data(), tensor.bytes.size());

@@ -17,9 +17,10 @@ std::optional<DType> dtype_of(at::ScalarType type);
 // "torch.float16", also for types that only LibTorch knows ("torch.qint8").
 std::string text(at::ScalarType type);
 
-// A copy in LibTorch's own memory, laid out as it was recorded. REQUIRES:
-// scalar_type(tensor.dtype).
-at::Tensor copy_of(const Tensor& tensor);
+// The same tensor, laid out as it was recorded: in the same memory if nothing else uses it and it
+// is aligned as LibTorch's own is, else a copy. REQUIRES: scalar_type(tensor.dtype); the bytes may
+// be written.
+at::Tensor tensor_of(Tensor tensor);
 
 // The elements alone: detached, dense, on the CPU, in row-major order. Throws what LibTorch throws.
 at::Tensor plain(const at::Tensor& tensor);
