@@ -319,6 +319,30 @@ TEST_P(EveryTarget, AgreesOnIntegers) {
   expect_agreement_of_integers<std::int64_t>(DType::kInt64);
 }
 
+// As operators give them that only move numbers: whole blocks are the same, some but for one
+// element, or but for an infinity on both sides.
+TEST_P(EveryTarget, AgreesOnElementsThatAreTheSame) {
+  constexpr double kValues[] = {0, -0.0, 0x1p-24, -0x1p-14, 0x1p-8, 1, -1.5, 1024, 0, 0};
+  for (const DTypePair dtypes : kPairs) {
+    const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
+    for (const std::size_t length : {512, 511, 4096, 4099}) {
+      for (const double other : {0.0, 1.0, 0x1p-16, static_cast<double>(INFINITY)}) {
+        SCOPED_TRACE(describe(dtypes, Data::kOrdinary, length) + ", " + std::to_string(other));
+        TestPair pair{{dtypes.device, {}}, {dtypes.bench, {}}};
+        for (std::size_t i = 0; i < length; ++i) {
+          const double value = kValues[i * i % std::size(kValues)];
+          const bool is_other = i == 700 || i == 4095;
+          pair.bench.append_value(is_other ? other : value);
+          pair.device.append_value(is_other && std::isinf(other) ? other : value);
+        }
+        expect_agreement(measure(pair.device.view(), pair.bench.view(), options),
+                         measure_reference(pair.device.view(), pair.bench.view(), options),
+                         has_float_sums(dtypes));
+      }
+    }
+  }
+}
+
 // The largest number of the device beside a bench that rounds to infinity is close, yet not finite.
 TEST_P(EveryTarget, BenchThatOverflowsIsNotFinite) {
   struct Case {

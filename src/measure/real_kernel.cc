@@ -35,6 +35,7 @@ Tally tally_with_target(const TensorPair& pair, std::size_t first, std::size_t c
 #include "measure/any_vectors-inl.h"
 #include "measure/clean_halves-inl.h"
 #include "measure/clean_vectors-inl.h"
+#include "measure/same_vectors-inl.h"
 #include "measure/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -57,8 +58,9 @@ constexpr std::size_t kSparedBlocks = 15;
 // Walks `count` elements, a multiple of the lanes, a block at a time; block_of(done, n) says where
 // the elements done .. done + n - 1 lie. After a block with many vectors that are not clean, some
 // are spared the trial.
-template <class Clean, class Any, class Device, class Bench, class BlockOf>
+template <class Same, class Clean, class Any, class Device, class Bench, class BlockOf>
 Tally tally_blocks(const TensorPair& pair, std::size_t count, const BlockOf& block_of) {
+  Same same(pair);
   Clean clean(pair);
   Any any(pair);
   AbsMax<Device> device_max;
@@ -68,10 +70,11 @@ Tally tally_blocks(const TensorPair& pair, std::size_t count, const BlockOf& blo
   for (std::size_t done = 0; done < count; done += kBlock) {
     const std::size_t n = std::min(kBlock, count - done);
     const auto [device, bench] = block_of(done, n);
-    if (spared > 0) {
+    const bool is_same = same.add(device, bench, n);
+    if (!is_same && spared > 0) {
       spared -= 1;
       any.add(device, bench, n);
-    } else {
+    } else if (!is_same) {
       std::size_t refused = 0;
       for (std::size_t i = 0; i < n; i += lanes) {
         if (HWY_UNLIKELY(!clean.add(device + i, bench + i))) {
@@ -92,6 +95,7 @@ Tally tally_blocks(const TensorPair& pair, std::size_t count, const BlockOf& blo
   }
   if constexpr (Clean::kFloatSum > 0) clean.flush();
   Tally tally = any.tally();
+  merge(tally, same.tally());
   merge(tally, clean.tally(count - tally.count));
   tally.device_abs_max = device_max.value();
   tally.bench_abs_max = bench_max.value();
@@ -130,14 +134,13 @@ Tally tally_stored(const TensorPair& pair, std::size_t first, std::size_t count)
   const std::size_t whole = whole_vectors(count);
   if constexpr (sizeof(Device) == 2 && sizeof(Bench) <= 4) {
     if (HalfLimits::fit(pair)) {
-      const Tally tally =
-          tally_blocks<CleanHalves<PairTraits>, AnyHalves<PairTraits>, Device, Bench>(pair, whole,
-                                                                                      block_of);
+      const Tally tally = tally_blocks<SameVectors<PairTraits>, CleanHalves<PairTraits>,
+                                       AnyHalves<PairTraits>, Device, Bench>(pair, whole, block_of);
       if (!squares_vanish_in_float(tally)) return with_rest(tally, pair, first, count);
     }
   }
-  const Tally tally = tally_blocks<CleanVectors<PairTraits>, AnyVectors<PairTraits>, Device, Bench>(
-      pair, whole, block_of);
+  const Tally tally = tally_blocks<SameVectors<PairTraits>, CleanVectors<PairTraits>,
+                                   AnyVectors<PairTraits>, Device, Bench>(pair, whole, block_of);
   return with_rest(tally, pair, first, count);
 }
 
@@ -147,13 +150,13 @@ Tally tally_widened(const TensorPair& pair, std::size_t first, std::size_t count
   using PairTraits = Traits</*rounds=*/true, ulp, /*coarse=*/false>;
   std::array<double, kBlock> device;
   std::array<double, kBlock> bench;
-  const Tally tally =
-      tally_blocks<CleanVectors<PairTraits>, AnyVectors<PairTraits>, double, double>(
-          pair, whole_vectors(count), [&](std::size_t done, std::size_t n) {
-            widen(pair.device, first + done, std::span(device).first(n));
-            widen(pair.bench, first + done, std::span(bench).first(n));
-            return std::pair(device.data(), bench.data());
-          });
+  const Tally tally = tally_blocks<SameVectors<PairTraits>, CleanVectors<PairTraits>,
+                                   AnyVectors<PairTraits>, double, double>(
+      pair, whole_vectors(count), [&](std::size_t done, std::size_t n) {
+        widen(pair.device, first + done, std::span(device).first(n));
+        widen(pair.bench, first + done, std::span(bench).first(n));
+        return std::pair(device.data(), bench.data());
+      });
   return with_rest(tally, pair, first, count);
 }
 
