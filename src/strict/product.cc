@@ -54,13 +54,13 @@ at::ScalarType float_or_double(const at::Tensor& tensor) {
 struct Places {
   std::vector<std::int64_t> stride, padding, dilation;
 
-  explicit Places(const PyCall& call)
-      : stride(pair_at(call, 3, "stride", 1)),
-        padding(pair_at(call, 4, "padding", 0)),
-        dilation(pair_at(call, 5, "dilation", 1)) {}
-
   bool known() const { return stride.size() == 2 && padding.size() == 2 && dilation.size() == 2; }
 };
+
+Places places_of(const PyCall& call) {
+  return {pair_at(call, 3, "stride", 1), pair_at(call, 4, "padding", 0),
+          pair_at(call, 5, "dilation", 1)};
+}
 
 // What a kernel sees of images at each of its places, without a copy of each number for every place
 // that sees it: (sample, channel, row and column of the kernel, row and column of the place).
@@ -101,7 +101,7 @@ std::optional<Convolution> convolution_of(const PyCall& call) {
       weight->size(1) != input->size(1)) {
     return std::nullopt;
   }
-  Convolution found{*input, *weight, Places(call)};
+  Convolution found{*input, *weight, places_of(call)};
   return found.places.known() ? std::optional(std::move(found)) : std::nullopt;
 }
 
@@ -128,24 +128,40 @@ std::optional<Product> weight_gradient(const PyCall& call, const at::Tensor& gra
                  /*one_way=*/false};
 }
 
-// The gradient of the input, if every place of it is seen: the weights, turned round, over the
-// arriving gradient.
+// The gradient of the input: the weights, turned round, over the arriving gradient, whose numbers
+// are as far apart as the places of the kernel were.
 std::optional<Product> image_gradient(const PyCall& call, const at::Tensor& gradient) {
   const auto given = convolution_of(call);
   if (!given) return std::nullopt;
-  const at::Tensor weight = libtorch::plain(given->weight);
-  Places back = given->places;
+  const auto& [input, given_weight, places] = *given;
+  const at::Tensor weight = libtorch::plain(given_weight);
+  std::vector<std::int64_t> sizes = {gradient.size(0), gradient.size(1)};
+  double filled = 1;
   for (const std::size_t i : {0, 1}) {
-    const std::int64_t reach =
-        back.dilation[i] * (weight.size(static_cast<std::int64_t>(i) + 2) - 1);
-    back.padding[i] = reach - back.padding[i];
-    if (back.stride[i] != 1 || back.padding[i] < 0) return std::nullopt;
+    const auto dim = static_cast<std::int64_t>(i) + 2;
+    const std::int64_t reach = places.dilation[i] * (weight.size(dim) - 1);
+    const bool whole = places.dilation[i] == 1 || places.stride[i] == 1;
+    if (places.padding[i] > reach || !whole) return std::nullopt;
+    sizes.push_back(input.size(dim) + reach);
+    const std::int64_t seen = (weight.size(dim) + places.stride[i] - 1) / places.stride[i];
+    filled *= static_cast<double>(seen) / static_cast<double>(weight.size(dim));
   }
+  const at::Tensor apart = at::zeros(sizes, float_or_double(gradient));
+  at::Tensor filled_places = apart;
+  for (const std::size_t i : {0, 1}) {
+    const auto dim = static_cast<std::int64_t>(i) + 2;
+    const std::int64_t start = places.dilation[i] * (weight.size(dim) - 1) - places.padding[i];
+    const std::int64_t end = start + (gradient.size(dim) - 1) * places.stride[i] + 1;
+    filled_places = filled_places.slice(dim, start, end, places.stride[i]);
+  }
+  filled_places.copy_(gradient);
+  const Places next_to_each_other{{1, 1}, {0, 0}, places.dilation};
   return Product{weight.flip({2, 3}).transpose(0, 1).flatten(1),
-                 as_columns(seen_by(weight.sizes().slice(2), back, gradient)),
+                 as_columns(seen_by(weight.sizes().slice(2), next_to_each_other, apart)),
                  {},
                  gradient.size(1),
-                 /*one_way=*/false};
+                 /*one_way=*/false,
+                 filled};
 }
 
 std::optional<Product> convolution_gradient(const PyCall& call, const PyList& arriving,
@@ -165,7 +181,7 @@ at::Tensor added_gradient(const at::Tensor& added, const at::Tensor& gradient) {
 at::Tensor input_gradient(const PyCall& call, const at::Tensor& gradient) {
   const at::Tensor* input = tensor_at(call, 0, "input");
   const at::Tensor* weight = tensor_at(call, 1, "weight");
-  const Places places(call);
+  const Places places = places_of(call);
   const auto groups = pair_at(call, 6, "groups", 1);
   if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
       gradient.dim() != 4 || !places.known() || groups.size() != 2) {
@@ -187,17 +203,24 @@ std::optional<Product> channels_last(const Product& product) {
   return Product{
       product.left.reshape({product.left.size(0), channels, -1}).mT().flatten(1),
       seen.reshape({seen.size(0), channels, -1, seen.size(2)}).transpose(1, 2).flatten(1, 2),
-      product.added, channels, product.one_way};
+      product.added,
+      channels,
+      product.one_way,
+      product.filled};
 }
 
 Product reversed(const Product& product) {
-  return {product.left.flip(-1), product.right.flip(-2), product.added, product.channels,
-          product.one_way};
+  return {product.left.flip(-1), product.right.flip(-2), product.added,
+          product.channels,      product.one_way,        product.filled};
 }
 
 Product in_double(const Product& product) {
-  return {widened_to(product.left, at::kDouble), widened_to(product.right, at::kDouble),
-          widened_to(product.added, at::kDouble), product.channels, product.one_way};
+  return {widened_to(product.left, at::kDouble),
+          widened_to(product.right, at::kDouble),
+          widened_to(product.added, at::kDouble),
+          product.channels,
+          product.one_way,
+          product.filled};
 }
 
 std::vector<std::int64_t> shape_of(const Product& product) {

@@ -15,6 +15,7 @@ struct Product {
   at::Tensor left, right, added;
   std::int64_t channels = 0;  // of a convolution: its terms are channels x places of the kernel
   bool one_way = true;        // false: a kernel may as well compute it otherwise than term by term
+  double filled = 1;  // the largest share of the terms of an element that are not zero by rule
 };
 
 // The same sums of a convolution, with the channels of a place of the kernel side by side. Nothing

@@ -112,14 +112,14 @@ ProductSlice ProductBound::slice_of(const Elements& elements) {
 
 Limits ProductBound::same_for_all() const {
   Limits limits = product_limits(type_);
-  limits.absolute += static_cast<double>(terms()) * kFloatSmallest;
+  limits.absolute += added_terms() * kFloatSmallest;
   limits.spread = 1;
   return limits;
 }
 
 // What roundings to nearest do to sums.
 RoundedNoise ProductBound::rounded_by(const Elements& some) const {
-  const double sum_unit = std::sqrt(static_cast<double>(terms())) * type_.accumulator_eps / 2;
+  const double sum_unit = std::sqrt(added_terms()) * type_.accumulator_eps / 2;
   RoundedNoise noise{.of_norm = kOfTerms * sum_unit + (tf32_ ? 8 * kTf32Rounding : 0),
                      .of_sum = kOfSum * sum_unit + (tf32_ ? 2 * kTf32Rounding : 0),
                      .of_added = product_.added.defined() ? type_.eps : 0};
@@ -133,7 +133,7 @@ RoundedNoise ProductBound::rounded_by(const Elements& some) const {
 }
 
 CutNoise ProductBound::cut_by(const Elements& some) const {
-  const double term_unit = static_cast<double>(terms()) * kFloatEps;
+  const double term_unit = added_terms() * kFloatEps;
   // Few terms show the sizes of all.
   const double straight = kStraight * std::sqrt(static_cast<double>(terms()) / some.taken);
   CutNoise noise{.drift = term_unit,

@@ -35,6 +35,8 @@ class ProductBound {
                                         const FloatType& type, bool tf32);
 
   std::int64_t terms() const { return product_.left.size(-1); }
+  // Terms that are added for an element.
+  double added_terms() const { return static_cast<double>(terms()) * product_.filled; }
   bool one_way() const { return product_.one_way; }
 
   // Tries the bounds below one after another, the cheap ones first; those that some of the elements

@@ -65,10 +65,32 @@ TEST(Product, OfConvolutionsIsTheBenchmark) {
   expect_products(convolution(3, 1, 1, 1), {"0", "1"});
   expect_products(convolution(3, 1, 0, 1), {"0", "1"});
   expect_products(convolution(3, 1, 2, 2), {"0", "1"});
-  // Not every place of the input is seen, or the kernel looks at nothing but padding.
-  expect_products(convolution(1, 2, 0, 1), {"1"});
-  expect_products(convolution(3, 2, 1, 1), {"1"});
+  // Not every place of the input is seen.
+  expect_products(convolution(1, 2, 0, 1), {"0", "1"});
+  expect_products(convolution(3, 2, 1, 1), {"0", "1"});
+  expect_products(convolution(2, 3, 0, 1), {"0", "1"});
+  expect_products(convolution(5, 2, 2, 1), {"0", "1"});
+  // The kernel looks at nothing but padding, or has gaps that meet those between its places.
   expect_products(convolution(1, 1, 1, 1), {"1"});
+  expect_products(convolution(3, 2, 2, 2), {"1"});
+}
+
+// No element of a gradient gets more terms than the places of the kernel that see it.
+TEST(Product, OfAGradientKnowsHowManyOfItsTermsCount) {
+  struct Case {
+    std::int64_t kernel, stride;
+    double filled;
+  };
+  for (const auto& [kernel, stride, filled] :
+       {Case{3, 1, 1}, Case{3, 2, 4.0 / 9}, Case{1, 2, 1}, Case{5, 2, 9.0 / 25}}) {
+    const RunCall run(convolution(kernel, stride, 0, 1));
+    const auto product =
+        gradient_product("conv2d", run.outcome.arguments.call, run.outcome.arriving, "0");
+    ASSERT_TRUE(product);
+    EXPECT_DOUBLE_EQ(product->filled, filled);
+    const double most = product->right.ne(0).sum(-2).max().item<double>();
+    EXPECT_LE(most, filled * static_cast<double>(product->right.size(-2)));
+  }
 }
 
 TEST(Product, OfLinearLayersIsTheBenchmark) {
