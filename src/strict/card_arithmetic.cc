@@ -73,7 +73,7 @@ at::Tensor computed(const UnitArithmetic& arithmetic, const units::Unit& unit,
     return wide.expand(whole).reshape({-1, wide.size(-2), wide.size(-1)}).contiguous();
   };
   const at::Tensor left = matrices(product.left);
-  const at::Tensor right = matrices(product.right);
+  const at::Tensor right = matrices(product.right.all());
   at::Tensor sums = at::zeros(shape, at::TensorOptions(at::kFloat));
   const std::int64_t batch = rows * columns == 0 ? 0 : sums.numel() / (rows * columns);
   for (std::int64_t at = 0; at < batch; ++at) {

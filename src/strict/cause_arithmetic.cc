@@ -112,7 +112,7 @@ at::Tensor summed_in(const Product& product, at::ScalarType type) {
   for (std::int64_t k = 0; k < terms; k += step) {
     const std::int64_t count = std::min(step, terms - k);
     const at::Tensor term =
-        at::matmul(product.left.narrow(-1, k, count), product.right.narrow(-2, k, count));
+        at::matmul(product.left.narrow(-1, k, count), product.right.all().narrow(-2, k, count));
     sum = (sum.defined() ? sum + term : term).to(type).to(at::kDouble);
   }
   return product.added.defined() ? sum + product.added : sum;

@@ -139,7 +139,7 @@ class ByCard {
       return found;
     };
     Product one{of_batch(product_.left).narrow(0, row, 1),
-                of_batch(product_.right).narrow(1, column, 1),
+                of_batch(product_.right.all()).narrow(1, column, 1),
                 {}};
     if (product_.added.defined()) {
       one.added = product_.added.expand(shape).reshape({-1}).narrow(0, place, 1);
@@ -186,10 +186,9 @@ bool shows_order(const UnitArithmetic& arithmetic, const Predicted& predicted,
 // The arithmetic can be predicted: of one dtype, and not too large.
 bool can_be_predicted(const Product& product, const Pair& pair) {
   const at::ScalarType type = pair.device.scalar_type();
-  const auto fits = [&](const at::Tensor& factor) {
-    return factor.scalar_type() == type || factor.scalar_type() == at::kFloat;
-  };
-  if (product.left.scalar_type() != type || !fits(product.right)) return false;
+  const at::ScalarType right = product.right.scalar_type();
+  const bool fits = right == type || right == at::kFloat;
+  if (product.left.scalar_type() != type || !fits) return false;
   if (c10::multiply_integers(shape_of(product)) != pair.device.numel()) return false;
   return pair.device.numel() <= kMostCardTerms / std::max<std::int64_t>(1, product.left.size(-1));
 }

@@ -31,15 +31,15 @@ double root_mean_square(const at::Tensor& values) {
 // of very many terms, each one apart.
 at::Tensor shares(const Product& wide, const at::Tensor& error) {
   const std::int64_t terms = wide.left.size(-1);
-  const at::Tensor parts = (at::matmul(error, wide.right.mT()) * wide.left).sum(-2);
+  const at::Tensor parts = (at::matmul(error, wide.right.all().mT()) * wide.left).sum(-2);
   const at::Tensor of_error = parts.reshape({-1, terms}).sum(0);
   if (terms > kMostTogether || error.numel() < terms) {
     const at::Tensor sizes =
-        wide.left.square().sum(-2, true) * wide.right.square().sum(-1, true).mT();
+        wide.left.square().sum(-2, true) * wide.right.all().square().sum(-1, true).mT();
     return of_error / sizes.reshape({-1, terms}).sum(0);
   }
   const at::Tensor alike =
-      at::matmul(wide.left.mT(), wide.left) * at::matmul(wide.right, wide.right.mT());
+      at::matmul(wide.left.mT(), wide.left) * at::matmul(wide.right.all(), wide.right.all().mT());
   const at::Tensor together = alike.reshape({-1, terms, terms}).sum(0);
   const at::Tensor sizes = together.diagonal().sqrt();
   const at::Tensor usual = together / sizes.outer(sizes);  // terms of very different sizes
@@ -96,7 +96,7 @@ LostTerms scattered_lost_terms(const Product& product, const at::Tensor& error) 
   const at::Tensor lost = share.lt(-0.5).nonzero().flatten();
   if (lost.numel() == 0 || lost.numel() > terms / 2) return {};
   const at::Tensor rest =
-      all + at::matmul(wide.left.index_select(-1, lost), wide.right.index_select(-2, lost));
+      all + at::matmul(wide.left.index_select(-1, lost), wide.right.all().index_select(-2, lost));
   const double left = root_mean_square(rest) / root_mean_square(all);
   return left < kMostLeft ? LostTerms{lost.numel(), left} : LostTerms{};
 }

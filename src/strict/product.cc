@@ -84,9 +84,6 @@ at::Tensor seen_by(at::IntArrayRef kernel, const Places& places, const at::Tenso
   return all.as_strided(sizes, strides);
 }
 
-// The same as (sample, terms, place).
-at::Tensor as_columns(const at::Tensor& seen) { return seen.flatten(4).flatten(1, 3); }
-
 struct Convolution {
   const at::Tensor& input;
   const at::Tensor& weight;
@@ -110,10 +107,11 @@ std::optional<Product> convolution_product(const PyCall& call) {
   const auto given = convolution_of(call);
   if (!given) return std::nullopt;
   const at::Tensor* bias = tensor_at(call, 2, "bias");
-  return Product{libtorch::plain(given->weight).flatten(1),
-                 as_columns(seen_by(given->weight.sizes().slice(2), given->places, given->input)),
-                 bias == nullptr ? at::Tensor() : libtorch::plain(*bias).unsqueeze(1),
-                 given->input.size(1), /*one_way=*/false};
+  return Product{
+      libtorch::plain(given->weight).flatten(1),
+      RightFactor::of_places(seen_by(given->weight.sizes().slice(2), given->places, given->input)),
+      bias == nullptr ? at::Tensor() : libtorch::plain(*bias).unsqueeze(1), given->input.size(1),
+      /*one_way=*/false};
 }
 
 // The gradient of the weights: a sum over samples and places.
@@ -122,7 +120,7 @@ std::optional<Product> weight_gradient(const PyCall& call, const at::Tensor& gra
   if (!given) return std::nullopt;
   const at::Tensor seen = seen_by(given->weight.sizes().slice(2), given->places, given->input);
   return Product{gradient.transpose(0, 1).flatten(1),
-                 seen.permute({1, 2, 3, 0, 4, 5}).flatten(3).flatten(0, 2).t(),
+                 RightFactor::of_weights(seen.permute({1, 2, 3, 0, 4, 5})),
                  {},
                  0,
                  /*one_way=*/false};
@@ -156,12 +154,13 @@ std::optional<Product> image_gradient(const PyCall& call, const at::Tensor& grad
   }
   filled_places.copy_(gradient);
   const Places next_to_each_other{{1, 1}, {0, 0}, places.dilation};
-  return Product{weight.flip({2, 3}).transpose(0, 1).flatten(1),
-                 as_columns(seen_by(weight.sizes().slice(2), next_to_each_other, apart)),
-                 {},
-                 gradient.size(1),
-                 /*one_way=*/false,
-                 filled};
+  return Product{
+      weight.flip({2, 3}).transpose(0, 1).flatten(1),
+      RightFactor::of_places(seen_by(weight.sizes().slice(2), next_to_each_other, apart)),
+      {},
+      gradient.size(1),
+      /*one_way=*/false,
+      filled};
 }
 
 std::optional<Product> convolution_gradient(const PyCall& call, const PyList& arriving,
@@ -199,7 +198,7 @@ at::Tensor input_gradient(const PyCall& call, const at::Tensor& gradient) {
 std::optional<Product> channels_last(const Product& product) {
   const std::int64_t channels = product.channels;
   if (channels < 2 || channels == product.left.size(-1)) return std::nullopt;
-  const at::Tensor& seen = product.right;  // sample, terms, place
+  const at::Tensor& seen = product.right.all();  // sample, terms, place
   return Product{
       product.left.reshape({product.left.size(0), channels, -1}).mT().flatten(1),
       seen.reshape({seen.size(0), channels, -1, seen.size(2)}).transpose(1, 2).flatten(1, 2),
@@ -210,13 +209,14 @@ std::optional<Product> channels_last(const Product& product) {
 }
 
 Product reversed(const Product& product) {
-  return {product.left.flip(-1), product.right.flip(-2), product.added,
-          product.channels,      product.one_way,        product.filled};
+  return {product.left.flip(-1), product.right.all().flip(-2),
+          product.added,         product.channels,
+          product.one_way,       product.filled};
 }
 
 Product in_double(const Product& product) {
   return {widened_to(product.left, at::kDouble),
-          widened_to(product.right, at::kDouble),
+          widened_to(product.right.all(), at::kDouble),
           widened_to(product.added, at::kDouble),
           product.channels,
           product.one_way,
@@ -224,11 +224,10 @@ Product in_double(const Product& product) {
 }
 
 std::vector<std::int64_t> shape_of(const Product& product) {
-  const auto batch = [](const at::Tensor& factor) {
-    return factor.sizes().slice(0, static_cast<std::size_t>(factor.dim()) - 2);
-  };
+  const auto batch = [](at::IntArrayRef sizes) { return sizes.slice(0, sizes.size() - 2); };
+  const std::vector<std::int64_t> right = product.right.sizes();
   std::vector<std::int64_t> shape;
-  for (const std::int64_t extent : at::infer_size(batch(product.left), batch(product.right))) {
+  for (const std::int64_t extent : at::infer_size(batch(product.left.sizes()), batch(right))) {
     shape.push_back(extent);
   }
   shape.push_back(product.left.size(-2));
@@ -238,7 +237,7 @@ std::vector<std::int64_t> shape_of(const Product& product) {
 
 Product in_matrices(const Product& product) {
   const at::Tensor& left = product.left;
-  const at::Tensor& right = product.right;
+  const RightFactor& right = product.right;
   std::vector<std::int64_t> batch = shape_of(product);
   batch.resize(batch.size() - 2);
   const std::int64_t matrices = c10::multiply_integers(batch);
@@ -251,7 +250,7 @@ Product in_matrices(const Product& product) {
   if (right.dim() == 2) {
     same.left = left.reshape({matrices * left.size(-2), left.size(-1)});
   } else {
-    same.right = joined(right);
+    if (right.is_copied()) same.right = joined(right.all());
     if (left.dim() > 2) same.left = joined(left);
   }
   return same;
@@ -291,7 +290,7 @@ std::optional<Product> gradient_product(std::string_view name, const PyCall& cal
   const auto forward = forward_product(name, call);
   if (weight == nullptr || !forward || form == Form::kSum) return std::nullopt;
   const at::Tensor gradient = libtorch::plain(*weight);
-  if (path == left_path) return Product{gradient, forward->right.mT(), {}};
+  if (path == left_path) return Product{gradient, forward->right.all().mT(), {}};
   const auto rows = [](const at::Tensor& t) { return t.reshape({-1, t.size(-1)}); };
   const std::string_view added_path = shifted ? "0" : form == Form::kLinear ? "2" : "";
   if (path == added_path && forward->added.dim() == 1) {

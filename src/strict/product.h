@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "arguments/py_value.h"
+#include "strict/right_factor.h"
 
 namespace msprobe::strict {
 
 // A result that is left @ right + added, as recorded: on the CPU, of floating dtypes.
 struct Product {
-  at::Tensor left, right, added;
+  at::Tensor left;
+  RightFactor right;
+  at::Tensor added;
   std::int64_t channels = 0;  // of a convolution: its terms are channels x places of the kernel
   bool one_way = true;        // false: a kernel may as well compute it otherwise than term by term
   double filled = 1;  // the largest share of the terms of an element that are not zero by rule

@@ -63,7 +63,7 @@ std::optional<ProductBound> ProductBound::of(const Product& product, const at::T
 }
 
 bool ProductBound::restart_in_double() {
-  if (in_double_ || (squares_fit(product_.left, -1) && squares_fit(product_.right, -2))) {
+  if (in_double_ || (squares_fit(product_.left, -1) && squares_fit(product_.right.all(), -2))) {
     return false;
   }
   in_double_ = true;
@@ -208,7 +208,7 @@ at::Tensor ProductBound::squares_at(const at::Tensor& places) const {
   std::swap(columns[columns.size() - 2], columns.back());
   columns.back() = terms();
   const at::Tensor left = product_.left.expand(rows);
-  const at::Tensor right = product_.right.mT().expand(columns);
+  const at::Tensor right = product_.right.all().mT().expand(columns);
   const std::int64_t length = std::max<std::int64_t>(1, kAtOnce / terms());
   std::vector<at::Tensor> squares;
   for (const at::Tensor& some : places.split(length)) {

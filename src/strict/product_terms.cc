@@ -8,13 +8,13 @@ namespace msprobe::strict {
 ProductTerms::ProductTerms(const Product& product, std::int64_t taken, std::int64_t walked,
                            at::ScalarType type)
     : squared_{product.left.narrow(-1, 0, taken).to(type).square(),
-               product.right.narrow(-2, 0, taken).to(type).square(),
+               product.right.first_terms(taken).to(type).square(),
                {}},
       walked_(walked),
       matrices_(product.right.dim() == 2 ? 1 : product.right.size(0)),
       rows_(product.left.size(-2)),
       columns_(product.right.size(-1)) {
-  if (walked > 0) product_ = {product.left.to(type), product.right.to(type), {}};
+  if (walked > 0) product_ = {product.left.to(type), product.right.all().to(type), {}};
 }
 
 at::Tensor ProductTerms::multiply(const at::Tensor& left, const at::Tensor& right,
@@ -30,7 +30,7 @@ at::Tensor ProductTerms::multiply(const at::Tensor& left, const at::Tensor& righ
 }
 
 at::Tensor ProductTerms::squares(const ProductPart& part) const {
-  return multiply(squared_.left, squared_.right, part).to(at::kDouble);
+  return multiply(squared_.left, squared_.right.all(), part).to(at::kDouble);
 }
 
 at::Tensor ProductTerms::wander(const ProductPart& part, const at::Tensor& sums) const {
@@ -43,7 +43,7 @@ at::Tensor ProductTerms::wander(const ProductPart& part, const at::Tensor& sums)
     const std::int64_t end = terms * (i + 1) / kParts;
     if (end == start) continue;
     const at::Tensor more = multiply(product_.left.narrow(-1, start, end - start),
-                                     product_.right.narrow(-2, start, end - start), part);
+                                     product_.right.all().narrow(-2, start, end - start), part);
     const auto widen = [&](const auto* numbers) {
       widen_wander(numbers, sums.data_ptr<double>(),
                    static_cast<double>(end) / static_cast<double>(terms),

@@ -13,7 +13,7 @@ namespace {
 
 at::Tensor multiplied(const Product& product) {
   const Product wide = in_double(product);
-  const at::Tensor result = at::matmul(wide.left, wide.right);
+  const at::Tensor result = at::matmul(wide.left, wide.right.all());
   return wide.added.defined() ? result + wide.added : result;
 }
 
@@ -88,7 +88,7 @@ TEST(Product, OfAGradientKnowsHowManyOfItsTermsCount) {
         gradient_product("conv2d", run.outcome.arguments.call, run.outcome.arriving, "0");
     ASSERT_TRUE(product);
     EXPECT_DOUBLE_EQ(product->filled, filled);
-    const double most = product->right.ne(0).sum(-2).max().item<double>();
+    const double most = product->right.all().ne(0).sum(-2).max().item<double>();
     EXPECT_LE(most, filled * static_cast<double>(product->right.size(-2)));
   }
 }
@@ -115,9 +115,9 @@ TEST(ProductTerms, OfEachPartAreThoseOfTheWhole) {
   for (const Product& given : {Product{left, right, {}}, Product{left[0], right, {}},
                                Product{left, right[0], {}}, Product{left[0], right[0], {}}}) {
     const Product product = in_matrices(given);
-    const at::Tensor sums = at::matmul(product.left, product.right).to(at::kDouble).flatten();
+    const at::Tensor sums = at::matmul(product.left, product.right.all()).to(at::kDouble).flatten();
     const at::Tensor squares = at::matmul(product.left.narrow(-1, 0, 13).square(),
-                                          product.right.narrow(-2, 0, 13).square())
+                                          product.right.all().narrow(-2, 0, 13).square())
                                    .to(at::kDouble)
                                    .flatten();
     const ProductTerms terms(product, 13, ProductTerms::kParts, at::kDouble);

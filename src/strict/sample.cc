@@ -30,7 +30,7 @@ Sample sample_of(const Product& product, std::int64_t elements) {
   const std::int64_t rest = (times + sample.row_step - 1) / sample.row_step;
   sample.column_step = step(rest, product.right.size(-1));
   sample.left = every(product.left, -2, sample.row_step);
-  sample.right = every(product.right, -1, sample.column_step);
+  sample.right = product.right.every_column(sample.column_step);
   return sample;
 }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The right factor of a product: terms and columns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "libtorch/aten.h"
+
+namespace msprobe::strict {
+
+// A matrix or several; or what a convolution sees of its images. There, each number is copied once
+// for every place of the kernel that sees it, so only the terms and columns are copied that are
+// asked for.
+class RightFactor {
+ public:
+  RightFactor() = default;
+  RightFactor(at::Tensor matrices)  // NOLINT(google-explicit-constructor): matrices are one
+      : all_(std::move(matrices)) {}
+
+  // `seen`: (sample, three extents of terms, two of columns). A matrix for every sample.
+  static RightFactor of_places(at::Tensor seen) { return {std::move(seen), /*turned=*/false}; }
+  // `seen`: (three extents of columns, three of terms). One matrix.
+  static RightFactor of_weights(at::Tensor seen) { return {std::move(seen), /*turned=*/true}; }
+
+  // As at::Tensor's of all().
+  std::vector<std::int64_t> sizes() const;
+  std::int64_t size(int dim) const;
+  std::int64_t dim() const { return static_cast<std::int64_t>(sizes().size()); }
+  at::ScalarType scalar_type() const;
+
+  // (..., terms, columns). Copied once.
+  const at::Tensor& all() const;
+  // all().narrow(-2, 0, count).
+  at::Tensor first_terms(std::int64_t count) const;
+  // Every `step`-th column of all().
+  at::Tensor every_column(std::int64_t step) const;
+  bool is_copied() const { return all_.defined(); }
+
+ private:
+  RightFactor(at::Tensor seen, bool turned) : seen_(std::move(seen)), turned_(turned) {}
+
+  std::int64_t extent(std::int64_t first, std::int64_t count) const;
+
+  at::Tensor seen_;
+  bool turned_ = false;
+  mutable at::Tensor all_;
+};
+
+}  // namespace msprobe::strict
