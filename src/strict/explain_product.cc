@@ -65,7 +65,7 @@ bool ProductBound::factors_explain(const at::Tensor& device, std::int64_t elemen
   const double doubt = left_share / kLeft;  // few elements show sizes less exactly
   const ProductTerms sizes({sample.left, sample.right, {}}, terms(), 0, summing_type());
   const at::Tensor wrong = sample.of(device).to(at::kDouble) - sample.of(bench_);
-  const at::Tensor norms = sizes.squares(sizes.all()).sqrt_().view(wrong.sizes());
+  const at::Tensor norms = sizes.squares(sizes.all()).to(at::kDouble).sqrt_().view(wrong.sizes());
   const double whole = size_of(wrong / norms);
   for (const int bits : {11, 10, 7}) {
     // Two factors, each moved by up to half a unit.

@@ -22,14 +22,14 @@ struct FloatSlice {
 // min(native * natives[i], native_cap) + units * (unit of bench), and at least
 // least_relative * |bench| + least_absolute.
 struct FloatLimits {
-  double relative;
-  double absolute;
-  double spread;
-  double native;
-  double native_cap;
-  double units;
-  double least_relative, least_absolute;
-  double eps, least_normal, largest;  // of the device's dtype, with `rounded`
+  double relative = 0;
+  double absolute = 0;
+  double spread = 0;
+  double native = 0;
+  double native_cap = 0;
+  double units = 0;
+  double least_relative = 0, least_absolute = 0;
+  double eps = 0, least_normal = 0, largest = 0;  // of the device's dtype, with `rounded`
 };
 
 // As in Scan.

@@ -106,7 +106,12 @@ ProductSlice ProductBound::slice_of(const Elements& elements) {
   const auto data = [](const at::Tensor& all) {
     return all.defined() ? all.data_ptr<double>() : nullptr;
   };
-  return {data(elements.bench), data(elements.sums), data(elements.squares), data(elements.wander),
+  const bool wide = elements.squares.scalar_type() == at::kDouble;
+  return {data(elements.bench),
+          data(elements.sums),
+          wide ? elements.squares.data_ptr<double>() : nullptr,
+          wide ? nullptr : elements.squares.data_ptr<float>(),
+          data(elements.wander),
           static_cast<std::size_t>(elements.bench.numel())};
 }
 
@@ -185,6 +190,14 @@ void merge_into(Scan& sum, const Scan& more) {
 Scan ProductBound::scan_rounded(const Elements& elements, const RoundedNoise& noise,
                                 Limits& limits) const {
   limits = same_for_all();
+  if (elements.device.scalar_type() == at::kFloat) {
+    const FloatScan found = scan_rounded_noise(
+        slice_of(elements), elements.device.data_ptr<float>(), noise, float_limits(limits, type_));
+    const Scan all{.count = elements.bench.numel(),
+                   .differ = found.differ,
+                   .worst_inside = found.worst_inside};
+    if (found.finite && found.beyond == 0) return all;
+  }
   limits.spreads = at::empty_like(elements.bench);
   rounded_noise(slice_of(elements), noise, limits.spreads.data_ptr<double>());
   return scan(elements.device, elements.bench, limits);

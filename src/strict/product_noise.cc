@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/product_noise.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/vector_targets.h"
@@ -10,13 +11,24 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "strict/float_lanes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace msprobe::strict::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
 using AllDoubles = hn::ScalableTag<double>;
 using OneDouble = hn::CappedTag<double, 1>;
+
+template <class D>
+HWY_INLINE hn::Vec<D> wide(D d, const float* values) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), values));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> wide(D d, const double* values) {
+  return hn::LoadU(d, values);
+}
 
 // The sizes of as many elements as a vector holds.
 template <class D>
@@ -27,7 +39,8 @@ struct Sizes {
   HWY_INLINE Sizes(D d, const ProductSlice& slice, std::size_t i) {
     sum = hn::LoadU(d, slice.sums + i);
     size = hn::Abs(sum);
-    norm = hn::Sqrt(hn::LoadU(d, slice.squares + i));
+    norm = hn::Sqrt(slice.squares == nullptr ? wide(d, slice.float_squares + i)
+                                             : wide(d, slice.squares + i));
     wander = slice.wander == nullptr ? hn::Zero(d) : hn::LoadU(d, slice.wander + i);
     added = hn::Abs(hn::Sub(hn::LoadU(d, slice.bench + i), sum));
   }
@@ -83,6 +96,35 @@ void rounded_with_target(const ProductSlice& slice, const RoundedNoise& how, dou
   });
 }
 
+FloatScan scan_with_noise(const ProductSlice& slice, const float* device, const RoundedNoise& how,
+                          const FloatLimits& limits) {
+  const AllDoubles d;
+  const std::size_t step = hn::Lanes(d);
+  Lanes lanes(limits);
+  const auto add = [&](const ProductSlice& from, const float* from_device, std::size_t i) HWY_ATTR {
+    const auto none = hn::Zero(d);
+    lanes.add<true, false, false, false>(
+        {wide(d, from_device + i), none, hn::LoadU(d, from.bench + i),
+         Sizes<AllDoubles>(d, from, i).rounded(d, how), none, none});
+  };
+  std::size_t i = 0;
+  for (; i + step <= slice.length; i += step) add(slice, device, i);
+  const std::size_t rest = slice.length - i;
+  if (rest == 0) return lanes.result();
+  // Zeros behind the last ones are equal on both sides.
+  constexpr std::size_t kMost = hn::MaxLanes(AllDoubles());
+  HWY_ALIGN double last[4][kMost] = {};
+  HWY_ALIGN float last_device[kMost] = {};
+  std::copy_n(slice.bench + i, rest, last[0]);
+  std::copy_n(slice.sums + i, rest, last[1]);
+  if (slice.squares != nullptr) std::copy_n(slice.squares + i, rest, last[2]);
+  if (slice.squares == nullptr) std::copy_n(slice.float_squares + i, rest, last[2]);
+  if (slice.wander != nullptr) std::copy_n(slice.wander + i, rest, last[3]);
+  std::copy_n(device + i, rest, last_device);
+  add({last[0], last[1], last[2], nullptr, last[3], rest}, last_device, 0);
+  return lanes.result();
+}
+
 void cut_with_target(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,
                      double* noise, double* drifts) {
   for_vectors(slice.length, [&](auto d, std::size_t i) HWY_ATTR {
@@ -109,16 +151,6 @@ void room_with_target(const ProductSlice& slice, const CutNoise& cut, double* dr
     hn::StoreU(sizes.more(d, cut, drift), d, more + i);
     hn::StoreU(hn::IfThenElseZero(sizes.straight(d, cut), hn::Set(d, 1.0)), d, straight + i);
   });
-}
-
-template <class D>
-HWY_INLINE hn::Vec<D> wide(D d, const float* values) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), values));
-}
-
-template <class D>
-HWY_INLINE hn::Vec<D> wide(D d, const double* values) {
-  return hn::LoadU(d, values);
 }
 
 template <class T>
@@ -152,6 +184,7 @@ HWY_AFTER_NAMESPACE();
 namespace msprobe::strict {
 
 HWY_EXPORT(rounded_with_target);
+HWY_EXPORT(scan_with_noise);
 HWY_EXPORT(cut_with_target);
 HWY_EXPORT(room_with_target);
 HWY_EXPORT(widen_by_floats);
@@ -159,6 +192,11 @@ HWY_EXPORT(widen_by_doubles);
 
 void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* noise) {
   HWY_DYNAMIC_DISPATCH(rounded_with_target)(slice, how, noise);
+}
+
+FloatScan scan_rounded_noise(const ProductSlice& slice, const float* device,
+                             const RoundedNoise& how, const FloatLimits& limits) {
+  return HWY_DYNAMIC_DISPATCH(scan_with_noise)(slice, device, how, limits);
 }
 
 void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "strict/float_scan.h"
+
 namespace msprobe::strict {
 
 // Some elements of a product, as ProductBound has them.
@@ -12,7 +14,8 @@ struct ProductSlice {
   const double* bench;
   const double* sums;
   const double* squares;
-  const double* wander;  // null: not known
+  const float* float_squares;  // instead of `squares`, if those are null
+  const double* wander;        // null: not known
   std::size_t length;
 };
 
@@ -38,6 +41,9 @@ struct CutNoise {
 };
 
 void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* noise);
+// scan_floats() of a float32 result with that noise as its spreads, in one pass.
+FloatScan scan_rounded_noise(const ProductSlice& slice, const float* device,
+                             const RoundedNoise& how, const FloatLimits& limits);
 // `drifts`: as Limits::drifts.
 void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,
                double* noise, double* drifts);

@@ -19,6 +19,7 @@ constexpr RoundedNoise kRounded{
 // Sums of both signs, some of them 0 and some much larger than their norms.
 struct Numbers {
   std::vector<double> bench, sums, squares, wander;
+  std::vector<float> float_squares;
 
   explicit Numbers(std::size_t length) {
     std::mt19937_64 generator(length);
@@ -26,13 +27,20 @@ struct Numbers {
     for (std::size_t i = 0; i < length; ++i) {
       sums.push_back(i % 7 == 3 ? 0 : normal(generator) * (i % 3 == 0 ? 100 : 1));
       bench.push_back(sums.back() + normal(generator));
-      squares.push_back(std::pow(normal(generator), 2));
+      float_squares.push_back(static_cast<float>(std::pow(normal(generator), 2)));
+      squares.push_back(static_cast<double>(float_squares.back()));
       wander.push_back(std::abs(normal(generator)));
     }
   }
   ProductSlice slice(bool walked) const {
-    return {bench.data(), sums.data(), squares.data(), walked ? wander.data() : nullptr,
+    return {bench.data(), sums.data(), squares.data(), nullptr, walked ? wander.data() : nullptr,
             sums.size()};
+  }
+  ProductSlice float_slice(bool walked) const {
+    ProductSlice same = slice(walked);
+    same.squares = nullptr;
+    same.float_squares = float_squares.data();
+    return same;
   }
 };
 
@@ -98,6 +106,44 @@ TEST(ProductNoise, IsThatOfThePlainLoopAtEveryLength) {
         }
       }
     }
+  }
+}
+
+// One pass finds what the noise and a scan with it find, digit for digit.
+TEST(ProductNoise, ScanWithNoiseIsAScanWithItsSpreads) {
+  for (const std::size_t length : kLengths) {
+    const Numbers numbers(length);
+    std::vector<float> device(numbers.bench.begin(), numbers.bench.end());
+    for (std::size_t i = 0; i < length; i += 2) device[i] = std::nextafter(device[i], 200.0F);
+    for (const double relative : {0.0, 1e-8, 4e-7}) {
+      const FloatLimits limits{.relative = relative, .absolute = 1e-9, .spread = 1};
+      for (const bool walked : {false, true}) {
+        for (const ProductSlice& slice : {numbers.slice(walked), numbers.float_slice(walked)}) {
+          std::vector<double> noise(length);
+          rounded_noise(slice, kRounded, noise.data());
+          const FloatScan wanted = scan_floats({device.data(), nullptr, numbers.bench.data(),
+                                                noise.data(), nullptr, nullptr, length},
+                                               limits);
+          const FloatScan found = scan_rounded_noise(slice, device.data(), kRounded, limits);
+          EXPECT_EQ(found.finite, wanted.finite);
+          EXPECT_EQ(found.differ, wanted.differ);
+          EXPECT_EQ(found.beyond, wanted.beyond);
+          EXPECT_EQ(found.worst, wanted.worst);
+          EXPECT_EQ(found.worst_inside, wanted.worst_inside);
+        }
+      }
+    }
+  }
+}
+
+TEST(ProductNoise, ScanSeesWhatIsNotFinite) {
+  const Numbers numbers(33);
+  std::vector<float> device(numbers.bench.begin(), numbers.bench.end());
+  for (const std::size_t place : {0, 32}) {
+    std::vector<float> spoiled = device;
+    spoiled[place] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_FALSE(
+        scan_rounded_noise(numbers.slice(false), spoiled.data(), kRounded, {.spread = 1}).finite);
   }
 }
 

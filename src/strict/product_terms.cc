@@ -30,7 +30,7 @@ at::Tensor ProductTerms::multiply(const at::Tensor& left, const at::Tensor& righ
 }
 
 at::Tensor ProductTerms::squares(const ProductPart& part) const {
-  return multiply(squared_.left, squared_.right.all(), part).to(at::kDouble);
+  return multiply(squared_.left, squared_.right.all(), part);
 }
 
 at::Tensor ProductTerms::wander(const ProductPart& part, const at::Tensor& sums) const {

@@ -44,7 +44,7 @@ class ProductTerms {
   }
   ProductPart all() const { return {0, matrices_, 0, rows_, 0}; }
 
-  // The sums of the squares of the terms, one after another in float64.
+  // The sums of the squares of the terms, one after another.
   at::Tensor squares(const ProductPart& part) const;
   // How far the partial sums leave the straight line from 0 to `sums`, which are those of the part.
   // Undefined if no part of the terms is walked.

@@ -126,7 +126,7 @@ TEST(ProductTerms, OfEachPartAreThoseOfTheWhole) {
     for (const std::int64_t elements : {1, 7, 30, 100, 1000}) {
       std::int64_t next = 0;
       terms.for_parts(elements, [&](const ProductPart& part) {
-        const at::Tensor found = terms.squares(part);
+        const at::Tensor found = terms.squares(part).to(at::kDouble);
         EXPECT_EQ(part.start, next);
         next += found.numel();
         const auto here = [&](const at::Tensor& all) {

@@ -11,6 +11,13 @@
 #include "strict/float_type.h"
 
 namespace msprobe::strict {
+
+FloatLimits float_limits(const Limits& limits, const FloatType& type) {
+  return {limits.relative,   limits.absolute,   limits.spread,         limits.native,
+          limits.native_cap, limits.units,      limits.least_relative, limits.least_absolute,
+          type.eps,          type.least_normal, type.largest};
+}
+
 namespace {
 
 // Small enough for the second-level cache with all its companions in double.
@@ -157,12 +164,6 @@ bool is_known(const Limits& limits) {
   const bool drifts_fit =
       !limits.drifts.defined() || (limits.spreads.defined() && !limits.natives.defined());
   return drifts_fit && fits(limits.drifts) && fits(limits.spreads) && fits(limits.natives);
-}
-
-FloatLimits float_limits(const Limits& limits, const FloatType& type) {
-  return {limits.relative,   limits.absolute,   limits.spread,         limits.native,
-          limits.native_cap, limits.units,      limits.least_relative, limits.least_absolute,
-          type.eps,          type.least_normal, type.largest};
 }
 
 // Float32 against float64, all of it contiguous, with limits that scan_floats knows.

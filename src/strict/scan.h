@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "libtorch/aten.h"
+#include "strict/float_scan.h"
+#include "strict/float_type.h"
 
 namespace msprobe::strict {
 
@@ -28,6 +30,9 @@ struct Limits {
   // of both counts.
   at::Tensor drifts = {};
 };
+
+// What of them is the same for all elements.
+FloatLimits float_limits(const Limits& limits, const FloatType& type);
 
 struct Scan {
   std::int64_t count = 0;
