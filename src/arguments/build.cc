@@ -64,8 +64,6 @@ std::unexpected<Skip> skip_of(const Error& error, const Directory& data) {
   return skip(reason_of(error), std::move(message));
 }
 
-using LoadTensor = Result<Tensor> (*)(const Directory&, std::string_view, std::size_t);
-
 // 0 if the record does not say, or nonsense.
 std::size_t expected_bytes(const TensorRecord& record) {
   if (!record.has_shape || !record.dtype) return 0;
@@ -77,9 +75,10 @@ OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const BuildOptions&
     return skip(SkipReason::kMissingData,
                 fmt::format("{}: the dump has no data directory", record.data_name));
   }
-  const auto load = options.moved ? &dump::load_moved_tensor_file
-                                  : static_cast<LoadTensor>(&dump::load_tensor_file);
-  Result<Tensor> tensor = load(*options.data, record.data_name, expected_bytes(record));
+  const std::size_t size_bytes = expected_bytes(record);
+  Result<Tensor> tensor =
+      options.moved ? dump::load_moved_tensor_file(*options.data, record.data_name, size_bytes)
+                    : dump::load_tensor_file(*options.data, record.data_name, size_bytes);
   if (!tensor) return skip_of(tensor.error(), *options.data);
   if (record.has_shape && tensor->shape != record.shape) {
     return skip(SkipReason::kBrokenData,

@@ -41,27 +41,6 @@ constexpr SuffixRow kSuffixes[] = {
     {".npz", &read_only_array},
 };
 
-}  // namespace
-
-Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name) {
-  for (const SuffixRow& row : kSuffixes) {
-    if (name.ends_with(row.suffix)) return row.read(file, name);
-  }
-  return fail(ErrorKind::kFormat, fmt::format("The file: {} is not a pt or numpy file.", name));
-}
-
-Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name, LateChecksum& late) {
-  return name.ends_with(kSavedSuffix) ? read_pt(file, name, &late) : parse_tensor_file(file, name);
-}
-
-Result<Tensor> load_tensor_file(const std::filesystem::path& path) {
-  const Result<FileBytes> file = load_file(path);
-  if (!file) return propagate(file);
-  return parse_tensor_file(*file, path.string());
-}
-
-namespace {
-
 // Enough for what a file holds beside its numbers.
 constexpr std::size_t kBesideNumbers = std::size_t{64} << 10;
 
@@ -81,6 +60,23 @@ Result<Tensor> parse_apart(const FileBytes& file, std::string_view name) {
 }
 
 }  // namespace
+
+Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name) {
+  for (const SuffixRow& row : kSuffixes) {
+    if (name.ends_with(row.suffix)) return row.read(file, name);
+  }
+  return fail(ErrorKind::kFormat, fmt::format("The file: {} is not a pt or numpy file.", name));
+}
+
+Result<Tensor> parse_tensor_file(const FileBytes& file, std::string_view name, LateChecksum& late) {
+  return name.ends_with(kSavedSuffix) ? read_pt(file, name, &late) : parse_tensor_file(file, name);
+}
+
+Result<Tensor> load_tensor_file(const std::filesystem::path& path) {
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
+  return parse_tensor_file(*file, path.string());
+}
 
 Result<Tensor> load_tensor_file(const Directory& directory, std::string_view name,
                                 std::size_t size_bytes) {

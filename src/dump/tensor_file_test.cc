@@ -133,6 +133,29 @@ TEST(TensorFile, BytesOutliveTheFile) {
   EXPECT_EQ(hex_text(tensor->bytes).substr(8, 8), "0000803f");
 }
 
+// A dump may be written anew while it is checked.
+TEST(TensorFile, OfADirectoryIsApartFromItsFile) {
+  const ScratchDirectory scratch;
+  std::string file = "\x93NUMPY\x01";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (100000,), }";
+  header.resize(117, ' ');
+  header += '\n';
+  file += std::string("\0\x76\0", 3) + header + std::string(400'000, '\x3f');
+  for (const std::size_t size_bytes : {std::size_t{400'000}, std::size_t{0}}) {  // read, mapped
+    const fs::path path = scratch.write("data.npy", file);
+    const auto directory = Directory::open(scratch.path());
+    ASSERT_TRUE(directory);
+    const auto tensor = load_tensor_file(*directory, "data.npy", size_bytes);
+    ASSERT_TRUE(tensor) << tensor.error().message;
+    EXPECT_EQ(tensor->owner.use_count(), 1);
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(128)
+        << std::string(400'000, 'x');
+    ASSERT_EQ(tensor->bytes.size(), 400'000U);
+    EXPECT_EQ(tensor->bytes.front(), std::byte{0x3f});
+    EXPECT_EQ(tensor->bytes.back(), std::byte{0x3f});
+  }
+}
+
 TEST(TensorFile, NamesCannotLeaveTheDirectory) {
   const ScratchDirectory scratch;
   const fs::path& root = scratch.path();

@@ -3,13 +3,52 @@
 
 #include <gtest/gtest.h>
 
+#include "core/aligned_memory.h"
 #include "libtorch/broken_kernels.h"
+#include "libtorch/dtypes.h"
 #include "libtorch/errors.h"
 #include "libtorch/indexing.h"
 #include "libtorch/matrix_tiles.h"
 
 namespace msprobe::libtorch {
 namespace {
+
+// Of 0, 1, 2, ... in aligned memory, `offset_bytes` behind its begin.
+Tensor counted(Shape shape, std::size_t offset_bytes) {
+  const auto count = static_cast<std::size_t>(*element_count(shape));
+  const auto memory = aligned_memory(offset_bytes + count * sizeof(float));
+  auto* numbers = reinterpret_cast<float*>(memory.get() + offset_bytes);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(i);
+  return {DType::kFloat32,
+          std::move(shape),
+          memory,
+          {memory.get() + offset_bytes, count * sizeof(float)}};
+}
+
+TEST(TensorOf, KeepsTheMemoryThatNothingElseUses) {
+  const at::Tensor wanted = at::arange(0, 6, at::kFloat).view({2, 3});
+  Tensor alone = counted({2, 3}, 64);
+  const std::byte* place = alone.bytes.data();
+  at::Tensor kept = tensor_of(std::move(alone));
+  EXPECT_EQ(kept.data_ptr(), place);
+  EXPECT_TRUE(kept.equal(wanted));
+  kept.resize_({40});
+  EXPECT_TRUE(kept.narrow(0, 0, 6).equal(wanted.flatten()));
+
+  const Tensor shared = counted({2, 3}, 0);
+  const at::Tensor copy = tensor_of(shared);
+  EXPECT_NE(copy.data_ptr(), shared.bytes.data());
+  EXPECT_TRUE(copy.equal(wanted));
+
+  EXPECT_TRUE(tensor_of(counted({2, 3}, 4)).equal(wanted));  // not aligned
+  EXPECT_EQ(tensor_of(counted({2, 0}, 0)).sizes(), at::IntArrayRef({2, 0}));
+  EXPECT_EQ(tensor_of(counted({}, 0)).dim(), 0);
+  Tensor turned = counted({2, 3}, 0);
+  turned.recorded_strides = {1, 2};
+  const at::Tensor laid_out = tensor_of(std::move(turned));
+  EXPECT_EQ(laid_out.strides(), at::IntArrayRef({1, 2}));
+  EXPECT_TRUE(laid_out.equal(wanted));
+}
 
 TEST(MendKernels, DotProductsOfComplexVectors) {
   make_errors_short();
