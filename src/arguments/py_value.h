@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -39,6 +40,14 @@ struct PyCall {
   PyDict kwargs = {};
   // Of the first recorded output: tells x[0, 2] from x[[0, 2]], which a dump writes alike.
   std::optional<Shape> output_shape = {};
+
+  // The argument that has this name, or else the one at this place; null if there is neither.
+  const PyValue* find(std::size_t place, std::string_view name) const {
+    for (const auto& [key, value] : kwargs) {
+      if (key == name) return &value;
+    }
+    return place < args.size() ? &args[place] : nullptr;
+  }
 };
 
 }  // namespace msprobe::arguments

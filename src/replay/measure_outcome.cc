@@ -116,19 +116,12 @@ MeasuredLeaf measure_leaf(const LeafPair& pair, const How& how) {
   return leaf;
 }
 
-const PyValue* argument(const PyCall& call, std::size_t place, std::string_view name,
-                        std::string_view other_name = {}) {
-  for (const auto& [key, value] : call.kwargs) {
-    if (key == name || key == other_name) return &value;
-  }
-  return place < call.args.size() ? &call.args[place] : nullptr;
-}
-
 // dropout(input, p=0.5, training=True, ...), torch.dropout(input, p, train).
 std::optional<double> dropout_probability(const PyCall& call) {
-  const PyValue* training = argument(call, 2, "training", "train");
+  const PyValue* training = call.find(2, "training");
+  if (training == nullptr) training = call.find(2, "train");
   if (training != nullptr && training->as<bool>() != nullptr && !*training->as<bool>()) return 0;
-  const PyValue* p = argument(call, 1, "p");
+  const PyValue* p = call.find(1, "p");
   if (p == nullptr) return 0.5;
   const auto* real = p->as<double>();
   if (real != nullptr) return *real;

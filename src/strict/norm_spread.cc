@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
@@ -20,13 +19,6 @@ constexpr double kMeanSquare = kFloatEps / 2 * kFloatEps / 2 / 3;
 constexpr std::int64_t kManyElements = 64;
 // Shorter runs of one channel are not worth vectors.
 constexpr std::int64_t kLongRun = 16;
-
-const PyValue* argument_at(const PyCall& call, std::size_t place, std::string_view name) {
-  for (const auto& [key, value] : call.kwargs) {
-    if (key == name) return &value;
-  }
-  return place < call.args.size() ? &call.args[place] : nullptr;
-}
 
 at::Tensor tensor_of(const PyValue* value) {
   const auto* tensor = value == nullptr ? nullptr : value->as<at::Tensor>();
@@ -48,15 +40,15 @@ Linear normalised(double scale) { return {0, scale, 0}; }
 }  // namespace
 
 std::optional<NormSpread> NormSpread::of(const PyCall& call, const at::Tensor& arriving) {
-  const PyValue* training = argument_at(call, 5, "training");
-  const PyValue* added = argument_at(call, 7, "eps");
+  const PyValue* training = call.find(5, "training");
+  const PyValue* added = call.find(7, "eps");
   const bool* trains = training == nullptr ? nullptr : training->as<bool>();
   const double* eps = added == nullptr ? nullptr : added->as<double>();
   if (trains == nullptr || !*trains || (added != nullptr && eps == nullptr)) return std::nullopt;
   NormSpread found;
-  found.given_ = tensor_of(argument_at(call, 0, "input"));
-  found.given_weight_ = tensor_of(argument_at(call, 3, "weight"));
-  found.given_bias_ = tensor_of(argument_at(call, 4, "bias"));
+  found.given_ = tensor_of(call.find(0, "input"));
+  found.given_weight_ = tensor_of(call.find(3, "weight"));
+  found.given_bias_ = tensor_of(call.find(4, "bias"));
   const at::Tensor& input = found.given_;
   if (!input.defined() || input.scalar_type() != at::kFloat || input.dim() < 3) return std::nullopt;
   const std::int64_t channels = input.size(1);

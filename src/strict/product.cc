@@ -14,10 +14,8 @@ using arguments::PyList;
 using ops::Form;
 
 const at::Tensor* tensor_at(const PyCall& call, std::size_t place, std::string_view name) {
-  for (const auto& [key, value] : call.kwargs) {
-    if (key == name) return value.as<at::Tensor>();
-  }
-  return place < call.args.size() ? call.args[place].as<at::Tensor>() : nullptr;
+  const arguments::PyValue* value = call.find(place, name);
+  return value == nullptr ? nullptr : value->as<at::Tensor>();
 }
 
 at::Tensor widened_to(const at::Tensor& tensor, at::ScalarType type) {
@@ -31,10 +29,7 @@ bool is_sum_and_product(Form form, const PyCall& call) {
 
 std::vector<std::int64_t> pair_at(const PyCall& call, std::size_t place, std::string_view name,
                                   std::int64_t otherwise) {
-  const arguments::PyValue* value = place < call.args.size() ? &call.args[place] : nullptr;
-  for (const auto& [key, given] : call.kwargs) {
-    if (key == name) value = &given;
-  }
+  const arguments::PyValue* value = call.find(place, name);
   if (value == nullptr) return {otherwise, otherwise};
   if (const auto* one = value->as<std::int64_t>()) return {*one, *one};
   const auto* list = value->as<PyList>();
