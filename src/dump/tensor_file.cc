@@ -2,6 +2,8 @@
 #include "dump/tensor_file.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -325,7 +325,7 @@ TEST_P(EveryTarget, AgreesOnElementsThatAreTheSame) {
   constexpr double kValues[] = {0, -0.0, 0x1p-24, -0x1p-14, 0x1p-8, 1, -1.5, 1024, 0, 0};
   for (const DTypePair dtypes : kPairs) {
     const MeasureOptions options{.thresholds = documented_thresholds(dtypes.device)};
-    for (const std::size_t length : {512, 511, 4096, 4099}) {
+    for (const std::size_t length : {512U, 511U, 4096U, 4099U}) {
       for (const double other : {0.0, 1.0, 0x1p-16, static_cast<double>(INFINITY)}) {
         SCOPED_TRACE(describe(dtypes, Data::kOrdinary, length) + ", " + std::to_string(other));
         TestPair pair{{dtypes.device, {}}, {dtypes.bench, {}}};
