@@ -277,7 +277,7 @@ Scan walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
     complex ? pass.run<true>(slice, start, length) : pass.run<false>(slice, start, length);
   }
   Scan found = pass.result();
-  found.count = device.numel();
+  found.count = d.numel();
   if (!complex) return found;
   for (std::int64_t* at : {&found.first, &found.last, &found.worst_at}) {
     if (*at >= 0) *at /= 2;

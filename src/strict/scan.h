@@ -35,6 +35,7 @@ struct Limits {
 FloatLimits float_limits(const Limits& limits, const FloatType& type);
 
 struct Scan {
+  // Counts are of real numbers: a complex element has two.
   std::int64_t count = 0;
   std::int64_t differ = 0;      // not the rounded benchmark, bit for bit (NaN equals NaN)
   std::int64_t beyond = 0;      // outside the limit, or not finite on one side only

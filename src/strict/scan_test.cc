@@ -159,6 +159,14 @@ TEST(Scan, ComplexPartsAreMeasuredByTheModulus) {
   EXPECT_EQ(found.first, 1);
 }
 
+TEST(Scan, NoMoreNumbersDifferThanThereAre) {
+  const at::Tensor bench = at::complex(doubles({1, 1}), doubles({1, 1}));
+  const Scan found = scan(bench.to(at::kComplexFloat) * 2, bench, limits_of(at::kComplexFloat));
+  EXPECT_EQ(found.differ, 4);
+  EXPECT_EQ(found.beyond, 4);
+  EXPECT_EQ(found.count, 4);
+}
+
 TEST(Scan, AnOverflowOfTheCpuExcusesAnOverflowAndNoNan) {
   const double infinite = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
