@@ -79,11 +79,12 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 
 // Outputs of a layout or type that cannot be read are as good as none.
 MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
-                      const execute::CallOutcome& outcome) {
+                      execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
     MeasuredCall found = replay::measure_outcome(request.full_name, outcome, run.options,
                                                  run.execute.dialect->like_mindspore);
     if (run.options.strict) {
+      replay::mark_identical(found, outcome);
       const strict::StrictOptions allowed{run.options.allow_tf32, run.device_sums, run.on_cpu,
                                           run.card};
       replay::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);

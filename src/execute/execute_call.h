@@ -50,6 +50,7 @@ struct LeafPair {
   PyValue bench;
   PyValue device;
   bool of_keyword = false;  // the gradient of a keyword argument
+  bool identical = false;   // tensors that were measured and are: see measure::Metrics
 };
 
 // Leaves depth first; a value that is not a list is at "0".

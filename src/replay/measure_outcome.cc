@@ -159,6 +159,16 @@ protocol::MeasuredCall measure_outcome(const std::string& full_name,
   return call;
 }
 
+void mark_identical(const protocol::MeasuredCall& call, execute::CallOutcome& outcome) {
+  const auto mark = [](const std::vector<MeasuredLeaf>& leaves, std::vector<LeafPair>& pairs) {
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      pairs[i].identical = leaves[i].kind == LeafKind::kTensor && leaves[i].metrics.identical;
+    }
+  };
+  mark(call.forward, outcome.forward);
+  mark(call.backward, outcome.backward);
+}
+
 void add_findings(strict::Findings findings, protocol::MeasuredCall& call) {
   const auto add = [](std::vector<StrictFinding>& found, std::vector<MeasuredLeaf>& leaves) {
     for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].strict = std::move(found[i]);

@@ -15,6 +15,9 @@ protocol::MeasuredCall measure_outcome(const std::string& full_name,
                                        const protocol::RunOptions& options,
                                        bool like_mindspore = false);
 
+// Marks the leaves that are identical on both sides, so that nobody compares them again.
+void mark_identical(const protocol::MeasuredCall& call, execute::CallOutcome& outcome);
+
 // Puts the strict status of every output and gradient beside its numbers.
 void add_findings(strict::Findings findings, protocol::MeasuredCall& call);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +86,20 @@ TEST(MeasureOutcome, TensorsAreMeasuredAndDescribed) {
   EXPECT_EQ(call.forward[0].device.shape, (Shape{3}));
   EXPECT_EQ(call.forward[0].metrics.max_abs_error, 1);
   EXPECT_FALSE(call.forward[0].dropout);
+}
+
+TEST(MeasureOutcome, IdenticalTensorsAreMarked) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  execute::CallOutcome outcome;
+  outcome.forward = {pair_of({floats({1, nan})}, {floats({1, nan})}),
+                     pair_of({floats({1, 2})}, {floats({1, 3})}),
+                     pair_of({floats({1, 2})}, {floats({1})}), pair_of({1.5}, {1.5})};
+  outcome.backward = {pair_of({floats({4})}, {floats({4})})};
+  mark_identical(measure_outcome("Torch.add.0", outcome, protocol::RunOptions{}), outcome);
+  std::vector<bool> marks;
+  for (const LeafPair& pair : outcome.forward) marks.push_back(pair.identical);
+  EXPECT_EQ(marks, std::vector<bool>({true, false, false, false}));
+  EXPECT_TRUE(outcome.backward.front().identical);
 }
 
 TEST(MeasureOutcome, WhatCannotBeMeasuredIsNamed) {

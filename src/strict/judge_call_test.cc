@@ -189,6 +189,15 @@ TEST(JudgeCall, ComplexIsCompared) {
   EXPECT_EQ(run.forward().status, Verdict::kError);
 }
 
+TEST(JudgeCall, WhatIsKnownToBeIdenticalIsNotComparedAgain) {
+  RunCall run(call("Torch.clone.0", {{tensor({64})}}));
+  const StrictFinding compared = run.forward();
+  run.outcome.forward[0].identical = true;
+  const StrictFinding known = run.forward();
+  EXPECT_EQ(known.status, compared.status);
+  EXPECT_EQ(known.reason, compared.reason);
+}
+
 TEST(JudgeCall, ACheckThatProvesLittleSaysSo) {
   const RunCall zeros(call("Torch.mul.0", {{tensor({6}, DType::kFloat32, false, 0, 0)}, {2.0}}));
   EXPECT_EQ(zeros.forward().status, Verdict::kPass);
