@@ -6,8 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "strict/element_sizes.h"
-
 namespace msprobe::strict {
 
 namespace {
@@ -27,6 +25,12 @@ constexpr double kLeastSpread = 0.4;
 
 std::span<const double> doubles_of(const at::Tensor& tensor) {
   return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+// The share of their limits that all elements may use, by those that they use; 1 where too few are
+// inexact to tell.
+double allowed_share(const UsedShares& used) {
+  return used.inexact < kEnoughElements ? 1 : std::min(1.0, kOfOthers * used.of_others());
 }
 
 // `limits` in its spreads alone, each of them times a factor of its own.
@@ -122,14 +126,19 @@ LoweredLimits as_others_need(const Limits& limits, const Limits& least, const at
       {narrow.data_ptr<float>(), static_cast<std::size_t>(narrow.numel())}, doubles_of(wide),
       {lower.relative, lower.absolute, lower.spread,
        lower.spreads.defined() ? lower.spreads.data_ptr<double>() : nullptr});
-  const double share = kOfOthers * used.of_others;
-  if (used.inexact < kEnoughElements || !(share < 1)) return {limits, used.largest};
+  return as_others_need(allowed_share(used) < 1 ? lower : limits, least, used);
+}
+
+LoweredLimits as_others_need(const Limits& limits, const Limits& least, const UsedShares& used) {
+  const double share = allowed_share(used);
+  if (!(share < 1)) return {limits, used.largest[0]};
+  Limits lower = limits;
   lower.relative *= share;
   lower.absolute *= share;
   lower.spread *= share;
   lower.least_relative = least.relative;
   lower.least_absolute = least.absolute;
-  return {std::move(lower), used.of_others > 0 ? used.largest / share : 0};
+  return {std::move(lower), used.of_others() > 0 ? used.largest[0] / share : 0};
 }
 
 Limits cut_limits(const FloatType& type, double length, const Limits& limits,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "strict/element_sizes.h"
 #include "strict/float_type.h"
 #include "strict/scan.h"
 
@@ -75,6 +76,9 @@ struct LoweredLimits {
 // drifts, `least` no spreads; the device's dtype is float32.
 LoweredLimits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
                              const at::Tensor& bench, const at::Tensor& terms = {});
+
+// The same, if it is known which shares of `limits` the elements use.
+LoweredLimits as_others_need(const Limits& limits, const Limits& least, const UsedShares& used);
 
 // A unit loses at most this much in each term, in 2^-23 of the power of two below the running sum:
 // by cutting the term to 23 bits, and the sum to float32.

@@ -86,28 +86,46 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
   if (allowed.device_is_cpu && as_built && !benchmark.how.target) {
     conditioning.set_native(tensors_of(outcome, Side::kDevice));
   }
-  const bool is_norm = name.type == "Functional" && traits().sums == ops::Sums::kPerChannel;
-  if (is_norm && !wide_gradients) {
-    conditioning.set_derived([this](Direction direction, const std::string& path) {
-      return derived_spread(direction, path);
-    });
-  }
+  conditioning.set_derived([this](Direction direction, const std::string& path) {
+    return derived_spread(direction, path);
+  });
 }
 
-at::Tensor CallContext::derived_spread(Direction direction, const std::string& path) {
+const NormSpread* CallContext::norm_spread(Direction direction, const std::string& path) {
+  const bool is_norm = name.type == "Functional" && traits().sums == ops::Sums::kPerChannel;
+  if (!is_norm || wide_gradients) return nullptr;
   const auto bench = benchmark.tensors.find({direction, path});
-  if (bench == benchmark.tensors.end() || bench->second.scalar_type() != at::kDouble) return {};
-  if (direction == Direction::kForward ? path != "0" : rerun.of_node()) return {};
+  if (bench == benchmark.tensors.end() || bench->second.scalar_type() != at::kDouble) {
+    return nullptr;
+  }
+  if (direction == Direction::kForward ? path != "0" : rerun.of_node()) return nullptr;
   if (!norm_spread_) {
     const auto* arriving =
         outcome.arriving.empty() ? nullptr : outcome.arriving.front().as<at::Tensor>();
     norm_spread_ =
         NormSpread::of(outcome.arguments.call, arriving == nullptr ? at::Tensor() : *arriving);
   }
-  if (!*norm_spread_) return {};
+  return *norm_spread_ ? &**norm_spread_ : nullptr;
+}
+
+at::Tensor CallContext::derived_spread(Direction direction, const std::string& path) {
+  const NormSpread* norm = norm_spread(direction, path);
+  if (norm == nullptr) return {};
   return direction == Direction::kForward
-             ? (*norm_spread_)->of_result()
-             : (*norm_spread_)->of_gradient(input_at(outcome.arguments.call, path));
+             ? norm->of_result()
+             : norm->of_gradient(input_at(outcome.arguments.call, path));
+}
+
+bool CallContext::for_derived_spreads(const Pair& pair, const NormSpread::TakeSpreads& take) {
+  const NormSpread* norm = norm_spread(pair.direction, pair.leaf.path);
+  if (norm == nullptr) return false;
+  if (pair.direction == Direction::kForward) {
+    norm->for_result(take);
+    return true;
+  }
+  if (!norm->is_input(input_at(outcome.arguments.call, pair.leaf.path))) return false;
+  norm->for_gradient_of_input(take);
+  return true;
 }
 
 ops::Traits CallContext::traits() const { return ops::traits_of(name.bare_name); }

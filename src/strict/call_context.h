@@ -58,6 +58,10 @@ struct CallContext {
   // Of `type` and the arguments: intermediate results of a result may have another type than it.
   double coarsest_eps(const FloatType& type);
 
+  // How far roundings of the inputs move a result, where that is known without a run: some elements
+  // at a time, until `take` gives false. False where it is not known.
+  bool for_derived_spreads(const Pair& pair, const NormSpread::TakeSpreads& take);
+
   // What the CPU gives in the recorded dtype; null if it cannot run the call so, or where the
   // shape is another one.
   const at::Tensor* native(const Pair& pair);
@@ -88,6 +92,8 @@ struct CallContext {
   Draws draws{rerun, benchmark.tensors, name.bare_name};
 
  private:
+  // Null if nothing is known of this leaf without a run.
+  const NormSpread* norm_spread(Direction direction, const std::string& path);
   // How far roundings of the inputs move a result, where that needs no run; undefined elsewhere.
   at::Tensor derived_spread(Direction direction, const std::string& path);
 

@@ -140,8 +140,7 @@ class Largest {
       count += hn::Lanes(d);
     }
     std::ranges::partial_sort(all, all + kOutliers + 1, all + count, std::greater());
-    used.largest = all[0];
-    used.of_others = all[kOutliers];
+    std::copy_n(all, kOutliers + 1, used.largest.begin());
   }
 
  private:
@@ -243,6 +242,14 @@ void widen_to_usual(std::span<const double> bench, std::span<const double> sprea
   for (std::size_t i = 0; i < bench.size(); ++i) {
     usual[i] = std::max(spreads[i], least[exponent_of(bench[i])]);
   }
+}
+
+void UsedShares::add(const UsedShares& more) {
+  inexact += more.inexact;
+  std::array<double, 2 * (kOutliers + 1)> all;
+  std::ranges::copy(more.largest, std::ranges::copy(largest, all.begin()).out);
+  std::ranges::partial_sort(all, all.begin() + kOutliers + 1, std::greater());
+  std::copy_n(all.begin(), kOutliers + 1, largest.begin());
 }
 
 UsedShares used_shares(std::span<const float> device, std::span<const double> bench,

@@ -2,6 +2,7 @@
 // Passes over many numbers that operators of PyTorch would need several of, with memory for each.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,8 +35,12 @@ inline constexpr int kOutliers = 2;
 
 struct UsedShares {
   std::int64_t inexact = 0;  // elements with a finite error other than 0
-  double largest = 0;        // the largest share of its limit that one of them uses
-  double of_others = 0;      // the same, outliers aside
+  // The largest shares of their limits that they use, the largest one first.
+  std::array<double, kOutliers + 1> largest = {};
+
+  double of_others() const { return largest[kOutliers]; }  // outliers aside
+  // Those of further elements.
+  void add(const UsedShares& more);
 };
 
 // relative * |bench| + absolute + spread * spreads[i].

@@ -106,11 +106,27 @@ TEST(UsedShares, LeaveTheOutliersAside) {
     EXPECT_EQ(used.inexact, shares.numel()) << count;
     if (shares.numel() > kOutliers) {
       const at::Tensor sorted = std::get<0>(shares.sort(0, /*descending=*/true));
-      EXPECT_EQ(used.largest, sorted[0].item<double>()) << count;
-      EXPECT_EQ(used.of_others, sorted[kOutliers].item<double>()) << count;
+      for (int i = 0; i <= kOutliers; ++i) {
+        EXPECT_EQ(used.largest[static_cast<std::size_t>(i)], sorted[i].item<double>()) << count;
+      }
     }
   }
   EXPECT_EQ(used_shares({}, {}, {1, 1, 1, nullptr}).inexact, 0);
+}
+
+TEST(UsedShares, OfPartsAreThoseOfTheWhole) {
+  at::Tensor bench = numbers(1000, 0.7);
+  at::Tensor device = (bench + numbers(1000, 0.3) * 1e-3).to(at::kFloat);
+  const std::span<const float> devices = span_of<float>(device);
+  const std::span<const double> benches = span_of<double>(bench);
+  const ElementLimits limits{0.5, 0.25, 0, nullptr};
+  const UsedShares whole = used_shares(devices, benches, limits);
+  UsedShares sum;
+  for (std::size_t i = 0; i < devices.size(); i += 100) {
+    sum.add(used_shares(devices.subspan(i, 100), benches.subspan(i, 100), limits));
+  }
+  EXPECT_EQ(sum.inexact, whole.inexact);
+  EXPECT_EQ(sum.largest, whole.largest);
 }
 
 }  // namespace

@@ -229,6 +229,7 @@ class CallJudge {
         if (compare(first_limits(type))) return within(tried.found, "");
       }
     }
+    if (auto finding = judge_derived(context_, pair, type)) return *finding;
     if (auto finding = judge_otherwise(pair)) return *finding;
     if (!exact) {
       if (auto finding = judge_conditioned(context_, pair, type, tried)) return *finding;

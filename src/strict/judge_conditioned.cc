@@ -2,6 +2,7 @@
 #include "strict/judge_conditioned.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -35,6 +36,37 @@ StrictFinding within_spread(const CallContext& context, const Scan& found) {
 }
 
 }  // namespace
+
+std::optional<StrictFinding> judge_derived(CallContext& context, const Pair& pair,
+                                           const FloatType& type) {
+  const auto plain = [](const at::Tensor& tensor, at::ScalarType wanted) {
+    return tensor.scalar_type() == wanted && tensor.is_contiguous();
+  };
+  if (!plain(pair.device, at::kFloat) || !plain(pair.bench, at::kDouble) ||
+      !context.has_even_sums(pair) || context.allows_tf32(pair) ||
+      context.conditioning.runs() > 0) {
+    return std::nullopt;
+  }
+  const auto* device = pair.device.data_ptr<float>();
+  const auto* bench = pair.bench.data_ptr<double>();
+  const Limits limits = spread_limits(type, context.length_of(pair), {});
+  Scan all{.count = pair.device.numel()};
+  UsedShares used;
+  const auto add = [&](std::int64_t start, std::span<const double> spreads) {
+    const FloatScan found = scan_floats(
+        {device + start, nullptr, bench + start, spreads.data(), nullptr, nullptr, spreads.size()},
+        float_limits(limits, type));
+    all.differ += found.differ;
+    if (!found.finite || found.beyond > 0) ++all.beyond;
+    used.add(used_shares({device + start, spreads.size()}, {bench + start, spreads.size()},
+                         {limits.relative, limits.absolute, limits.spread, spreads.data()}));
+    return all.good();
+  };
+  if (!context.for_derived_spreads(pair, add) || !all.good()) return std::nullopt;
+  all.worst_inside = as_others_need(limits, first_limits(type), used).used;
+  if (all.worst_inside > 1) return std::nullopt;  // more than others need, but it may be `least`
+  return within_spread(context, all);
+}
 
 std::optional<StrictFinding> judge_same_draw(CallContext& context, const Pair& pair,
                                              const FloatType& type) {

@@ -18,6 +18,11 @@ std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair&
                                                const FloatType& type, Tried& tried,
                                                int most = kRuns[2]);
 
+// What judge_conditioned() would find of a float32 result whose spreads are known without a run, if
+// it passes: in one pass, with the spreads of some elements at a time. Nothing elsewhere.
+std::optional<StrictFinding> judge_derived(CallContext& context, const Pair& pair,
+                                           const FloatType& type);
+
 // Both sides of a random call have the same seed: a device that draws as the CPU does has the same
 // numbers, and its result is judged as any other. Nothing where too many elements differ for that.
 // REQUIRES: one run was measured.

@@ -17,6 +17,8 @@ using arguments::PyValue;
 constexpr double kMeanSquare = kFloatEps / 2 * kFloatEps / 2 / 3;
 // From so many elements on, what one does to its own mean and variance does not count.
 constexpr std::int64_t kManyElements = 64;
+// So many spreads are written at once, unless a run is longer.
+constexpr std::int64_t kSpreadsAtOnce = 1 << 14;
 // Shorter runs of one channel are not worth vectors.
 constexpr std::int64_t kLongRun = 16;
 
@@ -149,21 +151,52 @@ double NormSpread::left_squares(const Known& known) const {
          2 * mean * slope * sums.xxd + slope * slope * sums.xxdd;
 }
 
-at::Tensor NormSpread::of_elements(Quadratic (NormSpread::*squares)(const Known&) const) const {
-  at::Tensor spreads = at::empty(input_.sizes(), at::kDouble);
-  for (std::int64_t i = 0; i < input_.size(1); ++i) {
-    const Known& known = channels_[static_cast<std::size_t>(i)];
-    const Channel elements = channel(i);
-    write_roots(elements, known.sums.mean, (this->*squares)(known).times(kMeanSquare),
-                spreads.data_ptr<double>() + (elements.inputs - input_.data_ptr<float>()));
+void NormSpread::for_elements(Squares squares, const TakeSpreads& take) const {
+  std::vector<Quadratic> of_channels;
+  of_channels.reserve(channels_.size());
+  for (const Known& known : channels_) {
+    of_channels.push_back((this->*squares)(known).times(kMeanSquare));
   }
-  return spreads;
+  const std::size_t length = channel(0).length;
+  const std::size_t at_once = std::max<std::size_t>(1, kSpreadsAtOnce / length);
+  std::vector<double> spreads(at_once * length);
+  for (std::size_t start = 0; start < channels_.size() * channel(0).parts; start += at_once) {
+    const std::size_t runs = std::min(at_once, channels_.size() * channel(0).parts - start);
+    for (std::size_t i = 0; i < runs; ++i) {
+      const std::size_t number = (start + i) % channels_.size();
+      const std::size_t first = (start + i) * length;
+      const Channel one_run{input_.data_ptr<float>() + first,
+                            arriving_.defined() ? arriving_.data_ptr<float>() + first : nullptr, 1,
+                            length, 0};
+      write_roots(one_run, channels_[number].sums.mean, of_channels[number],
+                  spreads.data() + i * length);
+    }
+    if (!take(static_cast<std::int64_t>(start * length), std::span(spreads).first(runs * length)))
+      return;
+  }
+}
+
+void NormSpread::for_result(const TakeSpreads& take) const {
+  for_elements(&NormSpread::result_squares, take);
+}
+
+void NormSpread::for_gradient_of_input(const TakeSpreads& take) const {
+  for_elements(&NormSpread::gradient_squares, take);
+}
+
+at::Tensor NormSpread::of_elements(Squares squares) const {
+  at::Tensor all = at::empty(input_.sizes(), at::kDouble);
+  for_elements(squares, [&](std::int64_t start, std::span<const double> spreads) {
+    std::ranges::copy(spreads, all.data_ptr<double>() + start);
+    return true;
+  });
+  return all;
 }
 
 at::Tensor NormSpread::of_result() const { return of_elements(&NormSpread::result_squares); }
 
 at::Tensor NormSpread::of_gradient(const at::Tensor& argument) const {
-  if (argument.is_same(given_)) return of_elements(&NormSpread::gradient_squares);
+  if (is_input(argument)) return of_elements(&NormSpread::gradient_squares);
   const bool of_weight = argument.is_same(given_weight_);
   if (!of_weight && !argument.is_same(given_bias_)) return {};
   at::Tensor spreads = at::empty({input_.size(1)}, at::kDouble);

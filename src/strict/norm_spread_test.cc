@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/norm_spread.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -86,6 +88,31 @@ TEST(NormSpread, IsKnownOfLargeChannelsInTrainingOnly) {
   PyCall given_statistics = norm_of(x, weight, weight);
   given_statistics.args[5] = {false};
   EXPECT_FALSE(NormSpread::of(given_statistics, {}));
+}
+
+// Whole runs of channels at a time: many short ones, and one that is longer than what is taken.
+TEST(NormSpread, SlicesAreThoseOfTheWhole) {
+  for (const std::int64_t length : {16, 49, 40000}) {
+    const at::Tensor x = at::randn({4, length > 1000 ? 3 : 700, length});
+    const at::Tensor weight = at::randn({x.size(1)});
+    const auto spread = NormSpread::of(norm_of(x, weight, weight), at::randn_like(x));
+    ASSERT_TRUE(spread);
+    std::int64_t next = 0;
+    int slices = 0;
+    const at::Tensor all = spread->of_result().view({-1});
+    spread->for_result([&](std::int64_t start, std::span<const double> spreads) {
+      EXPECT_EQ(start, next);
+      next += static_cast<std::int64_t>(spreads.size());
+      ++slices;
+      return std::ranges::equal(spreads, std::span(all.data_ptr<double>() + start, spreads.size()));
+    });
+    EXPECT_EQ(next, x.numel()) << length;
+    EXPECT_GT(slices, 1) << length;
+    int taken = 0;
+    spread->for_gradient_of_input(
+        [&](std::int64_t, std::span<const double>) { return ++taken < 2; });
+    EXPECT_EQ(taken, 2);
+  }
 }
 
 dump::CallRecord batch_norm_call() {
