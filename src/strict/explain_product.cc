@@ -8,7 +8,6 @@
 #include "strict/lost_terms.h"
 #include "strict/product_bound.h"
 #include "strict/round_bits.h"
-#include "strict/sample.h"
 
 namespace msprobe::strict {
 namespace {
@@ -42,18 +41,18 @@ std::optional<Scan> ProductBound::scan_some_terms(const at::Tensor& device) {
 }
 
 Arithmetic ProductBound::promise(const at::Tensor& device, bool may_cut) const {
-  const Elements some = some_of(device, kSampledForPromise);
+  const Sample sample = sample_of(product_, kSampledForPromise, looked_at());
+  const Elements some = elements_of(sample, device);
   const RoundedNoise noise = rounded_by(some);
-  Limits limits;
   const std::int64_t few = some.bench.numel() / kElementsApart;
-  const std::int64_t beyond = scan_rounded(some, noise, limits).beyond;
-  if (beyond == 0) return Arithmetic::kRounded;
-  if (beyond <= few) {
-    const Sample sample = sample_of(product_, kSampledForPromise);
-    const ProductTerms sizes({sample.left, sample.right, {}}, terms(), 0, summing_type());
-    Elements with_all = some;
-    with_all.squares = sizes.squares(sizes.all());
-    if (scan_rounded(with_all, noise, limits).good()) return Arithmetic::kRounded;
+  const auto [found, beyond] = scan_rounded(some, noise);
+  if (found.good()) return Arithmetic::kRounded;
+  if (found.beyond <= few) {
+    const at::Tensor few_of_them = at::tensor(beyond, at::kLong);
+    const Elements apart = with_all_terms(
+        device, sample.places_of(few_of_them),
+        some.wander.defined() ? some.wander.index_select(0, few_of_them) : at::Tensor());
+    if (scan_rounded(apart, noise).found.good()) return Arithmetic::kRounded;
   }
   return may_cut && scan_cut(some, noise, cut_by(some)).good() ? Arithmetic::kCut
                                                                : Arithmetic::kUnexplained;
@@ -104,16 +103,18 @@ Explanation ProductBound::explain(const at::Tensor& device, bool may_cut) {
     if (!faulty) last = {Arithmetic::kCut, {}, found};
     return !faulty;
   };
+  const std::int64_t some = std::min(terms(), std::max(kFewTerms, terms() / kPartOfTerms));
   std::int64_t seen = 0;  // terms whose sizes a bound was tried with
   const auto passes_with = [&](std::int64_t taken, std::int64_t walked) {
     take_terms(taken);
     walk_sums(walked);
-    const Arithmetic expected = promise(device, may_cut && !faulty);
+    // Where sums are rounded, few terms are likely to be enough.
+    const bool likely = !may_cut && taken == some && walked == 0;
+    const Arithmetic expected = likely ? Arithmetic::kRounded : promise(device, may_cut && !faulty);
     if (expected == Arithmetic::kUnexplained) return false;
     seen = taken;
     return expected == Arithmetic::kRounded ? is_rounded() || is_cut() : is_cut();
   };
-  const std::int64_t some = std::min(terms(), std::max(kFewTerms, terms() / kPartOfTerms));
   // Some terms at first: that costs little, and is enough for most results.
   for (const std::int64_t taken : {some, terms()}) {
     if (passes_with(taken, 0)) return last;

@@ -34,8 +34,9 @@ class Lanes {
  public:
   explicit Lanes(const FloatLimits& limits) : limits_(limits) {}
 
+  // Returns which of them are beyond their limits.
   template <bool kSpreads, bool kNatives, bool kDrifts, bool kUnits>
-  HWY_INLINE void add(const Elements& e) {
+  HWY_INLINE hn::Mask<Doubles> add(const Elements& e) {
     const Vector rounded =
         kUnits ? e.rounded : hn::PromoteTo(Doubles(), hn::DemoteTo(Floats(), e.bench));
     Vector limit = hn::Add(hn::Mul(all(limits_.relative), hn::Abs(e.bench)), all(limits_.absolute));
@@ -67,6 +68,7 @@ class Lanes {
     const Vector before = hn::IfThenElse(outside, nearly_worst_, nearly_worst_inside_);
     const auto worse = hn::And(differs, hn::Ge(error, hn::Mul(before, limit)));
     if (!hn::AllFalse(Doubles(), worse)) note_worst(worse, outside, hn::Div(error, limit));
+    return outside;
   }
 
   FloatScan result() const {

@@ -127,7 +127,7 @@ std::optional<Product> image_gradient(const PyCall& call, const at::Tensor& grad
   const auto given = convolution_of(call);
   if (!given) return std::nullopt;
   const auto& [input, given_weight, places] = *given;
-  const at::Tensor weight = libtorch::plain(given_weight);
+  at::Tensor weight = libtorch::plain(given_weight);
   std::vector<std::int64_t> sizes = {gradient.size(0), gradient.size(1)};
   double filled = 1;
   for (const std::size_t i : {0, 1}) {
@@ -139,18 +139,22 @@ std::optional<Product> image_gradient(const PyCall& call, const at::Tensor& grad
     const std::int64_t seen = (weight.size(dim) + places.stride[i] - 1) / places.stride[i];
     filled *= static_cast<double>(seen) / static_cast<double>(weight.size(dim));
   }
-  const at::Tensor apart = at::zeros(sizes, float_or_double(gradient));
-  at::Tensor filled_places = apart;
-  for (const std::size_t i : {0, 1}) {
-    const auto dim = static_cast<std::int64_t>(i) + 2;
-    const std::int64_t start = places.dilation[i] * (weight.size(dim) - 1) - places.padding[i];
-    const std::int64_t end = start + (gradient.size(dim) - 1) * places.stride[i] + 1;
-    filled_places = filled_places.slice(dim, start, end, places.stride[i]);
+  at::Tensor apart = gradient;
+  if (gradient.sizes() != at::IntArrayRef(sizes)) {
+    apart = at::zeros(sizes, float_or_double(gradient));
+    at::Tensor filled_places = apart;
+    for (const std::size_t i : {0, 1}) {
+      const auto dim = static_cast<std::int64_t>(i) + 2;
+      const std::int64_t start = places.dilation[i] * (weight.size(dim) - 1) - places.padding[i];
+      const std::int64_t end = start + (gradient.size(dim) - 1) * places.stride[i] + 1;
+      filled_places = filled_places.slice(dim, start, end, places.stride[i]);
+    }
+    filled_places.copy_(gradient);
   }
-  filled_places.copy_(gradient);
   const Places next_to_each_other{{1, 1}, {0, 0}, places.dilation};
+  if (weight.size(2) * weight.size(3) > 1) weight = weight.flip({2, 3});
   return Product{
-      weight.flip({2, 3}).transpose(0, 1).flatten(1),
+      weight.transpose(0, 1).flatten(1),
       RightFactor::of_places(seen_by(weight.sizes().slice(2), next_to_each_other, apart)),
       {},
       gradient.size(1),

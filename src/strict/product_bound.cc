@@ -7,16 +7,15 @@
 #include <limits>
 #include <vector>
 
-#include <ATen/TensorIndexing.h>
-
 #include "strict/bound.h"
-#include "strict/sample.h"
 
 namespace msprobe::strict {
 namespace {
 
 // So many elements are judged at once: what their limits are made of stays in the cache.
-constexpr std::int64_t kAtOnce = 1 << 15;
+constexpr std::int64_t kAtOnce = 1 << 17;
+// So many terms of single elements are looked at at once.
+constexpr std::int64_t kTermsAtOnce = 1 << 18;
 // So many show what most need.
 constexpr std::int64_t kSampledForMost = 1 << 14;
 // Deviations of sums that are rounded to nearest, in sqrt(n) * u.
@@ -71,7 +70,11 @@ bool ProductBound::restart_in_double() {
 }
 
 ProductBound::Elements ProductBound::some_of(const at::Tensor& device, std::int64_t count) const {
-  const Sample sample = sample_of(product_, count);
+  return elements_of(sample_of(product_, count, looked_at()), device);
+}
+
+ProductBound::Elements ProductBound::elements_of(const Sample& sample,
+                                                 const at::Tensor& device) const {
   const auto some = [&](const at::Tensor& all) { return sample.of(all).contiguous().view({-1}); };
   const ProductTerms sizes({sample.left, sample.right, {}}, taken_, walked_, summing_type());
   const at::Tensor sums = some(sums_);
@@ -187,20 +190,28 @@ void merge_into(Scan& sum, const Scan& more) {
 
 }  // namespace
 
-Scan ProductBound::scan_rounded(const Elements& elements, const RoundedNoise& noise,
-                                Limits& limits) const {
-  limits = same_for_all();
+ProductBound::Scanned ProductBound::scan_rounded(const Elements& elements,
+                                                 const RoundedNoise& noise) const {
+  Limits limits = same_for_all();
   if (elements.device.scalar_type() == at::kFloat) {
-    const FloatScan found = scan_rounded_noise(
-        slice_of(elements), elements.device.data_ptr<float>(), noise, float_limits(limits, type_));
+    std::vector<std::int64_t> beyond;
+    const FloatScan found =
+        scan_rounded_noise(slice_of(elements), elements.device.data_ptr<float>(), noise,
+                           float_limits(limits, type_), beyond);
     const Scan all{.count = elements.bench.numel(),
                    .differ = found.differ,
+                   .beyond = found.beyond,
+                   .worst = found.worst,
                    .worst_inside = found.worst_inside};
-    if (found.finite && found.beyond == 0) return all;
+    if (found.finite) return {all, std::move(beyond)};
   }
   limits.spreads = at::empty_like(elements.bench);
   rounded_noise(slice_of(elements), noise, limits.spreads.data_ptr<double>());
-  return scan(elements.device, elements.bench, limits);
+  const Scan found = scan(elements.device, elements.bench, limits);
+  if (found.good()) return {found, {}};
+  const at::Tensor beyond = beyond_places(elements.device, elements.bench, limits);
+  const auto* first = beyond.data_ptr<std::int64_t>();
+  return {found, {first, first + beyond.numel()}};
 }
 
 Scan ProductBound::scan_cut(const Elements& elements, const RoundedNoise& rounded,
@@ -214,67 +225,57 @@ Scan ProductBound::scan_cut(const Elements& elements, const RoundedNoise& rounde
 }
 
 at::Tensor ProductBound::squares_at(const at::Tensor& places) const {
-  const std::vector<std::int64_t> shape = shape_of(product_);
-  std::vector<std::int64_t> rows = shape;
-  std::vector<std::int64_t> columns = shape;
-  rows.back() = terms();
-  std::swap(columns[columns.size() - 2], columns.back());
-  columns.back() = terms();
-  const at::Tensor left = product_.left.expand(rows);
-  const at::Tensor right = product_.right.all().mT().expand(columns);
-  const std::int64_t length = std::max<std::int64_t>(1, kAtOnce / terms());
+  const at::Tensor& left = product_.left;
+  const std::int64_t rows = left.size(-2);
+  const std::int64_t columns = product_.right.size(-1);
+  const std::int64_t length = std::max<std::int64_t>(1, kTermsAtOnce / terms());
   std::vector<at::Tensor> squares;
   for (const at::Tensor& some : places.split(length)) {
-    at::Tensor rest = some;
-    std::vector<at::indexing::TensorIndex> index;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      index.insert(index.begin(), rest.remainder(shape[i]));
-      rest = rest.div(shape[i], "floor");
-    }
-    const at::indexing::TensorIndex column = index.back();
-    index.pop_back();
-    const at::Tensor row_factors = left.index(index).to(at::kDouble);
-    index.back() = column;
-    const at::Tensor terms = right.index(index).to(at::kDouble).mul_(row_factors);
-    squares.push_back(terms.square_().sum(-1));
+    const at::Tensor all_rows = some.div(columns, "floor");
+    const at::Tensor row = all_rows.remainder(rows);
+    const at::Tensor matrix = all_rows.div(rows, "floor");
+    const at::Tensor row_factors = left.dim() == 2 ? left.index({row}) : left.index({matrix, row});
+    const at::Tensor terms =
+        product_.right.columns_at(matrix, some.remainder(columns)).to(at::kDouble);
+    squares.push_back((terms * row_factors).square_().sum(-1));
   }
   return at::cat(squares);
+}
+
+ProductBound::Elements ProductBound::with_all_terms(const at::Tensor& device,
+                                                    const at::Tensor& places,
+                                                    const at::Tensor& wander) const {
+  const auto at_places = [&](const at::Tensor& all) {
+    return all.view({-1}).index_select(0, places);
+  };
+  return {
+      at_places(device),           at_places(bench_), at_places(sums_), squares_at(places), wander,
+      static_cast<double>(terms())};
 }
 
 std::optional<Scan> ProductBound::scan_rounded(const at::Tensor& device) const {
   const RoundedNoise noise = rounded_by(device);
   const std::int64_t few = taken_ < terms() ? bench_.numel() / kElementsApart : 0;
   Scan found;
-  std::vector<Elements> beyond;
-  std::vector<at::Tensor> places;
+  std::vector<std::int64_t> places;
+  std::vector<at::Tensor> wander;
   for_elements(device, [&](const Elements& elements, std::int64_t start) {
-    Limits limits;
-    const Scan here = scan_rounded(elements, noise, limits);
+    const auto [here, beyond] = scan_rounded(elements, noise);
     merge_into(found, here);
     if (found.beyond > few || found.not_finite > 0) return false;
-    if (here.good()) return true;
-    const at::Tensor at = beyond_places(elements.device, elements.bench, limits);
-    const auto at_places = [&](const at::Tensor& all) {
-      return all.defined() ? all.index_select(0, at) : all;
-    };
-    places.push_back(at + start);
-    beyond.push_back({at_places(elements.device),
-                      at_places(elements.bench),
-                      at_places(elements.sums),
-                      {},
-                      at_places(elements.wander),
-                      0});
+    for (const std::int64_t place : beyond) places.push_back(start + place);
+    if (elements.wander.defined() && !beyond.empty()) {
+      wander.push_back(elements.wander.index_select(0, at::tensor(beyond, at::kLong)));
+    }
     return true;
   });
   if (found.good()) return found;
   if (found.beyond > few || found.not_finite > 0) return std::nullopt;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    beyond[i].squares = squares_at(places[i]);
-    Limits limits;
-    const Scan rest = scan_rounded(beyond[i], noise, limits);
-    if (!rest.good()) return std::nullopt;
-    found.worst_inside = std::max(found.worst_inside, rest.worst_inside);
-  }
+  const Elements apart = with_all_terms(device, at::tensor(places, at::kLong),
+                                        wander.empty() ? at::Tensor() : at::cat(wander));
+  const Scan rest = scan_rounded(apart, noise).found;
+  if (!rest.good()) return std::nullopt;
+  found.worst_inside = std::max(found.worst_inside, rest.worst_inside);
   found.beyond = 0;
   found.worst = 0;
   return found;

@@ -13,6 +13,7 @@
 #include "strict/product.h"
 #include "strict/product_noise.h"
 #include "strict/product_terms.h"
+#include "strict/sample.h"
 #include "strict/scan.h"
 
 namespace msprobe::strict {
@@ -79,6 +80,11 @@ class ProductBound {
     at::Tensor device, bench, sums, squares, wander;
     double taken = 0;  // terms that the squares are of
   };
+  // What a scan found, and the elements that are beyond their limits.
+  struct Scanned {
+    Scan found;
+    std::vector<std::int64_t> beyond;
+  };
 
   ProductBound(Product product, const FloatType& type, bool tf32)
       : product_(std::move(product)), type_(type), tf32_(tf32) {}
@@ -89,6 +95,12 @@ class ProductBound {
 
   // About so many of them, or all if there are fewer.
   Elements some_of(const at::Tensor& device, std::int64_t count) const;
+  Elements elements_of(const Sample& sample, const at::Tensor& device) const;
+  // The terms of an element that a sample needs for that.
+  std::int64_t looked_at() const { return walked_ > 0 ? terms() : taken_; }
+  // Those at these places of the product, with the sizes of all of their terms.
+  Elements with_all_terms(const at::Tensor& device, const at::Tensor& places,
+                          const at::Tensor& wander) const;
   // Calls take(elements, the place of the first) for all of them, some at a time, until it gives
   // false.
   void for_elements(const at::Tensor& device, const auto& take) const;
@@ -100,7 +112,7 @@ class ProductBound {
   RoundedNoise rounded_by(const Elements& some) const;
   RoundedNoise rounded_by(const at::Tensor& device) const;
   CutNoise cut_by(const Elements& some) const;
-  Scan scan_rounded(const Elements& elements, const RoundedNoise& noise, Limits& limits) const;
+  Scanned scan_rounded(const Elements& elements, const RoundedNoise& noise) const;
   Scan scan_cut(const Elements& elements, const RoundedNoise& rounded, const CutNoise& noise) const;
   // Of all elements, with exact norms for few that need them. Nothing if that is not good.
   std::optional<Scan> scan_rounded(const at::Tensor& device) const;

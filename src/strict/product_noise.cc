@@ -30,6 +30,15 @@ HWY_INLINE hn::Vec<D> wide(D d, const double* values) {
   return hn::LoadU(d, values);
 }
 
+// Roots of float32 numbers are taken in float32, which is several times faster.
+template <class D>
+HWY_INLINE hn::Vec<D> roots_at(D d, const ProductSlice& slice, std::size_t i) {
+  const hn::Rebind<float, D> narrow;
+  return slice.squares == nullptr
+             ? hn::PromoteTo(d, hn::Sqrt(hn::LoadU(narrow, slice.float_squares + i)))
+             : hn::Sqrt(hn::LoadU(d, slice.squares + i));
+}
+
 // The sizes of as many elements as a vector holds.
 template <class D>
 struct Sizes {
@@ -39,8 +48,7 @@ struct Sizes {
   HWY_INLINE Sizes(D d, const ProductSlice& slice, std::size_t i) {
     sum = hn::LoadU(d, slice.sums + i);
     size = hn::Abs(sum);
-    norm = hn::Sqrt(slice.squares == nullptr ? wide(d, slice.float_squares + i)
-                                             : wide(d, slice.squares + i));
+    norm = roots_at(d, slice, i);
     wander = slice.wander == nullptr ? hn::Zero(d) : hn::LoadU(d, slice.wander + i);
     added = hn::Abs(hn::Sub(hn::LoadU(d, slice.bench + i), sum));
   }
@@ -96,32 +104,56 @@ void rounded_with_target(const ProductSlice& slice, const RoundedNoise& how, dou
   });
 }
 
+// Returns which of a vector of elements are beyond their limits.
+HWY_INLINE hn::Mask<AllDoubles> add_with_noise(Lanes& lanes, const ProductSlice& slice,
+                                               const float* device, const RoundedNoise& how,
+                                               std::size_t i) {
+  const AllDoubles d;
+  const auto none = hn::Zero(d);
+  return lanes.add<true, false, false, false>(
+      {wide(d, device + i), none, hn::LoadU(d, slice.bench + i),
+       Sizes<AllDoubles>(d, slice, i).rounded(d, how), none, none});
+}
+
+// Appends `first` and so on for the lanes of a mask.
+HWY_NOINLINE void append(hn::Vec<AllDoubles> marks, std::size_t first,
+                         std::vector<std::int64_t>& places) {
+  const AllDoubles d;
+  HWY_ALIGN double marked[hn::MaxLanes(AllDoubles())];
+  hn::Store(marks, d, marked);
+  for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
+    if (marked[lane] != 0) places.push_back(static_cast<std::int64_t>(first + lane));
+  }
+}
+
 FloatScan scan_with_noise(const ProductSlice& slice, const float* device, const RoundedNoise& how,
-                          const FloatLimits& limits) {
+                          const FloatLimits& limits, std::vector<std::int64_t>& beyond) {
   const AllDoubles d;
   const std::size_t step = hn::Lanes(d);
+  const auto one = hn::Set(d, 1.0);
   Lanes lanes(limits);
-  const auto add = [&](const ProductSlice& from, const float* from_device, std::size_t i) HWY_ATTR {
-    const auto none = hn::Zero(d);
-    lanes.add<true, false, false, false>(
-        {wide(d, from_device + i), none, hn::LoadU(d, from.bench + i),
-         Sizes<AllDoubles>(d, from, i).rounded(d, how), none, none});
-  };
   std::size_t i = 0;
-  for (; i + step <= slice.length; i += step) add(slice, device, i);
+  for (; i + step <= slice.length; i += step) {
+    const auto outside = add_with_noise(lanes, slice, device, how, i);
+    if (!hn::AllFalse(d, outside)) append(hn::IfThenElseZero(outside, one), i, beyond);
+  }
   const std::size_t rest = slice.length - i;
   if (rest == 0) return lanes.result();
   // Zeros behind the last ones are equal on both sides.
   constexpr std::size_t kMost = hn::MaxLanes(AllDoubles());
   HWY_ALIGN double last[4][kMost] = {};
   HWY_ALIGN float last_device[kMost] = {};
+  HWY_ALIGN float last_squares[kMost] = {};
   std::copy_n(slice.bench + i, rest, last[0]);
   std::copy_n(slice.sums + i, rest, last[1]);
   if (slice.squares != nullptr) std::copy_n(slice.squares + i, rest, last[2]);
-  if (slice.squares == nullptr) std::copy_n(slice.float_squares + i, rest, last[2]);
+  if (slice.squares == nullptr) std::copy_n(slice.float_squares + i, rest, last_squares);
   if (slice.wander != nullptr) std::copy_n(slice.wander + i, rest, last[3]);
   std::copy_n(device + i, rest, last_device);
-  add({last[0], last[1], last[2], nullptr, last[3], rest}, last_device, 0);
+  const ProductSlice end{last[0],      last[1], slice.squares == nullptr ? nullptr : last[2],
+                         last_squares, last[3], rest};
+  const auto outside = add_with_noise(lanes, end, last_device, how, 0);
+  append(hn::IfThenElseZero(outside, one), i, beyond);
   return lanes.result();
 }
 
@@ -195,8 +227,9 @@ void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* n
 }
 
 FloatScan scan_rounded_noise(const ProductSlice& slice, const float* device,
-                             const RoundedNoise& how, const FloatLimits& limits) {
-  return HWY_DYNAMIC_DISPATCH(scan_with_noise)(slice, device, how, limits);
+                             const RoundedNoise& how, const FloatLimits& limits,
+                             std::vector<std::int64_t>& beyond) {
+  return HWY_DYNAMIC_DISPATCH(scan_with_noise)(slice, device, how, limits, beyond);
 }
 
 void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,

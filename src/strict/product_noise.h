@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "strict/float_scan.h"
 
@@ -41,9 +43,11 @@ struct CutNoise {
 };
 
 void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* noise);
-// scan_floats() of a float32 result with that noise as its spreads, in one pass.
+// scan_floats() of a float32 result with that noise as its spreads, in one pass. Appends the places
+// of the elements that are beyond their limits.
 FloatScan scan_rounded_noise(const ProductSlice& slice, const float* device,
-                             const RoundedNoise& how, const FloatLimits& limits);
+                             const RoundedNoise& how, const FloatLimits& limits,
+                             std::vector<std::int64_t>& beyond);
 // `drifts`: as Limits::drifts.
 void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,
                double* noise, double* drifts);

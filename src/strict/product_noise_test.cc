@@ -109,6 +109,19 @@ TEST(ProductNoise, IsThatOfThePlainLoopAtEveryLength) {
   }
 }
 
+// Each element scanned alone.
+std::vector<std::int64_t> places_beyond(const Numbers& numbers, const std::vector<float>& device,
+                                        const std::vector<double>& noise,
+                                        const FloatLimits& limits) {
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < device.size(); ++i) {
+    const FloatScan one = scan_floats(
+        {&device[i], nullptr, &numbers.bench[i], &noise[i], nullptr, nullptr, 1}, limits);
+    if (one.beyond > 0) places.push_back(static_cast<std::int64_t>(i));
+  }
+  return places;
+}
+
 // One pass finds what the noise and a scan with it find, digit for digit.
 TEST(ProductNoise, ScanWithNoiseIsAScanWithItsSpreads) {
   for (const std::size_t length : kLengths) {
@@ -124,12 +137,15 @@ TEST(ProductNoise, ScanWithNoiseIsAScanWithItsSpreads) {
           const FloatScan wanted = scan_floats({device.data(), nullptr, numbers.bench.data(),
                                                 noise.data(), nullptr, nullptr, length},
                                                limits);
-          const FloatScan found = scan_rounded_noise(slice, device.data(), kRounded, limits);
+          std::vector<std::int64_t> beyond;
+          const FloatScan found =
+              scan_rounded_noise(slice, device.data(), kRounded, limits, beyond);
           EXPECT_EQ(found.finite, wanted.finite);
           EXPECT_EQ(found.differ, wanted.differ);
           EXPECT_EQ(found.beyond, wanted.beyond);
           EXPECT_EQ(found.worst, wanted.worst);
           EXPECT_EQ(found.worst_inside, wanted.worst_inside);
+          EXPECT_EQ(beyond, places_beyond(numbers, device, noise, limits));
         }
       }
     }
@@ -142,8 +158,10 @@ TEST(ProductNoise, ScanSeesWhatIsNotFinite) {
   for (const std::size_t place : {0, 32}) {
     std::vector<float> spoiled = device;
     spoiled[place] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<std::int64_t> beyond;
     EXPECT_FALSE(
-        scan_rounded_noise(numbers.slice(false), spoiled.data(), kRounded, {.spread = 1}).finite);
+        scan_rounded_noise(numbers.slice(false), spoiled.data(), kRounded, {.spread = 1}, beyond)
+            .finite);
   }
 }
 

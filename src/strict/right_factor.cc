@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/right_factor.h"
 
-#include <ATen/TensorIndexing.h>
-
 namespace msprobe::strict {
 namespace {
 
@@ -47,28 +45,48 @@ const at::Tensor& RightFactor::all() const {
   return all_;
 }
 
-at::Tensor RightFactor::first_terms(std::int64_t count) const {
-  if (all_.defined() || count == size(-2)) return all().narrow(-2, 0, count);
+at::Tensor RightFactor::seen_terms(std::int64_t count) const {
   const std::int64_t first = turned_ ? kWeightTerms : kPlaceTerms;
   const std::int64_t of_second = seen_.size(first + 2);
   const std::int64_t of_first = of_second * seen_.size(first + 1);
   at::Tensor part = seen_.narrow(first, 0, parts_for(count, of_first));
   if (count <= of_first) part = part.narrow(first + 1, 0, parts_for(count, of_second));
-  return in_matrices_of(part, turned_).narrow(-2, 0, count);
+  return part;
 }
 
-at::Tensor RightFactor::every_column(std::int64_t step) const {
-  const std::int64_t columns = size(-1);
-  if (all_.defined() || step == 1) return all().slice(-1, 0, columns, step);
-  at::Tensor rest = at::arange(0, columns, step, at::kLong);
+at::Tensor RightFactor::first_terms(std::int64_t count) const {
+  if (all_.defined() || count == size(-2)) return all().narrow(-2, 0, count);
+  return in_matrices_of(seen_terms(count), turned_).narrow(-2, 0, count);
+}
+
+std::vector<TensorIndex> RightFactor::index_of(at::Tensor columns) const {
   const std::int64_t first = turned_ ? kWeightColumns : kPlaceColumns;
   std::vector<TensorIndex> index(static_cast<std::size_t>(seen_.dim()), Slice());
   for (std::int64_t dim = turned_ ? kWeightTerms : seen_.dim(); dim-- > first;) {
-    index[static_cast<std::size_t>(dim)] = rest.remainder(seen_.size(dim));
-    rest = rest.div(seen_.size(dim), "floor");
+    index[static_cast<std::size_t>(dim)] = columns.remainder(seen_.size(dim));
+    columns = columns.div(seen_.size(dim), "floor");
   }
-  const at::Tensor some = seen_.index(index);  // its columns are one extent
-  return turned_ ? some.flatten(1).t() : some.flatten(kPlaceTerms, kPlaceColumns - 1);
+  return index;
+}
+
+at::Tensor RightFactor::every_column(std::int64_t step, std::int64_t count) const {
+  const std::int64_t columns = size(-1);
+  if (all_.defined() || step == 1) return first_terms(count).slice(-1, 0, columns, step);
+  // The columns are one extent of this.
+  const at::Tensor some =
+      seen_terms(count).index(index_of(at::arange(0, columns, step, at::kLong)));
+  const at::Tensor matrices =
+      turned_ ? some.flatten(1).t() : some.flatten(kPlaceTerms, kPlaceColumns - 1);
+  return matrices.narrow(-2, 0, count);
+}
+
+at::Tensor RightFactor::columns_at(const at::Tensor& matrices, const at::Tensor& columns) const {
+  if (all_.defined()) {
+    return all_.dim() == 2 ? all_.t().index({columns}) : all_.mT().index({matrices, columns});
+  }
+  std::vector<TensorIndex> index = index_of(columns);
+  if (!turned_) index.front() = matrices;
+  return seen_.index(index).flatten(1);
 }
 
 }  // namespace msprobe::strict

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/TensorIndexing.h>
+
 #include "libtorch/aten.h"
 
 namespace msprobe::strict {
@@ -34,14 +36,21 @@ class RightFactor {
   const at::Tensor& all() const;
   // all().narrow(-2, 0, count).
   at::Tensor first_terms(std::int64_t count) const;
-  // Every `step`-th column of all().
-  at::Tensor every_column(std::int64_t step) const;
+  // Every `step`-th column of first_terms(count).
+  at::Tensor every_column(std::int64_t step, std::int64_t count) const;
+  // Single columns, one a row of the result. `matrices`: of each, which matrix it is in; not looked
+  // at if there is one matrix.
+  at::Tensor columns_at(const at::Tensor& matrices, const at::Tensor& columns) const;
   bool is_copied() const { return all_.defined(); }
 
  private:
   RightFactor(at::Tensor seen, bool turned) : seen_(std::move(seen)), turned_(turned) {}
 
   std::int64_t extent(std::int64_t first, std::int64_t count) const;
+  // What is seen, with so many terms at least.
+  at::Tensor seen_terms(std::int64_t count) const;
+  // As the columns of what is seen are numbered.
+  std::vector<at::indexing::TensorIndex> index_of(at::Tensor columns) const;
 
   at::Tensor seen_;
   bool turned_ = false;

@@ -24,9 +24,21 @@ void expect_parts_of_the_whole(const std::function<RightFactor()>& make, at::Int
     }
   }
   for (const std::int64_t step : {1, 2, 3, 5, 7, 100}) {
-    for (const RightFactor& factor : {make(), copied}) {
-      EXPECT_TRUE(factor.every_column(step).equal(all.slice(-1, 0, all.size(-1), step))) << step;
+    const at::Tensor wanted = all.slice(-1, 0, all.size(-1), step);
+    for (std::int64_t count = 1; count <= all.size(-2); ++count) {
+      for (const RightFactor& factor : {make(), copied}) {
+        EXPECT_TRUE(factor.every_column(step, count).equal(wanted.narrow(-2, 0, count)))
+            << step << ", " << count << " terms";
+      }
     }
+  }
+  const at::Tensor columns =
+      at::tensor(std::vector<std::int64_t>{3, 0, all.size(-1) - 1}, at::kLong);
+  const at::Tensor matrices = at::tensor(std::vector<std::int64_t>{0, 1, 1}, at::kLong);
+  const at::Tensor wanted =
+      all.dim() == 2 ? all.t().index({columns}) : all.mT().index({matrices, columns});
+  for (const RightFactor& factor : {make(), copied}) {
+    EXPECT_TRUE(factor.columns_at(matrices, columns).equal(wanted));
   }
 }
 
