@@ -234,6 +234,10 @@ TEST(ParseCall, KeepsTheValueOfTypesItDoesNotKnow) {
       "torch.float32", "shape": [2], "Max": NaN, "device_mesh": [0, 1]})");
   EXPECT_EQ(part.shape, Shape{2}) << "the local part of a DTensor";
   EXPECT_FALSE(part.is_whole);
+  EXPECT_EQ(value<TensorRecord>(R"({"type": "torch.distributed.tensor.DTensor", "dtype":
+      "torch.float32", "shape": [2], "placements": [ {"Shard": {"dim": 0}}, {"Replicate": {} } ]})")
+                .placements,
+            R"([{"Shard":{"dim":0}},{"Replicate":{}}])");
   EXPECT_TRUE(value<TensorRecord>(R"({"type": "torch.distributed.tensor.DTensor", "dtype":
       "torch.float32", "shape": [2], "is_whole": true})")
                   .is_whole);

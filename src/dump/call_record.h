@@ -34,8 +34,9 @@ struct TensorRecord {
   bool requires_grad = false;
   std::string data_name;  // datapath, else data_name; empty: no file
   std::string md5;
-  bool is_whole = true;   // false: the local part of a DTensor that spans several devices
-  bool has_shape = true;  // the oldest recordings of real data name the file and nothing else
+  bool is_whole = true;    // false: the local part of a DTensor that spans several devices
+  std::string placements;  // of a DTensor, as recorded, without space
+  bool has_shape = true;   // the oldest recordings of real data name the file and nothing else
 };
 
 struct None {};

@@ -91,6 +91,13 @@ bool JsonReader::skip() {
   }
 }
 
+bool JsonReader::read_json(std::string& out) {
+  const std::size_t begin = at_;
+  if (!skip()) return false;
+  for (std::size_t token = begin; token < at_; ++token) out += token_text(token);
+  return true;
+}
+
 bool JsonReader::fail(std::string message) {
   message_ = std::move(message);
   fault_at_ = at_ < count_ ? tokens_[at_] : text_.size();

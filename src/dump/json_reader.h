@@ -118,6 +118,8 @@ class JsonReader {
   }
   // Reads over a value nobody wants; it must be JSON all the same.
   [[nodiscard]] bool skip();
+  // Any value, as it is written but for the space between its tokens.
+  [[nodiscard]] bool read_json(std::string& out);
 
   bool fail(std::string message);
   // Says what was wanted here instead.

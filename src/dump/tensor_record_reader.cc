@@ -111,6 +111,8 @@ constexpr std::array kMembers{
            [](JsonReader& json, Draft& draft) { return read_checksum(json, draft.record.md5); }},
     Member{"datapath",
            [](JsonReader& json, Draft& draft) { return read_name(json, draft.datapath); }},
+    Member{"placements",
+           [](JsonReader& json, Draft& draft) { return json.read_json(draft.record.placements); }},
     Member{"is_whole",
            [](JsonReader& json, Draft& draft) { return read_flag(json, draft.record.is_whole); }},
     Member{"Max_except_inf_nan", &statistic<&TensorRecord::max_finite>},

@@ -8,6 +8,7 @@
 #include "core/call_name.h"
 #include "execute/api.h"
 #include "execute/caught.h"
+#include "execute/local_parts.h"
 #include "execute/mutated.h"
 #include "execute/npu/npu_operators.h"
 #include "execute/other_side.h"
@@ -26,19 +27,6 @@ constexpr std::string_view kRecordedDropout =
 
 constexpr std::string_view kPartOnly =
     "a DTensor spans several devices: the recorded result depends on what the others hold";
-
-bool is_part(const dump::Value& value) {
-  if (const auto* tensor = value.as<dump::TensorRecord>()) return !tensor->is_whole;
-  const auto* list = value.as<dump::List>();
-  return list != nullptr && std::ranges::any_of(*list, &is_part);
-}
-
-bool has_parts(const dump::ForwardRecord& call) {
-  return std::ranges::any_of(call.input_args, &is_part) ||
-         std::ranges::any_of(call.output, &is_part) ||
-         std::ranges::any_of(call.input_kwargs,
-                             [](const dump::DictItem& item) { return is_part(item.second); });
-}
 
 bool has_out(const dump::CallRecord& record) {
   return std::ranges::any_of(record.forward.input_kwargs,
@@ -67,7 +55,7 @@ PyValue first_of(const PyValue& output) {
 // `call` with its arguments built and its precision chosen.
 OrSkip<PreparedCall> prepared(PreparedCall call) {
   const ExecuteOptions& options = call.options;
-  if (options.recorded && has_parts(call.record.forward)) {
+  if (options.recorded && needs_other_parts(call.record, call.name)) {
     return skip(SkipReason::kNothingRecorded, std::string(kPartOnly));
   }
   OrSkip<arguments::Arguments> arguments =

@@ -105,6 +105,16 @@ class Communication(unittest.TestCase):
         with open(os.path.join(cls.directory, "dump", f"step{step}", f"rank{rank}", "dump.json"), encoding="utf-8") as file:
             return json.load(file)["data"]
 
+    def check(self, step, rank, device):
+        """The rows of the result by call, and what acc_check printed."""
+        dump = os.path.join(self.directory, "dump", step, rank, "dump.json")
+        with tempfile.TemporaryDirectory() as out:
+            done = subprocess.run([MSPROBE, "acc_check", "-api_info", dump, "-d", device, "-o", out], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (result,) = glob.glob(os.path.join(out, "accuracy_checking_result_*.csv"))
+            with open(result, encoding="utf-8-sig", newline="") as file:
+                return {row[0]: row[1:] for row in csv.reader(file)}, done.stdout
+
     def test_calls_are_numbered_and_only_the_outermost_is_recorded(self):
         for rank, point_to_point in enumerate(("isend", "irecv")):
             self.assertEqual([name for name in self.ranks[rank] if name.startswith("Distributed")], [
@@ -166,6 +176,14 @@ class Communication(unittest.TestCase):
         self.assertEqual((gradient["shape"], gradient["placements"]), ([4, 8], [{"Shard": {"dim": 0}}]))
         self.assertTrue(all("output" in entry for entry in data.values()))
 
+    @unittest.skipUnless(MSPROBE and HAS_ENGINE, "needs msprobe and its engine")
+    def test_parts_are_compared_with_their_record(self):
+        if not os.path.exists(os.path.join(self.directory, "dump", "step2")):
+            self.skipTest("this PyTorch has no fully_shard")
+        for rank in ("rank0", "rank1"):
+            _, said = self.check("step2", rank, "recorded")
+            self.assertRegex(said, r"recorded (\d+), checked \1 .*skipped 0; .*warned 0, failed 0\n")
+
     def test_the_stack_is_the_caller_s(self):
         with open(os.path.join(self.directory, "dump", "step0", "rank0", "stack.json"), encoding="utf-8") as file:
             stacks = {name: frames for names, frames in json.load(file).values() for name in names}
@@ -174,14 +192,8 @@ class Communication(unittest.TestCase):
 
     @unittest.skipUnless(MSPROBE and HAS_ENGINE, "needs msprobe and its engine")
     def test_the_check_says_that_it_leaves_them_out(self):
-        dump = os.path.join(self.directory, "dump", "step0", "rank0", "dump.json")
-        done = subprocess.run([MSPROBE, "acc_check", "-api_info", dump, "-d", "cpu", "-o", os.path.join(self.directory, "out")],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("skipped 9: not_supported 9", done.stdout)
-        (result,) = glob.glob(os.path.join(self.directory, "out", "accuracy_checking_result_*.csv"))
-        with open(result, encoding="utf-8-sig", newline="") as file:
-            rows = {row[0]: row[1:] for row in csv.reader(file)}
+        rows, said = self.check("step0", "rank0", "cpu")
+        self.assertIn("skipped 9: not_supported 9", said)
         self.assertEqual(rows["Distributed.all_reduce.1"],
                          ["SKIP", "SKIP", "API Distributed.all_reduce.1 not support for acc_check. SKIP."])
 
