@@ -44,7 +44,7 @@ class Transformer(nn.Module):
         self.blocks = nn.Sequential(Block(width, 4), Block(width, 4))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words)
 
-    def loss(self) -> torch.Tensor:
+    def forward(self) -> torch.Tensor:
         text = torch.randint(self.words, (4, self.tokens + 1))
         x = self.token(text[:, :-1]) + self.position(torch.arange(self.tokens))
         logits = self.head(self.norm(self.blocks(x)))
@@ -59,7 +59,7 @@ class ConvNet(nn.Module):
                                   nn.MaxPool2d(2), nn.Conv2d(2 * channels, 2 * channels, 3, padding=1), nn.ReLU())
         self.head = nn.Linear(2 * channels, 10)
 
-    def loss(self) -> torch.Tensor:
+    def forward(self) -> torch.Tensor:
         images, labels = torch.randn(8, 3, 32, 32), torch.randint(10, (8,))
         features = F.adaptive_avg_pool2d(self.body(self.stem(images)), 1).flatten(1)
         return F.cross_entropy(self.head(features), labels)
@@ -73,7 +73,7 @@ def main() -> None:
     debugger = PrecisionDebugger(task="statistics", dump_path=sys.argv[1], step=[1])  # msprobe
     for step in range(2):
         debugger.start()  # msprobe
-        losses = [model.loss() for model in models]
+        losses = [model() for model in models]
         sum(losses).backward()
         debugger.stop()  # msprobe
         optimizer.step()

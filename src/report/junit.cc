@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "dump/call_sites.h"
 #include "tables/output_file.h"
 
 namespace msprobe::report {
@@ -66,6 +67,7 @@ Case make_case(const Direction& direction, std::string_view fail_on) {
   }
   if (!failures.empty()) {
     made.outcome = Outcome::kFailed;
+    if (!call.site.empty()) failures += fmt::format("at {}\n", dump::site_text(call.site));
     if (!direction.run.rerun_command.empty()) {
       failures += fmt::format("{} {}\n", direction.run.rerun_command, call.name);
     }

@@ -59,7 +59,7 @@ TEST(Junit, CountsFailuresLostAndSkippedCalls) {
   EXPECT_THAT(xml, HasSubstr("<testsuites name=\"msprobe\" tests=\"4\" failures=\"1\" errors=\"1\" "
                              "skipped=\"1\">"));
   EXPECT_THAT(xml, HasSubstr("message=\"wrong &quot;scale&quot; &amp; shift\""));
-  EXPECT_THAT(xml, HasSubstr("msprobe acc_check --only Torch.mm.0"));
+  EXPECT_THAT(xml, HasSubstr("at blocks.1.mlp, m.py:9&#10;msprobe acc_check --only Torch.mm.0"));
   EXPECT_THAT(xml, HasSubstr("<error message=\"crashed: signal 11\"/>"));
   EXPECT_THAT(junit_text(std::span(&run, 1), "strict"), HasSubstr("failures=\"2\""));
   EXPECT_EQ(xml_text("a\x01<"), "a?&lt;");
@@ -75,6 +75,8 @@ TEST(Sarif, PointsAtTheUsersLine) {
   ASSERT_EQ(results.size(), 3U);
   const simdjson::dom::element first = results.at(0);
   EXPECT_EQ(std::string_view(first["ruleId"]), "precision-error");
+  EXPECT_THAT(std::string(first["message"]["text"]),
+              testing::StartsWith("Torch.mm.0 (blocks.1.mlp, m.py:9): "));
   const simdjson::dom::element place = first["locations"].at(0)["physicalLocation"];
   EXPECT_EQ(std::string_view(place["artifactLocation"]["uri"]), "src/my%20net.py");
   EXPECT_EQ(std::int64_t(place["region"]["startLine"]), 12);

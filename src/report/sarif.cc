@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
+#include "dump/call_sites.h"
 #include "tables/number_text.h"
 #include "tables/output_file.h"
 
@@ -57,7 +58,8 @@ bool concerns(const ReportRow& row, std::size_t rule) {
 
 // What the first row that the rule is about says, and how many more there are.
 std::string message_of(const ReportRun& run, const ReportCall& call, std::size_t rule) {
-  std::string text = call.name + ": ";
+  const std::string site = dump::site_text(call.site);
+  std::string text = site.empty() ? call.name + ": " : fmt::format("{} ({}): ", call.name, site);
   std::size_t more = 0;
   bool told = false;
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {

@@ -102,6 +102,10 @@ std::string wrong_directions(const ReportRun& run, const ReportCall& call) {
   return text;
 }
 
+std::string module_text(const ReportCall& call) {
+  return call.site.module.empty() ? "" : "module " + call.site.module;
+}
+
 std::string call_line(const ReportRun& run, const ReportCall& call, const Style& style) {
   constexpr std::size_t kGap = 3;
   constexpr std::size_t kIndent = 5;
@@ -111,10 +115,12 @@ std::string call_line(const ReportRun& run, const ReportCall& call, const Style&
   std::string line = painted(label.text, label.paint, style.colour) + " ";
   Style rest = style;
   rest.columns = style.columns > kIndent + 1 ? style.columns - kIndent : 1;
-  const std::array<Field, 5> fields{
-      Field{call.name, Paint::kBold}, Field{wrong_directions(run, call), Paint::kPlain},
+  const std::array<Field, 6> fields{
+      Field{call.name, Paint::kBold},
+      Field{wrong_directions(run, call), Paint::kPlain},
       Field{bound_text(report::worst_over_bound(run, call)), Paint::kPlain},
       Field{reason_of(run, call, mark), Paint::kPlain},
+      Field{module_text(call), Paint::kPlain},
       Field{report::source_line(run, call), Paint::kDim}};
   std::string text = flow(fields, kGap, 0, rest);
   for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {

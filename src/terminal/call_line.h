@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One line for a call that does not pass:
-//   FAIL Torch.matmul.0   forward, backward   890000 x bound   lost terms (last 4 of 16) net.py:28
+//   FAIL Torch.matmul.0   forward, backward   890000 x bound   lost terms (last 4 of 16)
+//        module model.layers.0.mlp   net.py:28
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,9 @@ std::string short_cause(std::string_view cause);
 
 // "forward, backward": the directions in which something is wrong.
 std::string wrong_directions(const report::ReportRun& run, const report::ReportCall& call);
+
+// "module model.layers.0.mlp"; empty if that was not recorded.
+std::string module_text(const report::ReportCall& call);
 
 std::string call_line(const report::ReportRun& run, const report::ReportCall& call,
                       const Style& style);

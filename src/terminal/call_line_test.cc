@@ -19,6 +19,14 @@ TEST(CallLine, SaysWhatIsWrongHowMuchWhyAndWhere) {
             "   train.py:28\n");
 }
 
+TEST(CallLine, NamesTheModule) {
+  report::ReportRun run = small_run();
+  run.calls[0].site.module = "model.layers.3.mlp.down_proj";
+  EXPECT_EQ(call_line(run, run.calls[0], {.columns = 160}),
+            "FAIL Torch.matmul.0   forward, backward   890000 x bound   lost terms (last 4 of 16)"
+            "   module model.layers.3.mlp.down_proj   train.py:28\n");
+}
+
 TEST(CallLine, OtherKindsOfCalls) {
   const report::ReportRun run = small_run();
   EXPECT_EQ(

@@ -68,8 +68,8 @@ std::string row_text(const ReportRun& run, const ReportRow& row, const Style& st
 }  // namespace
 
 std::string call_result(const ReportRun& run, const ReportCall& call, const Style& style) {
-  const std::string module = call.site.module.empty() ? "" : "module " + call.site.module;
-  const std::array<Field, 3> head{Field{call.name, Paint::kBold}, Field{module, Paint::kPlain},
+  const std::array<Field, 3> head{Field{call.name, Paint::kBold},
+                                  Field{module_text(call), Paint::kPlain},
                                   Field{report::source_line(run, call), Paint::kDim}};
   std::string text = flow(head, 3, kIndent, style);
   std::string_view arguments = call.arguments;
