@@ -74,6 +74,12 @@ class Uncovereds(unittest.TestCase):
         data = record(lambda: torch.corrcoef(x).sum().backward())
         self.assertIn("Aten.corrcoef.0.backward", data)
 
+    def test_methods_in_python_that_are_not_on_the_list(self):
+        x, whole = self.x, torch.arange(4)
+        data = record(lambda: (3 in whole, 3.0 // x, 2 << whole, 64 >> whole, torch.Tensor.__rmatmul__(x, x)))
+        self.assertEqual(names(data, "Aten"), ["Aten.eq.0", "Aten.any.0", "Aten.floor_divide.0", "Aten.bitwise_left_shift.0",
+                                               "Aten.bitwise_right_shift.0", "Aten.mm.0"])
+
     def test_padding_packed_sequences_is_recorded(self):
         x = torch.randn(3, 5, 2, requires_grad=True)
 

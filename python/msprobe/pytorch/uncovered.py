@@ -31,6 +31,9 @@ _OTHERS = frozenset("prim profiler c10d c10d_functional _c10d_functional _c10d_f
                     "debugprims inductor prepacked quantized_decomposed streams export higher_order bucketing".split())
 _PYTHON = ("torch.functional", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special", "torch.signal", "torch.nested", "torch.sparse")
 
+# Methods of tensors that are written in Python and are not in the shipped list: the operators that run in them are recorded.
+_METHODS = frozenset("__contains__ __rfloordiv__ __rlshift__ __rmatmul__ __rrshift__".split())
+
 Kind = Union[None, bool, str, Tuple[str, str]]
 
 
@@ -132,7 +135,8 @@ class Uncovered:
             return None
         if module.startswith(_PYTHON):
             return None if name.startswith("_") else True
-        # Methods of tensors: the operators run with the mode off.
+        if module == "torch._tensor" and name in _METHODS:
+            return True
         computes = module == "torch._tensor" and not name.startswith("_") and hasattr(torch.ops.aten, name)
         return f"Tensor.{name}" if computes and not _NO_ARITHMETIC.fullmatch(name) else None
 
