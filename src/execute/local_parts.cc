@@ -69,7 +69,7 @@ bool is_pointwise(const CallName& name) {
 }  // namespace
 
 bool needs_other_parts(const dump::CallRecord& record, const CallName& name) {
-  std::vector<Tensors> all = tensors_of(record);
+  const std::vector<Tensors> all = tensors_of(record);
   const auto has_part = [](const Tensors& tensors) {
     return std::ranges::any_of(tensors, is_part);
   };
