@@ -9,6 +9,7 @@
 
 #include "execute/bind.h"
 #include "execute/npu/npu_operators.h"
+#include "execute/plug_in_call.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -60,12 +61,14 @@ std::unique_ptr<Api> make_api(std::string_view type, std::string_view bare_name)
 }
 
 std::unique_ptr<Api> make_device_api(std::string_view bare_name, at::Device device) {
+  const ApiRow* row = find_row(fmt::format("NPU.{}", bare_name));
+  if (row == nullptr) return nullptr;
   OverloadSet set = find_overloads(fmt::format("npu::{}", bare_name), OverloadStyle::kOperator);
   const c10::DispatchKey key = at::TensorOptions(device).computeDispatchKey();
   std::erase_if(set.overloads, [&](const Overload& overload) {
     return !overload.op.hasKernelForDispatchKey(key);
   });
-  return set.overloads.empty() ? nullptr : std::make_unique<Api>(std::move(set));
+  return set.overloads.empty() ? nullptr : std::make_unique<Api>(std::move(set), *row);
 }
 
 }  // namespace
@@ -74,7 +77,8 @@ PyValue Api::operator()(const PyCall& call) const {
   if (adapter_ != nullptr) return adapter_(Bound(signature_, call));
   if (hand_on_ != nullptr) return hand_on(*hand_on_, Bound(signature_, call));
   if (renamed_ != nullptr) return (*torch_)(handed_on(*renamed_, Bound(signature_, call)));
-  return call_overloads(overloads_, call);
+  if (signature_.parameters().empty()) return call_overloads(overloads_, call);
+  return call_overloads(overloads_, plug_in_call(overloads_, signature_, call));
 }
 
 const Api* find_api(std::string_view type, std::string_view bare_name) {

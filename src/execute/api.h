@@ -22,6 +22,9 @@ class Api {
   Api(const RenamedRow& row, const Api& torch)
       : signature_(row.signature), renamed_(&row), torch_(&torch) {}
   explicit Api(OverloadSet overloads) : signature_(""), overloads_(std::move(overloads)) {}
+  // A vendor's operator, whose calls are recorded by `row`.
+  Api(OverloadSet overloads, const ApiRow& row)
+      : signature_(row.signature), overloads_(std::move(overloads)) {}
 
   // Throws BindError, and whatever the operator throws.
   PyValue operator()(const PyCall& call) const;

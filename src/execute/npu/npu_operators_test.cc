@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "execute/api.h"
+#include "execute/plug_in_call.h"
 
 namespace msprobe::execute::npu {
 namespace {
@@ -144,7 +145,7 @@ TEST(NpuTable, AttentionTakesFurtherPositionalArguments) {
     by_place.args.push_back(value);
   }
   const PyValue found = run("NPU", "npu_fusion_attention", by_place);
-  ASSERT_EQ(found.as<PyList>()->size(), 3U);
+  ASSERT_EQ(found.as<PyList>()->size(), 7U);
   EXPECT_TRUE(tensor(found, 0).equal(tensor(run("NPU", "npu_fusion_attention", by_name), 0)));
   EXPECT_FALSE(
       tensor(found, 0).equal(tensor(run("NPU", "npu_fusion_attention", attention_call()), 0)));
@@ -155,9 +156,64 @@ TEST(NpuTable, AttentionGradGivesNoneWithoutPse) {
   call.args.insert(call.args.begin() + 3, {ones({1, 2, 3, 4})});
   call.kwargs = {{"scale_value", {0.5}}};
   const PyValue found = run("Aten", "npu_fusion_attention_grad", call);
-  ASSERT_EQ(found.as<PyList>()->size(), 4U);
+  ASSERT_EQ(found.as<PyList>()->size(), 5U);
   EXPECT_EQ(tensor(found, 2).sizes(), (at::IntArrayRef{1, 2, 3, 4}));
   EXPECT_TRUE(found.as<PyList>()->at(3).is_none());
+  EXPECT_TRUE(found.as<PyList>()->at(4).is_none());
+}
+
+TEST(NpuTable, AttentionGivesSevenResults) {
+  const PyValue found = run("NPU", "npu_fusion_attention", attention_call());
+  const PyList& results = *found.as<PyList>();
+  ASSERT_EQ(results.size(), 7U);
+  EXPECT_EQ(tensor(results[1]).sizes(), (at::IntArrayRef{1, 2, 3, 8}));
+  EXPECT_EQ(tensor(results[3]).numel(), 0);
+  EXPECT_EQ(*results[6].as<std::int64_t>(), 2 * 3 * 3);  // scores
+  const at::Tensor x = ones({5, 2, 4});
+  const PyValue varlen =
+      run("NPU", "npu_fusion_attention",
+          {{{x}, {x}, {x}, integer(2), {std::string("TND")}},
+           {{"actual_seq_qlen", integers({2, 5})}, {"actual_seq_kvlen", integers({1, 5})}}});
+  EXPECT_EQ(*varlen.as<PyList>()->at(6).as<std::int64_t>(), 2 * (2 * 1 + 3 * 4));
+}
+
+TEST(NpuTable, OutIsWrittenAndReturned) {
+  const PyList out = {{ones({3})}, {ones({3})}, {ones({3})}};
+  const PyValue found = run("NPU", "npu_apply_adam", adam_call({0.5}, out));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(tensor(found, i).is_same(tensor(out[i])));
+  EXPECT_FALSE(tensor(out[0]).equal(ones({3})));
+  PyCall by_place = adam_call({0.5}, out);
+  by_place.args.push_back({out});
+  by_place.kwargs.clear();
+  EXPECT_THROW(run("NPU", "npu_apply_adam", by_place), BindError);
+
+  const at::Tensor x = at::tensor({3.0, 1.0, 2.0});
+  at::Tensor sorted = at::empty({0}, at::kDouble);
+  const PyValue same = run("NPU", "npu_sort_v2", {{{x}}, {{"out", {sorted}}}});
+  EXPECT_TRUE(tensor(same).is_same(sorted));
+  EXPECT_TRUE(sorted.equal(at::tensor({1.0, 2.0, 3.0})));
+  EXPECT_THROW(run("NPU", "npu_sort_v2", {{{x}, integer(0), {false}, {sorted}}, {}}), BindError);
+}
+
+// Calls of one version of the plug-in for another.
+TEST(NpuTable, ACallOfAnotherVersionIsFitted) {
+  const Signature signature("input|self|x, r1, r2, rotary_mode='half', rotate=None");
+  OverloadSet set{"npu::npu_rotary_mul", OverloadStyle::kOperator, false, {}};
+  set.overloads.emplace_back(c10::Dispatcher::singleton().findSchemaOrThrow("aten::add", "Tensor"));
+  for (const char* name : {"input", "r1", "r2", "rotary_mode"}) {
+    set.overloads[0].parameters.emplace_back().name = name;
+  }
+  set.overloads[0].positional = 4;
+  const PyValue x = {ones({2})};
+  const PyValue half = {std::string("half")};
+  const PyCall older = plug_in_call(set, signature, {{}, {{"self", x}, {"rotate", kNone}}});
+  ASSERT_EQ(older.kwargs.size(), 1U);
+  EXPECT_EQ(older.kwargs[0].first, "input");
+  EXPECT_EQ(plug_in_call(set, signature, {{x, x, x, half, kNone}, {}}).args.size(), 4U);
+  EXPECT_EQ(plug_in_call(set, signature, {{x, x, x, half, x}, {}}).args.size(), 5U);
+  const PyCall needed = plug_in_call(set, signature, {{x, x, x}, {{"rotate", x}, {"other", x}}});
+  ASSERT_EQ(needed.kwargs.size(), 2U);  // refused by the operator, which names them
+  EXPECT_EQ(needed.kwargs[0].first, "rotate");
 }
 
 // The keywords of today's schema, at their defaults and, where they compute, given.
@@ -191,6 +247,9 @@ TEST(NpuTable, GradientsThatWereNotRecordedAreDropped) {
     return ours.as<PyList>()->size();
   };
   const PyValue one = {ones({1})};
+  EXPECT_EQ(sizes({one, one, one, kNone, kNone}, 3), 3U);
+  EXPECT_EQ(sizes({one, one, one, kNone, kNone}, 4), 4U);
+  EXPECT_EQ(sizes({one, one, one, kNone, kNone}, 5), 5U);
   EXPECT_EQ(sizes({one, one, one, kNone}, 3), 3U);
   EXPECT_EQ(sizes({one, one, one, kNone}, 4), 4U);
   EXPECT_EQ(sizes({one, one, one, kNone}, 5), 4U);
@@ -275,8 +334,9 @@ TEST(NpuTable, EveryOtherRowRuns) {
   EXPECT_EQ(shape(run("NPU", "npu_rotary_mul", {{x, x, x}, {}})), (Shape{2, 3, 4}));
   EXPECT_EQ(run("Aten", "npu_rotary_mul_backward", {{x, x, x, x}, {}}).as<PyList>()->size(), 3U);
   EXPECT_EQ(shape(run("NPU", "npu_scaled_masked_softmax", {{x, kNone}, {}})), (Shape{2, 3, 4}));
-  EXPECT_EQ(shape(run("Aten", "npu_scaled_masked_softmax_backward", {{x, x, kNone}, {}})),
-            (Shape{2, 3, 4}));
+  EXPECT_EQ(
+      shape(run("Aten", "npu_scaled_masked_softmax_backward", {{x, x, kNone, {1.0}, {false}}, {}})),
+      (Shape{2, 3, 4}));
   EXPECT_EQ(shape(run("NPU", "npu_sort_v2", {{x}, {{"descending", {true}}}})), (Shape{2, 3, 4}));
   EXPECT_EQ(shape(run("NPU", "npu_swiglu", {{x}, {}})), (Shape{2, 3, 2}));
   EXPECT_EQ(shape(run("Aten", "npu_swiglu_backward", {{{ones({2, 3, 2})}, x}, {}})),
