@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// msprobe-engine: the worker process of msprobe, and the only program that links LibTorch.
-#include <optional>
+// msprobe-engine: the worker process of msprobe. The engine itself is a library beside this
+// program, which links no LibTorch: it loads that library, or becomes the user's Python, which does
+// so after it has imported the plug-in of the device.
+#include <cstdlib>
+#include <filesystem>
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include <fmt/core.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/parser.h"
-#include "foreign_devices.h"
-#include "freed_memory.h"
-#include "libtorch/broken_kernels.h"
-#include "libtorch/device.h"
-#include "libtorch/errors.h"
-#include "libtorch/jit_compile.h"
-#include "libtorch/matrix_tiles.h"
+#include "engine.h"
 #include "protocol/frames.h"
-#include "replay/replay_dump.h"
-#include "serve.h"
-#include "sim_device.h"
+#include "python_host.h"
 
 namespace {
 
@@ -26,131 +22,43 @@ using namespace msprobe;
 
 constexpr int kCannotWork = 2;
 
-struct Options {
-  std::string device = "cpu";
-  std::vector<std::string> device_libraries;
-  engine::SimSetup sim;
-  bool jit_compile = false;
-  int threads = 1;
-  std::string replay;  // empty: serve msprobe
-  bool equal_precision = false;
-  std::optional<std::uint64_t> seed;
-  replay::ReplayOptions replay_options;
-};
-
-// What an operator prints must not get among the frames: standard output becomes standard error,
-// and the frames go where it was.
-int take_standard_output() {
-  const int frames = ::dup(STDOUT_FILENO);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  return frames;
-}
-
-Result<engine::ServeOptions> open_named(const std::string& name, libtorch::BareIds bare_ids) {
-  if (name == "recorded") return engine::ServeOptions{at::kCPU, true, name};
-  if (engine::is_foreign(name)) {
-    auto foreign = engine::open_foreign_device(name);
-    if (!foreign) return propagate(foreign);
-    return engine::ServeOptions{at::kCPU, false, name, *std::move(foreign)};
-  }
-  const Result<at::Device> device = libtorch::open_device(name, bare_ids);
-  if (!device) return propagate(device);
-  return engine::ServeOptions{*device, false, libtorch::is_bare_id(name) ? device->str() : name};
-}
-
-// "npu:0,cuda:0,cpu" is the first of them that there is; an error is that of the last.
-Result<engine::ServeOptions> open_device(const Options& options) {
-  const bool bare = libtorch::is_bare_id(options.device);
-  const bool on_sim = engine::is_sim(options.device) || (bare && options.sim.given());
-  if (on_sim) {
-    if (Result<void> loaded = engine::load_sim(options.sim); !loaded) return propagate(loaded);
-  }
-  for (const std::string& library : options.device_libraries) {
-    if (Result<void> loaded = libtorch::load_back_end(library); !loaded) return propagate(loaded);
-  }
-  const bool jit = libtorch::set_jit_compile(options.jit_compile);
-  const bool loaded = on_sim || !options.device_libraries.empty();
-  const auto bare_ids = loaded ? libtorch::BareIds::kLoadedBackEnd : libtorch::BareIds::kFirstKind;
-  std::string_view names = options.device;
-  while (true) {
-    const std::size_t comma = names.find(',');
-    Result<engine::ServeOptions> opened = open_named(std::string(names.substr(0, comma)), bare_ids);
-    if (opened) opened->jit_compile_has_effect = jit;
-    if (opened || comma == std::string_view::npos) return opened;
-    names.remove_prefix(comma + 1);
-  }
-}
-
-int serve(const Options& options) {
-  const int frames = take_standard_output();
-  const Result<engine::ServeOptions> device = open_device(options);
-  if (!device) {
-    (void)protocol::write_all(frames, protocol::encode(protocol::Fatal{device.error().message}));
-    return kCannotWork;
-  }
-  const Result<void> served = engine::serve(STDIN_FILENO, frames, *device);
-  if (!served) {
-    (void)protocol::write_all(frames, protocol::encode(protocol::Fatal{served.error().message}));
-    return kCannotWork;
-  }
-  return 0;
-}
-
-int run_replay(const Options& options) {
-  const Result<engine::ServeOptions> device = open_device(options);
-  replay::ReplayOptions job = options.replay_options;
-  job.dump = options.replay;
-  if (device) {
-    job.execute.device = device->device;
-    job.execute.recorded = device->recorded;
-    job.execute.device_calls = libtorch::device_calls();
-  }
-  if (options.equal_precision) replay::compare_in_equal_precision(job);
-  if (options.seed) job.execute.arguments.seed = *options.seed;
-  const auto print = [](const std::string& text) { fmt::print("{}", text); };
-  const Result<bool> good =
-      device ? replay::replay_dump(job, print) : Result<bool>(propagate(device));
-  if (good) return *good ? 0 : 1;
-  fmt::print(stderr, "msprobe-engine: {}\n", good.error().message);
+int give_up(std::string message) {
+  (void)protocol::write_all(STDOUT_FILENO, protocol::encode(protocol::Fatal{std::move(message)}));
   return kCannotWork;
+}
+
+// After an error of an asynchronous launch nothing that a device gives can be believed, and which
+// operator failed is unknown. What the user has set stays.
+void launch_one_by_one() {
+  for (const char* name : {"ASCEND_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING"}) {
+    ::setenv(name, "1", /*overwrite=*/0);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  engine::keep_freed_memory();
-  libtorch::avoid_unusable_tiles();
-  cli::Parser parser("msprobe-engine",
-                     "runs recorded calls for msprobe; started by it, not by users");
-  Options options;
-  replay::ReplayOptions& replayed = options.replay_options;
-  parser.value(
-      "--device", options.device,
-      "N, cpu, cuda:N, npu:N, sim:N or recorded; with several (a,b), the first that exists");
-  parser.value("--device-lib", options.device_libraries, "library of a back end to load");
-  parser.value("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
-  parser.value("--sim-config", options.sim.config, "faults of the simulated device");
-  parser.value("--sim-log", options.sim.log, "log file for the results of the simulated device");
-  parser.flag("--jit-compile", options.jit_compile, "jit compile mode, for a back end that has it");
-  parser.value("--threads", options.threads, "threads inside an operator").between(1, 1024);
-  parser.value("--replay", options.replay, "run a whole dump.json and say how much of it ran");
-  parser.flag("--equal-precision", options.equal_precision,
-              "with --replay: compute as recorded and compare with the recorded outputs");
-  parser.flag("--per-call", replayed.per_call, "with --replay: one line of JSON per call");
-  parser.value("--only", replayed.only, "with --replay: only this call");
-  parser.value("--seed", options.seed,
-               "with --replay: the seed of the run (with --equal-precision: 0)");
-  const Result<cli::Parser::Parsed> parsed = parser.parse({argv + 1, argv + argc});
-  if (!parsed) {
-    fmt::print(stderr, "msprobe-engine: {}\n", parsed.error().message);
+  launch_one_by_one();
+  std::error_code error;
+  const std::filesystem::path directory =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const std::span<char*> arguments(argv + 1, argv + argc);
+  const engine::Plugin plugin = engine::plugin_for(arguments);
+  const auto become_python = [&] {
+    return give_up(engine::become_python(plugin, directory, arguments));
+  };
+  if (plugin.is_sure()) return become_python();
+  // Python looks for the plug-in while LibTorch is loaded.
+  engine::PluginSearch search(plugin);
+  const std::string library = (directory / "libmsprobe-engine.so").string();
+  void* const loaded = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL);
+  if (search.found()) return become_python();
+  void* const entry = loaded == nullptr ? nullptr : ::dlsym(loaded, "msprobe_engine_main");
+  if (entry == nullptr) {
+    const std::string why = ::dlerror();
+    fmt::print(stderr, "msprobe-engine: {}\n", why);
     return kCannotWork;
   }
-  if (*parsed == cli::Parser::Parsed::kHelp) {
-    fmt::print("{}", parser.help("msprobe-engine"));
-    return 0;
-  }
-  at::set_num_threads(options.threads);
-  libtorch::make_errors_short();
-  libtorch::patch_broken_kernels();
-  return options.replay.empty() ? serve(options) : run_replay(options);
+  return reinterpret_cast<decltype(&msprobe_engine_main)>(entry)(argc, argv, STDIN_FILENO,
+                                                                 STDOUT_FILENO, 0, 0);
 }

@@ -20,8 +20,10 @@ bool is_sim(std::string_view device) { return device == "sim" || device.starts_w
 
 Result<void> load_sim(const SimSetup& setup) {
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path library = program.parent_path() / "libmsprobe-sim.so";
+  Dl_info own = {};
+  ::dladdr(reinterpret_cast<const void*>(&load_sim), &own);
+  const std::filesystem::path library =
+      std::filesystem::path(own.dli_fname).parent_path() / "libmsprobe-sim.so";
   if (!std::filesystem::exists(library, error)) {
     return fail(ErrorKind::kUsage,
                 fmt::format("no simulated device: {} does not exist; the engine is built with "

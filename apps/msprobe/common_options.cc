@@ -25,7 +25,8 @@ void declare_engine_options(cli::Parser& command, engines::EngineOptions& option
   command.group("Device");
   command
       .value("--device-lib", options.device_library,
-             "shared library of an out-of-tree back end, loaded by the engine")
+             "shared library of an out-of-tree back end, or the Python module of one; the engine "
+             "loads it")
       .named("LIBRARY");
   command
       .value("--sim-profile", options.sim_profile,

@@ -6,8 +6,7 @@ namespace msprobe::libtorch {
 
 // Hands the setting to the back ends that were loaded: to their function
 //   extern "C" void msprobe_device_jit_compile(bool on)
-// or, if there is none, to the options of torch_npu (jitCompile, and the internal formats that
-// go with it). False: no loaded back end knows the setting, so it has no effect.
+// False: none has one, so the setting has no effect.
 bool set_jit_compile(bool on);
 
 }  // namespace msprobe::libtorch

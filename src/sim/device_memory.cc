@@ -109,7 +109,8 @@ class SimHooks final : public at::PrivateUse1HooksInterface {
 };
 
 const bool kRegistered = [] {
-  c10::register_privateuse1_backend("sim");
+  // A script may have named it before.
+  if (!c10::is_privateuse1_backend_registered()) c10::register_privateuse1_backend("sim");
   static SimHooks hooks;
   at::RegisterPrivateUse1HooksInterface(&hooks);
   return true;
