@@ -421,6 +421,47 @@ def check_two_dumps_one_stopped_early(checks: Checks) -> None:
         )
 
 
+def check_rank_directories(checks: Checks) -> None:
+    """worldsize<W>_rank<N> names a rank too; two dumps that nothing tells apart are asked about, never merged."""
+    ranks = ["--ranks", "0,1", *FAULT, "--fault-at", "1/1/0"]
+
+    def renamed(name: str, of_rank: dict[str, str]) -> pathlib.Path:
+        out = checks.make(name, ranks)
+        for part in ("msprobe_ge_dump", "msprobe_fx_dump"):
+            for old, new in of_rank.items():
+                (out / part / f"worldsize2_global_{old}").rename(out / part / new)
+        return out
+
+    out = renamed("short_rank_names", {"rank0": "worldsize2_rank0", "rank1": "worldsize2_rank1"})
+    check_rows(checks, "worldsize2_rank1", out, "msprobe_fx_dump")
+    shutil.copytree(out / "msprobe_ge_dump", out / "copy")
+    result, got = checks.compare(out, "copy")
+    checks.check("a dump and its copy", result.returncode == 0 and got["summary"]["fail"] == 0
+                 and {row["rank"] for row in got["rows"]} == {0, 1}, result.stdout[-500:])
+    result = checks.run("compare", "-tp", out / "msprobe_ge_dump", "-gp", out / "copy", "-o", out / "result", "--rank", "7")
+    checks.check("no such rank", result.returncode == 2 and "there is no rank 7 (--rank); the ranks here: 0, 1" in result.stderr,
+                 result.stderr)
+
+    asked = "two dumps are in this directory, and nothing says which one is meant"
+    good = checks.make("two_kinds_good", ranks)
+    for name, of_rank in (("two kinds of names", {"rank1": "worldsize2_rank1"}), ("a name and none", {"rank0": "."}),
+                          ("one rank twice", {"rank1": "worldsize2_rank0"}), ("unknown names", {"rank0": "first", "rank1": "second"})):
+        out = checks.make(name.replace(" ", "_"), ranks)
+        for part in ("msprobe_ge_dump", "msprobe_fx_dump"):
+            for old, new in of_rank.items():
+                directory = out / part / f"worldsize2_global_{old}"
+                if new != ".":
+                    directory.rename(out / part / new)
+                    continue
+                for child in directory.iterdir():
+                    child.rename(out / part / child.name)
+                directory.rmdir()
+        target = checks.run("compare", "-tp", out / "msprobe_ge_dump", "-gp", good / "msprobe_fx_dump", "-o", out / "result")
+        golden = checks.run("compare", "-tp", good / "msprobe_ge_dump", "-gp", out / "msprobe_fx_dump", "-o", out / "result")
+        for result in (target, golden):
+            checks.check(name, result.returncode == 2 and asked in result.stderr, (result.returncode, result.stderr[-500:]))
+
+
 def check_statistics_within(checks: Checks, out: pathlib.Path) -> None:
     """A difference of statistics above 1 % and within --stat-limit is the first difference, and passes."""
     result = checks.run("compare", "-tp", out / "msprobe_ge_dump", "-gp", out / "msprobe_fx_dump", "-o", out / "within", "-m", "torchair")
@@ -470,6 +511,7 @@ def main() -> int:
         check_places(checks)
         check_two_dumps(checks)
         check_two_dumps_one_stopped_early(checks)
+        check_rank_directories(checks)
         check_statistics_within(checks, pathlib.Path(scratch) / "statistics_files")
         check_refusals(checks, pathlib.Path(scratch) / "new")
     for text in checks.wrong[:40]:

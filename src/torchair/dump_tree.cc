@@ -31,13 +31,16 @@ std::optional<std::int64_t> take_number(std::string_view& text, std::string_view
 struct RankName {
   std::int64_t world_size;
   std::int64_t rank;
+  std::string_view word;
 };
 std::optional<RankName> parse_rank(std::string_view name) {
   const auto world_size = take_number(name, "worldsize");
   if (!world_size) return std::nullopt;
-  const auto rank = take_number(name, "_global_rank");
-  if (!rank || !name.empty()) return std::nullopt;
-  return RankName{*world_size, *rank};
+  for (const std::string_view word : {"_global_rank", "_rank"}) {
+    const auto rank = take_number(name, word);
+    if (rank && name.empty()) return RankName{*world_size, *rank, word};
+  }
+  return std::nullopt;
 }
 
 std::optional<GraphFile> parse_graph_name(const fs::path& path) {
@@ -70,7 +73,7 @@ void take_rank(GeUnit& unit, const std::string& name) {
   if (!rank) return;
   unit.world_size = rank->world_size;
   unit.rank = rank->rank;
-  unit.rank_named = true;
+  unit.rank_name = rank->word;
 }
 
 // <device>/[<model>/][<model id>/][<token>], from the component `at` on.
@@ -81,7 +84,7 @@ void take_levels(GeUnit& unit, const std::vector<std::string>& parts, std::size_
   if (at < parts.size()) unit.token = number_of(parts[at]).value_or(0);
 }
 
-// .../[worldsize<W>_global_rank<N>/]<time>/<device>/...
+// .../[<rank>/]<time>/<device>/...
 std::optional<GeUnit> parse_ge_directory(const fs::path& directory) {
   const std::vector<std::string> parts = components(directory);
   const auto is_time = [](const std::string& part) {
@@ -93,6 +96,7 @@ std::optional<GeUnit> parse_ge_directory(const fs::path& directory) {
   GeUnit unit{};
   unit.directory = directory;
   unit.dump_time = parts[place];
+  for (std::size_t i = 0; i < place; ++i) unit.dump /= parts[i];
   if (place > 0) take_rank(unit, parts[place - 1]);
   take_levels(unit, parts, place + 1);
   return unit;
@@ -103,12 +107,15 @@ GeUnit parse_moved_directory(const fs::path& directory, const fs::path& root) {
   const std::vector<std::string> parts = components(directory);
   GeUnit unit{};
   unit.directory = directory;
+  unit.dump = root;
   std::size_t at = components(root).size();
   const auto rank = std::ranges::find_if(
       parts, [](const std::string& part) { return parse_rank(part).has_value(); });
   if (rank != parts.end()) {
     take_rank(unit, *rank);
     at = static_cast<std::size_t>(rank - parts.begin()) + 1;
+    unit.dump.clear();
+    for (std::size_t i = 0; i < at; ++i) unit.dump /= parts[i];
   }
   take_levels(unit, parts, at);
   return unit;
@@ -127,7 +134,7 @@ void name_ranks(GeTree& tree) {
   std::set<std::int64_t> devices;
   std::set<std::int64_t> ranks;
   for (const GeUnit& unit : tree.units) {
-    if (!unit.rank_named) devices.insert(unit.device);
+    if (unit.rank_name.empty()) devices.insert(unit.device);
   }
   for (const GraphFile& graph : tree.graphs) ranks.insert(graph.rank);
   std::map<std::int64_t, std::int64_t> rank_of;
@@ -138,7 +145,7 @@ void name_ranks(GeTree& tree) {
     rank_of[device] = next++;
   }
   for (GeUnit& unit : tree.units) {
-    if (!unit.rank_named) unit.rank = rank_of[unit.device];
+    if (unit.rank_name.empty()) unit.rank = rank_of[unit.device];
   }
 }
 
@@ -205,6 +212,41 @@ void leave_out_world_sizes(GeTree& tree) {
   std::erase_if(tree.units, is_other);
 }
 
+Failure two_dumps(const fs::path& root, const fs::path& one, const fs::path& other) {
+  return fail(
+      ErrorKind::kUsage,
+      fmt::format("{}: two dumps are in this directory, and nothing says which one is meant: "
+                  "{} and {}. Name the directory of one of them",
+                  root.string(), one.string(), other.string()));
+}
+
+// Two units of which only one can be meant.
+template <class Unit, class Key>
+std::optional<Failure> find_two_dumps(const fs::path& root, const std::vector<Unit>& units,
+                                      const Key& key_of) {
+  std::map<std::decay_t<decltype(key_of(units[0]))>, fs::path> first;
+  for (const Unit& unit : units) {
+    if (unit.rank_name != units[0].rank_name) {
+      return two_dumps(root, units[0].directory, unit.directory);
+    }
+    const auto [seen, is_new] = first.try_emplace(key_of(unit), unit.directory);
+    if (!is_new) return two_dumps(root, seen->second, unit.directory);
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> find_two_dumps(const fs::path& root, const GeTree& tree) {
+  std::map<std::int64_t, const GeUnit*> first;  // of each rank
+  for (const GeUnit& unit : tree.units) {
+    const GeUnit* const seen = first.try_emplace(unit.rank, &unit).first->second;
+    if (seen->dump != unit.dump) return two_dumps(root, seen->directory, unit.directory);
+  }
+  return find_two_dumps(root, tree.units, [](const GeUnit& unit) {
+    return std::tuple(unit.rank, unit.dump_time, unit.device, unit.model, unit.model_id,
+                      unit.token);
+  });
+}
+
 void keep_newest_graphs(GeTree& tree) {
   std::ranges::sort(tree.graphs, [](const GraphFile& a, const GraphFile& b) {
     return std::tuple(a.rank, a.graph, a.time.size(), a.time) <
@@ -238,7 +280,7 @@ void find_graphs_above(const fs::path& root, GeTree& tree) {
   }
 }
 
-// .../worldsize<W>_global_rank<N>/<graph>/<token>, or .../[<token>/]gm_<time>_dump
+// .../<rank>/<graph>/<token>, or .../[<token>/]gm_<time>_dump
 FxUnit parse_fx_directory(const fs::path& directory) {
   const std::vector<std::string> parts = components(directory);
   FxUnit unit;
@@ -261,6 +303,7 @@ FxUnit parse_fx_directory(const fs::path& directory) {
   for (; at > 0; --at) {
     if (const auto rank = parse_rank(parts[at - 1])) {
       unit.rank = rank->rank;
+      unit.rank_name = rank->word;
       unit.world_size = rank->world_size;
       break;
     }
@@ -322,6 +365,7 @@ Result<GeTree> find_ge(const fs::path& root) {
   name_ranks(tree);
   name_graphs(tree);
   leave_out_world_sizes(tree);
+  if (auto two = find_two_dumps(root, tree)) return *two;
   leave_out_older_dumps(tree);
   std::ranges::sort(tree.units, [](const GeUnit& a, const GeUnit& b) {
     return std::tie(a.rank, a.graph, a.token, a.model_id, a.directory) <
@@ -352,6 +396,10 @@ Result<FxTree> find_fx(const fs::path& root) {
                     "msprobe_fx_dump or data_dump",
                     root.string()));
   }
+  const auto two = find_two_dumps(root, tree.units, [](const FxUnit& unit) {
+    return std::tuple(unit.rank, unit.graph, unit.group, unit.token);
+  });
+  if (two) return *two;
   return tree;
 }
 

@@ -28,8 +28,9 @@ struct GeUnit {
   fs::path directory;
   std::optional<std::int64_t> world_size;
   std::int64_t rank = 0;
-  bool rank_named = false;  // by a worldsize<W>_global_rank<N> directory, not by the device
-  std::string dump_time;    // YYYYMMDDhhmmss
+  std::string rank_name;  // what names the rank, "_global_rank" or "_rank"; empty: the device does
+  fs::path dump;          // holds the directories of dump times
+  std::string dump_time;  // YYYYMMDDhhmmss
   std::int64_t device = 0;
   std::string model;
   std::int64_t model_id = 0;
@@ -47,6 +48,7 @@ struct FxUnit {
   fs::path directory;
   std::optional<std::int64_t> world_size;
   std::optional<std::int64_t> rank;  // nothing in the older layouts
+  std::string rank_name;             // "_global_rank" or "_rank"
   std::optional<std::int64_t> graph;
   std::string group;       // "gm_<time>_dump" of the older layouts
   bool older = false;      // its token directories are one greater
@@ -62,6 +64,8 @@ enum class TreeKind : std::uint8_t { kGe, kFx, kNeither };
 // FX where arrays lie under `root` and no graph text does.
 TreeKind kind_of(const fs::path& root);
 
+// Directories worldsize<W>_global_rank<N> and worldsize<W>_rank<N> are ranks. An error if two dumps
+// lie under `root` and nothing says which of them is meant.
 Result<GeTree> find_ge(const fs::path& root);
 Result<FxTree> find_fx(const fs::path& root);
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "torchair/bench_groups.h"
 #include "torchair/walk.h"
@@ -101,6 +102,17 @@ Failure swapped(const UnitPlanOptions& options) {
                             : ""));
 }
 
+// Leaves the rank that --rank names.
+std::optional<Failure> keep_rank(GeTree& device, const UnitPlanOptions& options) {
+  std::set<std::int64_t> ranks;
+  for (const GeUnit& unit : device.units) ranks.insert(unit.rank);
+  std::erase_if(device.units, [&](const GeUnit& unit) { return unit.rank != *options.rank; });
+  if (!device.units.empty()) return std::nullopt;
+  return fail(ErrorKind::kUsage,
+              fmt::format("{}: there is no rank {} (--rank); the ranks here: {}",
+                          options.device_root.string(), *options.rank, fmt::join(ranks, ", ")));
+}
+
 }  // namespace
 
 Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
@@ -118,7 +130,7 @@ Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
                     options.device_root.string()));
   }
   if (options.rank) {
-    std::erase_if(device->units, [&](const GeUnit& unit) { return unit.rank != *options.rank; });
+    if (auto missing = keep_rank(*device, options)) return *missing;
   }
   plan.notes = device->notes;
   plan.bench_root = bench_part(options);
