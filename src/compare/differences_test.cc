@@ -76,7 +76,8 @@ bool is_ratio(std::size_t column) {
 // The rule behind one differing cell, from the inputs; empty for the cells that follow from others.
 std::string rule_of(const Inputs& in, const Row& ours, const Row& theirs, std::size_t column) {
   const bool nothing_measured = blank(in.npu[kRmse]) && blank(in.npu[kBinaryRate]);
-  if (nothing_measured) return "D-no-metric";
+  const bool lacks_metric = ours[kMessage].starts_with("The NPU row has no metric of the");
+  if (nothing_measured || lacks_metric) return "D-no-metric";
   if (ours[kMessage].starts_with("NOTE: no metric")) return "D-foreign-file";
   if (ours[kAlgorithm] != theirs[kAlgorithm]) {
     const bool all_filled = !blank(in.npu[kRelativeRate]) && !blank(in.npu[kRmse]);

@@ -251,6 +251,39 @@ TEST_F(Documented, BlankMetricsWithAPassGiveNoVerdict) {
   EXPECT_EQ(verdict_of(tensor_row(kName), tensor_row(kName), Profile::kReference), "pass");
 }
 
+// Decided by one cell: nothing but a row of the public tool, which has no metric of any standard
+// but the benchmark, is judged by another standard than its API's.
+TEST_F(Documented, ARowThatLacksAnyMetricOfItsStandardIsSkipped) {
+  using CellOfRow = Cell DetailRow::*;
+  const std::vector<std::pair<std::string_view, std::vector<CellOfRow>>> kStandards{
+      {"Functional.sigmoid",
+       {&DetailRow::small_value_error_ratio, &DetailRow::rmse, &DetailRow::max_relative_error,
+        &DetailRow::mean_relative_error, &DetailRow::error_balance}},
+      {"Tensor.__div__",
+       {&DetailRow::inf_nan_error_rate, &DetailRow::relative_error_rate,
+        &DetailRow::absolute_error_rate}},
+      {"Torch.matmul", {&DetailRow::mean_ulp_error, &DetailRow::ulp_error_proportion}},
+      {"Functional.conv2d", {&DetailRow::dual_1000}},
+      {"Torch.argsort", {&DetailRow::binary_error_rate}}};
+  for (const auto& [api, cells] : kStandards) {
+    const bool exact = cells[0] == &DetailRow::binary_error_rate;
+    DetailRow full = benchmark_row(fmt::format("{}.0.forward.output.0", api), 0);
+    if (exact) full.device_dtype = full.bench_dtype = "torch.int64";
+    full.inf_nan_error_rate = full.relative_error_rate = full.absolute_error_rate =
+        full.mean_ulp_error = full.ulp_error_proportion = full.max_ulp_error = number(0);
+    full.dual_100 = full.dual_1000 = full.dual_10000 = number(1);
+    full.binary_error_rate = number(0);
+    EXPECT_EQ(verdict_of(full, full), "pass") << api;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      DetailRow row = full;
+      row.*cells[i] = Cell();
+      EXPECT_EQ(verdict_of(row, full), "SKIP")
+          << api << " without metric " << i << ": " << message();
+      EXPECT_THAT(message(), HasSubstr("The NPU row has no metric of the")) << api;
+    }
+  }
+}
+
 TEST_F(Documented, Dual1000MustBeAboveTheLimit) {
   constexpr std::string_view kConv = "Functional.conv2d.0.forward.output.0";
   DetailRow npu = tensor_row(kConv);

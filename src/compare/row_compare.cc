@@ -88,6 +88,20 @@ std::string no_gpu_metric_text(Standard standard, const CompareRules& rules) {
                      algorithm_title(standard, rules.titles));
 }
 
+bool has_any_of(const DetailRow& npu, const auto& cells) {
+  return std::ranges::any_of(cells, [&](auto cell) { return !(npu.*cell).blank(); });
+}
+
+// A check by the public tool holds the benchmark's metrics for every API, and none of another
+// standard. A check of ours fills them all: one that is missing there makes the row SKIP.
+bool has_benchmark_alone(const DetailRow& npu) {
+  constexpr std::array kOthers = {
+      &DetailRow::inf_nan_error_rate,  &DetailRow::relative_error_rate,
+      &DetailRow::absolute_error_rate, &DetailRow::binary_error_rate,
+      &DetailRow::mean_ulp_error,      &DetailRow::ulp_error_proportion};
+  return has_metrics(npu, Standard::kBenchmark) && !has_any_of(npu, kOthers);
+}
+
 // The reference tool judges what is there; blanks are zeros, or an error if they cannot be.
 ComparedRow judge_as_public_tool(const DetailRow& npu, Standard standard, const GpuRow& gpu,
                                  const Subject& subject, const CompareRules& rules) {
@@ -103,8 +117,7 @@ ComparedRow judge_as_public_tool(const DetailRow& npu, Standard standard, const 
 ComparedRow judge_documented(const DetailRow& npu, Standard listed, const GpuRow& gpu,
                              const Subject& subject, const CompareRules& rules) {
   Standard standard = listed;
-  // A check by the public tool holds the benchmark's metrics for every API.
-  if (!has_metrics(npu, listed)) standard = Standard::kBenchmark;
+  if (!has_metrics(npu, listed) && has_benchmark_alone(npu)) standard = Standard::kBenchmark;
   if (!has_metrics(npu, standard)) {
     if (npu.status == Verdict::kError) return {.row = failed_check(npu, rules)};
     return skipped(npu, RowFate::kCannotBeJudged, no_metric_text(npu, listed, rules));
@@ -140,7 +153,7 @@ ComparedRow judge_documented(const DetailRow& npu, Standard listed, const GpuRow
 // then and no others.
 bool float8_input(const DetailRow& npu, Profile profile) {
   if (npu.relative_error_rate.blank()) return false;
-  if (profile == Profile::kReference || npu.rmse.blank()) return true;
+  if (profile == Profile::kReference || !has_any_of(npu, kKeptMetrics)) return true;
   return npu.message.find(judge::kFloat8Input) != std::string::npos;
 }
 
