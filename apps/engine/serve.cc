@@ -81,7 +81,7 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
                       execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
-    MeasuredCall found = replay::measure_outcome(request.full_name, outcome, run.options,
+    MeasuredCall found = replay::measure_outcome(request, outcome, run.options.arithmetic,
                                                  run.execute.dialect->like_mindspore);
     if (run.options.strict) {
       replay::mark_identical(found, outcome);

@@ -6,6 +6,7 @@
 #include "check/cost.h"
 #include "check/known_errors.h"
 #include "check/skip_message.h"
+#include "core/call_name.h"
 #include "journal/map_lines.h"
 
 namespace msprobe::check {
@@ -61,6 +62,13 @@ protocol::CallRequest CheckWork::request(std::size_t position, bool save) {
   request.forward_json = call.forward_json;
   request.backward_json = call.backward_json;
   if (save) request.save_directory = save_directory_;
+  const auto name = parse_call_name(call.full_name);
+  for (std::size_t i = 0; i < request.thresholds.size(); ++i) {
+    request.thresholds[i] = judge::thresholds_for({.api = name ? name->bare_name : call.full_name,
+                                                   .dtype = static_cast<DType>(i),
+                                                   .device = rules_.device_kind},
+                                                  rules_.profile, rules_.standards);
+  }
   return request;
 }
 

@@ -187,10 +187,6 @@ protocol::RunOptions run_options(const CheckOptions& options, const Recorded& re
   run.hf32 = benches_in_hf32(options, device);
   run.arithmetic = options.profile == judge::Profile::kDocumented ? measure::Arithmetic::kDocumented
                                                                   : measure::Arithmetic::kReference;
-  for (std::size_t i = 0; i < run.thresholds.size(); ++i) {
-    run.thresholds[i] =
-        judge::thresholds_for(static_cast<DType>(i), options.profile, options.standards);
-  }
   return run;
 }
 

@@ -121,10 +121,6 @@ measure::Thresholds thresholds_for(const Subject& subject, Profile profile,
   return thresholds;
 }
 
-measure::Thresholds thresholds_for(DType device, Profile profile, const Standards& standards) {
-  return thresholds_for(Subject{.api = {}, .dtype = device, .device = {}}, profile, standards);
-}
-
 LadderLimits ladder_for(const Subject& subject, const Standards& standards) {
   LadderLimits limits;
   apply(limits, &Rule::ladder, subject, standards);

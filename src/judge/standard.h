@@ -72,9 +72,9 @@ struct Standards {
 
 // What a rule can be about.
 struct Subject {
-  std::string_view api;           // bare name; empty: no particular API
+  std::string_view api = {};      // bare name; empty: no particular API
   DType dtype = DType::kFloat32;  // of the device output
-  std::string_view device;        // "npu", "cuda", "cpu", "sim", "recorded"; empty: unknown
+  std::string_view device = {};   // "npu", "cuda", "cpu", "sim", "recorded"; empty: unknown
 };
 
 // The standard of one output. `float8_input`: an argument of the call was an 8-bit float.
@@ -84,7 +84,6 @@ Level level_for(const Subject& subject, Profile profile, const Standards& standa
 
 measure::Thresholds thresholds_for(const Subject& subject, Profile profile,
                                    const Standards& standards);
-measure::Thresholds thresholds_for(DType device, Profile profile, const Standards& standards);
 LadderLimits ladder_for(const Subject& subject, const Standards& standards);
 CompareLimits limits_for(const Subject& subject, Profile profile, const Standards& standards);
 

@@ -56,11 +56,11 @@ TEST(LevelFor, GeluCountsAsGeluOnlyInDocumented) {
 }
 
 TEST(ThresholdsFor, DocumentedNumbersAreThoseOfTheDocument) {
-  const auto f32 = thresholds_for(DType::kFloat32, kDocumented, kBuiltIn);
+  const auto f32 = thresholds_for({.dtype = DType::kFloat32}, kDocumented, kBuiltIn);
   EXPECT_EQ(f32.small_value, 6.103515625e-05);
   EXPECT_EQ(f32.small_value_atol, 9.313225746154785e-10);
   EXPECT_EQ(f32.ulp_count, 32);
-  const auto bf16 = thresholds_for(DType::kBFloat16, kDocumented, kBuiltIn);
+  const auto bf16 = thresholds_for({.dtype = DType::kBFloat16}, kDocumented, kBuiltIn);
   EXPECT_EQ(bf16.small_value, 0.00390625);
   EXPECT_EQ(bf16.small_value_atol, 1.52587890625e-05);
   EXPECT_EQ(bf16.rtol, 0.00390625);
@@ -68,11 +68,11 @@ TEST(ThresholdsFor, DocumentedNumbersAreThoseOfTheDocument) {
 }
 
 TEST(ThresholdsFor, ReferenceNumbersAreThePublicTools) {
-  const auto f16 = thresholds_for(DType::kFloat16, kReference, kBuiltIn);
+  const auto f16 = thresholds_for({.dtype = DType::kFloat16}, kReference, kBuiltIn);
   EXPECT_EQ(f16.small_value, 0.0009765625);
   EXPECT_EQ(f16.small_value_atol, 1e-16);
   EXPECT_EQ(f16.absolute_small_value_atol, 1.52587890625e-05);
-  const auto f64 = thresholds_for(DType::kFloat64, kReference, kBuiltIn);
+  const auto f64 = thresholds_for({.dtype = DType::kFloat64}, kReference, kBuiltIn);
   EXPECT_EQ(f64.small_value, 9.5367431640625e-07);
   EXPECT_EQ(f64.ulp_count, 1);
 }

@@ -135,7 +135,7 @@ void fields(Io& io, T& m) {
 template <class Io, Is<RunOptions> T>
 void fields(Io& io, T& m) {
   io(m.dialect), io(m.save_npy), io(m.dump_name), io(m.data_directory), io(m.seed),
-      io(m.arithmetic), io(m.thresholds);
+      io(m.arithmetic);
   io(m.strict), io(m.allow_tf32), io(m.products), io(m.hf32), io(m.saved_device),
       io(m.find_moved_files), io(m.bench_as_device);
   io(m.bench_alone);
@@ -143,7 +143,8 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<CallRequest> T>
 void fields(Io& io, T& m) {
-  io(m.id), io(m.full_name), io(m.forward_json), io(m.backward_json), io(m.save_directory);
+  io(m.id), io(m.full_name), io(m.forward_json), io(m.backward_json), io(m.save_directory),
+      io(m.thresholds);
 }
 
 template <class Io, Is<Skip> T>

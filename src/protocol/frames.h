@@ -27,7 +27,7 @@
 
 namespace msprobe::protocol {
 
-inline constexpr std::uint32_t kWireVersion = 8;
+inline constexpr std::uint32_t kWireVersion = 9;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;
@@ -51,8 +51,7 @@ struct RunOptions {
   std::string data_directory;       // of tensor files; empty: random mode
   std::uint64_t seed = kDefaultSeed;
   measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
-  std::array<measure::Thresholds, kDTypeCount> thresholds;  // by the device's dtype
-  bool strict = false;                                      // find the strict status too
+  bool strict = false;      // find the strict status too
   bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
   std::vector<KnownProducts> products;  // how the device multiplies, of its card; empty: no card
   bool hf32 = false;  // both sides of conv1d and conv2d get float32 inputs rounded to HF32
@@ -69,6 +68,7 @@ struct CallRequest {
   std::string forward_json;
   std::string backward_json;   // empty: none recorded
   std::string save_directory;  // not empty: inputs, outputs and gradients are saved there
+  std::array<measure::Thresholds, kDTypeCount> thresholds = {};  // by the device's dtype
 };
 
 struct CallResponse {

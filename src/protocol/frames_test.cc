@@ -126,13 +126,11 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   RunOptions options;
   options.seed = 5;
   options.strict = true;
-  options.thresholds[1].rtol = 0.25;
   options.products = {{.dtype = DType::kFloat16, .units = {"block=4", "block=8"}, .certain = true}};
   FrameReader runs;
   const auto run = decode_run_options(only_frame(runs, encode(options)));
   EXPECT_EQ(run->seed, 5U);
   EXPECT_TRUE(run->strict);
-  EXPECT_EQ(run->thresholds[1].rtol, 0.25);
   ASSERT_EQ(run->products.size(), 1U);
   EXPECT_EQ(run->products[0].dtype, DType::kFloat16);
   EXPECT_EQ(run->products[0].units, options.products[0].units);
@@ -141,10 +139,12 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   CallRequest asked;
   asked.id = 3;
   asked.forward_json = "{}";
+  asked.thresholds[1].rtol = 0.25;
   FrameReader requests;
   const auto request = decode_call_request(only_frame(requests, encode(asked)));
   EXPECT_EQ(request->id, 3U);
   EXPECT_EQ(request->forward_json, "{}");
+  EXPECT_EQ(request->thresholds[1].rtol, 0.25);
 
   FrameReader fatals;
   EXPECT_EQ(decode_fatal(only_frame(fatals, encode(Fatal{"no npu"})))->message, "no npu");

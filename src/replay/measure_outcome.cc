@@ -18,9 +18,9 @@ namespace {
 using arguments::PyCall;
 using arguments::PyValue;
 using execute::LeafPair;
+using protocol::CallRequest;
 using protocol::LeafKind;
 using protocol::MeasuredLeaf;
-using protocol::RunOptions;
 
 std::string_view class_name(const PyValue& value) {
   constexpr std::array kNames = std::to_array<std::string_view>(
@@ -54,7 +54,8 @@ std::uint64_t zeros_of(const at::Tensor& tensor) {
 
 // In which way the leaves of a call are measured.
 struct How {
-  const RunOptions& options;
+  const CallRequest& request;
+  measure::Arithmetic arithmetic;
   bool dropout;
   bool like_mindspore;
   bool gradients;  // None says that the benchmark does not differentiate for this input
@@ -81,11 +82,12 @@ void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
   } else {
     leaf.kind = LeafKind::kTensor;
     const measure::MeasureOptions options{
-        how.options.thresholds[std::to_underlying(*leaf.device.dtype)], how.options.arithmetic,
+        how.request.thresholds[std::to_underlying(*leaf.device.dtype)], how.arithmetic,
         at::get_num_threads()};
     if (how.like_mindspore) {
       const at::Tensor seen = rounded(bench, device);
-      leaf.metrics = measure::mindspore_metrics(libtorch::view_of(device), libtorch::view_of(seen));
+      leaf.metrics = measure::mindspore_metrics(libtorch::view_of(device), libtorch::view_of(seen),
+                                                how.arithmetic);
     } else {
       leaf.metrics = measure::measure(libtorch::view_of(device), libtorch::view_of(bench), options);
     }
@@ -131,21 +133,21 @@ std::optional<double> dropout_probability(const PyCall& call) {
 
 }  // namespace
 
-protocol::MeasuredCall measure_outcome(const std::string& full_name,
+protocol::MeasuredCall measure_outcome(const CallRequest& request,
                                        const execute::CallOutcome& outcome,
-                                       const RunOptions& options, bool like_mindspore) {
+                                       measure::Arithmetic arithmetic, bool like_mindspore) {
   protocol::MeasuredCall call;
-  call.full_name = full_name;
+  call.full_name = request.full_name;
   call.float8_input = outcome.arguments.float8_input;
   call.backward_skip = outcome.backward_skip;
   call.note = outcome.note;
   call.backward_note = outcome.backward_note;
-  const auto name = parse_call_name(full_name);
+  const auto name = parse_call_name(request.full_name);
   const bool dropout = name && ops::is_dropout(ops::traits_of(name->bare_name));
   const auto probability =
       dropout ? dropout_probability(outcome.arguments.call) : std::optional<double>();
   const auto measure_all = [&](const std::vector<LeafPair>& pairs, bool gradients) {
-    const How how{options, dropout, like_mindspore, gradients};
+    const How how{request, arithmetic, dropout, like_mindspore, gradients};
     std::vector<MeasuredLeaf> leaves;
     leaves.reserve(pairs.size());
     for (const LeafPair& pair : pairs) {

@@ -10,10 +10,9 @@
 namespace msprobe::replay {
 
 // `like_mindspore`: see execute::ReplayDialect.
-protocol::MeasuredCall measure_outcome(const std::string& full_name,
+protocol::MeasuredCall measure_outcome(const protocol::CallRequest& request,
                                        const execute::CallOutcome& outcome,
-                                       const protocol::RunOptions& options,
-                                       bool like_mindspore = false);
+                                       measure::Arithmetic arithmetic, bool like_mindspore = false);
 
 // Marks the leaves that are identical on both sides, so that nobody compares them again.
 void mark_identical(const protocol::MeasuredCall& call, execute::CallOutcome& outcome);

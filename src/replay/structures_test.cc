@@ -58,7 +58,9 @@ check::JudgedCall judged(Json json, judge::Profile profile) {
   outcome.forward = execute::pair_leaves(output_of(json["bench"]), output_of(json["device"]));
   check::JudgeRules rules;
   rules.profile = profile;
-  return check::judge_call(measure_outcome(name, outcome, {}), name, rules);
+  protocol::CallRequest request;
+  request.full_name = name;
+  return check::judge_call(measure_outcome(request, outcome, {}), name, rules);
 }
 
 void expect_rows(const check::JudgedCall& found, Json expected) {

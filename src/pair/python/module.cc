@@ -83,7 +83,7 @@ PyObject* compare(PyObject* /*module*/, PyObject* arguments) {
 
 std::string beyond_json(const TensorView& device, const TensorView& bench) {
   const measure::Thresholds limits =
-      judge::thresholds_for(device.dtype, judge::Profile::kDocumented, {});
+      judge::thresholds_for({.dtype = device.dtype}, judge::Profile::kDocumented, {});
   const Beyond found = find_beyond(device, bench,
                                    {.relative = limits.rtol,
                                     .absolute = limits.absolute_small_value_atol,
