@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/python_environment.h"
 #include "host_program.h"
 
 namespace msprobe::engine {
@@ -36,9 +37,8 @@ constexpr auto kPlugins = std::to_array<Row>({
 });
 constexpr std::string_view kOfBareIds = "torch_npu";
 
+// Runs after kCleanPythonPath.
 constexpr const char* kLook =
-    "import sys\n"
-    "sys.path[:] = [place for place in sys.path if place.startswith('/')]\n"
     "import importlib.util\n"
     "sys.exit(importlib.util.find_spec(sys.argv[1]) is None)\n";
 
@@ -114,14 +114,16 @@ Plugin plugin_for(std::span<char* const> arguments) {
 
 PluginSearch::PluginSearch(const Plugin& plugin) {
   if (plugin.need != Plugin::Need::kIfInstalled) return;
-  std::vector<std::string> words{python(), "-c", kLook, plugin.module};
+  std::vector<std::string> words{python(), "-c", std::string(kCleanPythonPath) + kLook,
+                                 plugin.module};
+  PythonEnvironment environment;
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     ::posix_spawn_file_actions_addopen(&files, descriptor, "/dev/null", O_RDWR, 0);
   }
   if (::posix_spawnp(&pid_, words[0].c_str(), &files, nullptr, pointers_to(words).data(),
-                     environ) != 0) {
+                     environment.get()) != 0) {
     pid_ = -1;
   }
   ::posix_spawn_file_actions_destroy(&files);
@@ -141,7 +143,8 @@ std::string become_python(const Plugin& plugin, const std::filesystem::path& dir
       python(),     "-c", std::string(kHostProgram), directory.string(), MSPROBE_ENGINE_TORCH,
       plugin.module};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  ::execvp(words[0].c_str(), pointers_to(words).data());
+  PythonEnvironment environment;
+  ::execvpe(words[0].c_str(), pointers_to(words).data(), environment.get());
   return fmt::format(
       "no device {}: the plug-in {} needs a Python, and {} cannot be started ({}): "
       "name the Python that has it: {}=PATH",

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/python_environment.h"
+
 namespace msprobe::engines {
 namespace {
 
@@ -27,8 +29,8 @@ constexpr int kEndTurns = 3000;
 constexpr std::chrono::milliseconds kEndTurn(1);
 
 // Between fork and exec: async-signal-safe calls only.
-[[noreturn]] void become_engine(char* const* arguments, int input, int output, int errors,
-                                pid_t parent) {
+[[noreturn]] void become_engine(char* const* arguments, char* const* environment, int input,
+                                int output, int errors, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExecFailed);  // the parent died before prctl
   ::setpgid(0, 0);  // Ctrl-C in the terminal is for msprobe, which ends its engines itself
@@ -39,7 +41,7 @@ constexpr std::chrono::milliseconds kEndTurn(1);
   ::dup2(input, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
-  ::execv(arguments[0], arguments);
+  ::execve(arguments[0], arguments, environment);
   ::_exit(kExecFailed);
 }
 
@@ -133,11 +135,12 @@ Result<EngineProcess> EngineProcess::start(const EngineCommand& command) {
     pipe = std::move(*made);
   }
   auto& [input, output, errors] = pipes;
+  PythonEnvironment environment;  // of a package the engine is a script that picks one
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    become_engine(arguments.data(), input.read.get(), output.write.get(), errors.write.get(),
-                  parent);
+    become_engine(arguments.data(), environment.get(), input.read.get(), output.write.get(),
+                  errors.write.get(), parent);
   }
   if (pid < 0) {
     return fail(ErrorKind::kIo,

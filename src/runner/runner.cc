@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/python_environment.h"
 #include "runner/program.h"
 
 namespace msprobe::runner {
@@ -15,8 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Runs after kCleanPythonPath.
 constexpr std::string_view kLook =
-    "import importlib.util, socket, sys\n"
+    "import importlib.util, socket\n"
     "found = importlib.util.find_spec('mindspore') is not None\n"
     "socket.socket(fileno=int(sys.argv[1])).sendall(bytes([1, 0, 0, 0, 49 if found else 48]))\n";
 
@@ -127,8 +129,8 @@ std::string text(const Times& times) {
 }
 
 bool is_installed(const RunnerOptions& options) {
-  Result<RunnerProcess> process =
-      RunnerProcess::start({python_of(options), std::string(kLook), options.device_id});
+  Result<RunnerProcess> process = RunnerProcess::start(
+      {python_of(options), kCleanPythonPath + std::string(kLook), options.device_id});
   if (!process) return false;
   const Result<std::string> found = process->receive();
   return found && *found == "1";

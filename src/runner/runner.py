@@ -5,14 +5,21 @@ usage: python -c TEXT SOCKET MEMORY DEVICE_ID      two inherited descriptors, an
 
 Messages are JSON with their length in four bytes before them. Tensors lie in the shared memory; a message names them by type, shape and
 offset. A call is answered by its results; gradients are asked for after it, and are those of the last call."""
-import json
-import mmap
-import os
-import socket
-import struct
 import sys
-import time
-import traceback
+
+# Before anything else is imported: a file in the current directory is no module of ours.
+sys.path[:] = [place for place in sys.path if place.startswith("/")]
+
+import json  # noqa: E402
+import mmap  # noqa: E402
+import os  # noqa: E402
+import socket  # noqa: E402
+import struct  # noqa: E402
+import time  # noqa: E402
+import traceback  # noqa: E402
+
+if os.environ.get("PYTHONSAFEPATH") == "msprobe":  # set for the start of this process, not for those that MindSpore starts
+    del os.environ["PYTHONSAFEPATH"]
 
 GROUPS = {"Mint": ("mint",), "MintFunctional": ("mint", "nn", "functional"), "Functional": ("ops",)}
 ALIGNMENT = 64

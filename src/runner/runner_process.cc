@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/python_environment.h"
+
 namespace msprobe::runner {
 namespace {
 
@@ -32,14 +34,15 @@ Failure failed(std::string_view doing) {
 }
 
 // Between fork and exec: async-signal-safe calls only.
-[[noreturn]] void become(char* const* arguments, int socket, int memory, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, int socket, int memory,
+                         pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExecFailed);
   for (const int inherited : {socket, memory}) ::fcntl(inherited, F_SETFD, 0);
   const int null = ::open("/dev/null", O_RDONLY);
   ::dup2(null, STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // our own output is for frames
-  ::execvp(arguments[0], arguments);
+  ::execvpe(arguments[0], arguments, environment);
   ::_exit(kExecFailed);
 }
 
@@ -67,10 +70,12 @@ Result<RunnerProcess> RunnerProcess::start(const ProcessOptions& options) {
                                       options.device_id};
   std::array<char*, 7> arguments = {};
   std::ranges::transform(texts, arguments.begin(), [](std::string& text) { return text.data(); });
+  PythonEnvironment environment;
   const pid_t parent = ::getpid();
   process.pid_ = ::fork();
   if (process.pid_ < 0) return failed("fork");
-  if (process.pid_ == 0) become(arguments.data(), theirs.get(), process.file_.get(), parent);
+  if (process.pid_ == 0)
+    become(arguments.data(), environment.get(), theirs.get(), process.file_.get(), parent);
   return process;
 }
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/python_environment.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace msprobe {
+namespace {
+
+constexpr std::string_view kSearchPath = "PYTHONPATH=";
+constexpr std::string_view kSafePath = "PYTHONSAFEPATH=";
+
+}  // namespace
+
+std::string absolute_entries(const std::string& search_path) {
+  std::string kept;
+  for (std::size_t begin = 0; begin < search_path.size();) {
+    const std::size_t end = std::min(search_path.find(':', begin), search_path.size());
+    if (search_path[begin] == '/') {
+      kept += kept.empty() ? "" : ":";
+      kept += search_path.substr(begin, end - begin);
+    }
+    begin = end + 1;
+  }
+  return kept;
+}
+
+PythonEnvironment::PythonEnvironment() {
+  bool is_safe = false;
+  for (char* const* variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (text.starts_with(kSearchPath)) {
+      const std::string kept = absolute_entries(std::string(text.substr(kSearchPath.size())));
+      if (!kept.empty()) variables_.push_back(std::string(kSearchPath) + kept);
+    } else if (text != kSafePath) {  // an empty value counts for nothing
+      is_safe = is_safe || text.starts_with(kSafePath);
+      variables_.emplace_back(text);
+    }
+  }
+  if (!is_safe) variables_.push_back(std::string(kSafePath) + "msprobe");
+  for (std::string& variable : variables_) pointers_.push_back(variable.data());
+  pointers_.push_back(nullptr);
+}
+
+}  // namespace msprobe
