@@ -69,15 +69,60 @@ void scaled_masked_softmax_grad(const Call& call) {
   call.give(0, inner.masked_fill(mask, 0).to(call.outputs[0].scalar_type()));
 }
 
+double number(const Call& call, std::size_t index) { return call.inputs.at(index).item<double>(); }
+
+void apply_adam(const Call& call) {
+  const at::Tensor g = call.inputs.at(9).to(at::kFloat);
+  const double beta1 = number(call, 6), beta2 = number(call, 7);
+  const at::Tensor m = at::lerp(g, call.inputs[1].to(at::kFloat), beta1),
+                   v = at::lerp(g * g, call.inputs[2].to(at::kFloat), beta2);
+  const double rate = number(call, 5) * std::sqrt(1 - number(call, 4)) / (1 - number(call, 3));
+  const at::Tensor step = call.attribute<bool>("use_nesterov") ? at::lerp(g, m, beta1) : m;
+  call.give(0, call.inputs[0].to(at::kFloat) - rate * step / (number(call, 8) + at::sqrt(v)));
+  call.give(1, m);
+  call.give(2, v);
+}
+
+// The powers are those of the step before.
+void apply_adam_w(const Call& call) {
+  const at::Tensor g =
+      call.inputs.at(10).to(at::kFloat) * (call.attribute<bool>("maximize") ? -1 : 1);
+  const double lr = number(call, 5), beta1 = number(call, 7), beta2 = number(call, 8);
+  const at::Tensor m = at::lerp(g, call.inputs[1].to(at::kFloat), beta1),
+                   v = at::lerp(g * g, call.inputs[2].to(at::kFloat), beta2);
+  const at::Tensor second =
+      call.attribute<bool>("amsgrad") ? at::maximum(call.inputs.at(11).to(at::kFloat), v) : v;
+  const at::Tensor below = at::sqrt(second / (1 - number(call, 4) * beta2)) + number(call, 9);
+  call.give(0, call.inputs[0].to(at::kFloat) * (1 - lr * number(call, 6)) -
+                   lr / (1 - number(call, 3) * beta1) * m / below);
+  call.give(1, m);
+  call.give(2, v);
+}
+
+void layer_norm(const Call& call) {
+  const at::Tensor x = call.inputs[0].to(at::kFloat);
+  const auto shape =
+      x.sizes().slice(static_cast<std::size_t>(call.attribute<int64_t>("begin_norm_axis")));
+  const auto [result, mean, rstd] = at::native_layer_norm(
+      x, shape, call.inputs[1].to(at::kFloat).reshape(shape),
+      call.inputs[2].to(at::kFloat).reshape(shape), call.attribute<float>("epsilon"));
+  call.give(0, result);
+  call.give(1, mean);
+  call.give(2, rstd);
+}
+
 struct Row {
   std::string_view name;
   void (*compute)(const Call&);
 };
 constexpr Row kRows[] = {
+    {"ApplyAdamD", &apply_adam},
+    {"ApplyAdamW", &apply_adam_w},
     {"Cast", [](const Call& c) { c.give(0, c.inputs[0].to(c.outputs[0].scalar_type())); }},
     {"ConfusionTransposeD", &confusion_transpose},
     {"FormatCast", [](const Call& c) { c.give(0, c.inputs[0]); }},
     {"Identity", [](const Call& c) { c.give(0, c.inputs[0]); }},
+    {"LayerNormV3", &layer_norm},
     {"Mish", [](const Call& c) { c.give(0, at::mish(c.inputs[0])); }},
     {"MishGrad", [](const Call& c) { c.give(0, at::mish_backward(c.inputs[0], c.inputs[1])); }},
     {"ScaledMaskedSoftmax", &scaled_masked_softmax},
