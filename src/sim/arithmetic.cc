@@ -174,6 +174,12 @@ int factor_bits(SimProfile profile) {
   return profile == SimProfile::kHf32 ? 11 : 0;
 }
 
+bool keeps_products(const ProfileRow& arithmetic) {
+  const SimProfile profile = arithmetic.profile;
+  return profile == SimProfile::kExact || profile == SimProfile::kFlushToZero ||
+         profile == SimProfile::kSaturate;
+}
+
 at::Tensor any_order(std::int64_t count) {
   static std::random_device entropy;
   at::Generator generator = at::detail::createCPUGenerator(entropy());

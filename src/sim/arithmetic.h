@@ -27,6 +27,8 @@ at::Tensor summed_in_blocks(std::int64_t count, std::int64_t block, at::ScalarTy
 std::optional<at::ScalarType> sum_type(SimProfile profile);
 // Bits of float32 factors; 0: all.
 int factor_bits(SimProfile profile);
+// Whether products and their sums are the CPU's.
+bool keeps_products(const ProfileRow& arithmetic);
 // An order of summation that is another one in every run.
 at::Tensor any_order(std::int64_t count);
 

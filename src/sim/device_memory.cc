@@ -98,8 +98,12 @@ class SimHooks final : public at::PrivateUse1HooksInterface {
   at::Generator getNewGenerator(c10::DeviceIndex /*device*/) const override {
     return at::detail::createCPUGenerator();
   }
+  c10::Allocator* getPinnedMemoryAllocator() const override {
+    return c10::GetAllocator(c10::DeviceType::CPU);
+  }
   c10::Device getDeviceFromPtr(void* /*data*/) const override { return {kType, current_device}; }
   void resizePrivateUse1Bytes(const c10::Storage& storage, std::size_t bytes) const override {
+    const c10::DeviceGuard guard(storage.device());
     c10::DataPtr fresh = the_allocator.allocate(bytes);
     const std::size_t kept = std::min(bytes, storage.nbytes());
     if (kept > 0) std::memcpy(fresh.mutable_get(), storage.data(), kept);
@@ -127,6 +131,17 @@ at::Tensor seen_by_cpu(const at::Tensor& tensor) {
   if (tensor.is_conj()) seen = at::_conj(seen);
   if (tensor.is_neg()) seen = at::_neg_view(seen);
   return seen;
+}
+
+at::Tensor view_like(const at::Tensor& tensor, const at::Tensor& on_cpu) {
+  const std::int64_t before = tensor.storage_offset() *
+                              static_cast<std::int64_t>(tensor.element_size()) /
+                              static_cast<std::int64_t>(on_cpu.element_size());
+  at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(
+      c10::TensorImpl::VIEW, c10::Storage(tensor.storage()), tensor.key_set(), on_cpu.dtype());
+  view.unsafeGetTensorImpl()->set_sizes_and_strides(on_cpu.sizes(), on_cpu.strides(),
+                                                    before + on_cpu.storage_offset());
+  return view;
 }
 
 }  // namespace msprobe::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operator that is not about memory: the CPU's kernel, run on what the device holds, with the
 // arithmetic and the faults that the session has.
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/library.h>
@@ -179,10 +180,26 @@ class Operation {
     return nullptr;
   }
 
+  // The argument that a result is a view of, as long as nothing has replaced the result.
+  const at::Tensor* viewed_argument(const c10::Argument& declared, const at::Tensor& result) const {
+    if (declared.alias_info() == nullptr || !result.defined() || !result.has_storage())
+      return nullptr;
+    for (const c10::IValue& given : given_) {
+      if (!given.isTensor() || !given.toTensor().defined()) continue;
+      if (result.storage().data() == given.toTensor().data_ptr()) return &given.toTensor();
+    }
+    return nullptr;
+  }
+
   at::Tensor given_back(const at::Tensor& result, const at::Tensor* argument) {
     if (!result.defined()) return result;
     if (argument != nullptr) {
-      if (argument->sizes() != result.sizes()) argument->resize_(result.sizes());
+      if (argument->sizes() != result.sizes()) {
+        argument->resize_(result.sizes());
+        if (result.is_non_overlapping_and_dense()) {
+          argument->as_strided_(result.sizes(), result.strides());
+        }
+      }
       seen_by_cpu(*argument).copy_(result);
       return *argument;
     }
@@ -195,7 +212,10 @@ class Operation {
     for (std::size_t i = first_result(), k = 0; i < stack_.size(); ++i, ++k) {
       const c10::Argument& result = op_.schema().returns()[k];
       if (stack_[i].isTensor()) {
-        stack_[i] = given_back(results_[next++], written_argument(result));
+        const at::Tensor& found = results_[next++];
+        const at::Tensor* written = written_argument(result);
+        const at::Tensor* viewed = written == nullptr ? viewed_argument(result, found) : nullptr;
+        stack_[i] = viewed == nullptr ? given_back(found, written) : view_like(*viewed, found);
       } else if (stack_[i].isTensorList()) {
         c10::List<at::Tensor> list;
         for (std::size_t n = stack_[i].toTensorVector().size(); n > 0; --n) {
@@ -225,6 +245,15 @@ class Operation {
   std::optional<c10::Device> device_;
 };
 
+// PyTorch composes some operators for devices that have no kernel of their own. Where the CPU has
+// one, it is the CPU's kernel that counts.
+bool has_two_ways(const c10::OperatorHandle& op) {
+  using enum c10::DispatchKey;
+  const auto has = [&](c10::DispatchKey key) { return op.hasKernelForDispatchKey(key); };
+  return has(CPU) && (has(CompositeImplicitAutograd) || has(CompositeExplicitAutograd) ||
+                      has(CompositeExplicitAutogradNonFunctional));
+}
+
 void run_operator(const c10::OperatorHandle& op, Stack* stack) { Operation(op, *stack).run(); }
 
 }  // namespace
@@ -234,6 +263,12 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    if (!name.name.starts_with("aten::")) continue;
+    const auto op = c10::Dispatcher::singleton().findOp(name);
+    if (!op || !op->hasSchema() || !has_two_ways(*op)) continue;
+    m.impl(toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&run_operator>());
+  }
   m.impl("convolution_overrideable", torch::CppFunction::makeFromBoxedFunction<&run_operator>());
   m.impl("convolution_backward_overrideable",
          torch::CppFunction::makeFromBoxedFunction<&run_operator>());
