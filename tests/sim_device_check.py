@@ -95,7 +95,7 @@ def check_profiles_and_faults() -> None:
     ones = torch.ones(2, 2).to("sim")
     assert configure("exact", "faults:\n  - {fault: times_two, operators: [mm]}\n") == ""
     assert (ones @ ones).sum().item() == 16 and (ones + ones).sum().item() == 8
-    assert "unknown fault 'hiccup'" in configure("exact", "faults:\n  - {fault: hiccup}\n")
+    assert "unknown fault 'hiccup' (known: zeros, times_two, " in configure("exact", "faults:\n  - {fault: hiccup}\n")
     assert "unknown sim profile 'fast'" in configure("fast")
 
 

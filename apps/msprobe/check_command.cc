@@ -15,6 +15,7 @@
 #include "own_files.h"
 #include "report/scripts.h"
 #include "shrink/shrink_call.h"
+#include "sim/fired_rules.h"
 #include "tables/older_summary.h"
 #include "timestamp.h"
 
@@ -169,10 +170,21 @@ Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interru
   return outcome->interrupted;
 }
 
+// A rule that never fired looks like a fault that was missed. Nothing is known of rows that an
+// earlier run computed, and of what devices of other machines did.
+sim::FiredRules watch_rules(const check::CheckRequest& request) {
+  const bool whole = request.resume_csv.empty() && request.hosts == nullptr;
+  return sim::FiredRules::watch(whole ? request.engine.sim_config : "");
+}
+
+void say_silent(const sim::FiredRules& rules) {
+  for (const std::string& line : rules.silent()) log::warning("{}", line);
+}
+
 // Each dump has its own directory below that of the output. A damaged one does not keep the
 // others from being checked.
 ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDump>& dumps,
-                     const Interrupt& interrupt) {
+                     const Interrupt& interrupt, const sim::FiredRules& rules) {
   fs::path out = arguments.request.out;
   const std::string& resume_csv = arguments.request.resume_csv;
   if (!resume_csv.empty()) {
@@ -182,6 +194,7 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
   }
   CheckOutput output(arguments.shown, arguments.verdict, arguments.progress_label);
   output.expect_several(out);
+  bool whole = true;
   for (const InputDump& dump : dumps) {
     CheckArguments one = arguments;
     one.request.api_info = dump.path;
@@ -190,8 +203,10 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
     if (!resume_csv.empty()) one.request.resume_csv = latest_result(one.request.out);
     const Result<bool> interrupted = check_one(one, interrupt, dump.place.string(), output);
     if (!interrupted) output.cannot(interrupted.error());
+    whole = whole && interrupted && !*interrupted;
     if (interrupted ? *interrupted : interrupted.error().kind != ErrorKind::kFormat) break;
   }
+  if (whole) say_silent(rules);
   return output.close();
 }
 
@@ -199,11 +214,13 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
 
 ExitStatus run_check_command(const CheckArguments& arguments) {
   const Interrupt interrupt;
+  const sim::FiredRules rules = watch_rules(arguments.request);
   CheckArguments one = arguments;
+  one.request.engine.sim_log = rules.log();
   if (!arguments.request.api_info.empty()) {
     const Result<std::vector<InputDump>> dumps = input_dumps(arguments.request.api_info);
     if (!dumps) return refuse(dumps.error());
-    if (dumps->size() > 1) return check_all(arguments, *dumps, interrupt);
+    if (dumps->size() > 1) return check_all(one, *dumps, interrupt, rules);
     one.request.api_info = dumps->front().path;
   }
   std::error_code error;
@@ -215,9 +232,9 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
     }
   }
   CheckOutput output(one.shown, one.verdict, one.progress_label);
-  if (const Result<bool> ended = check_one(one, interrupt, {}, output); !ended) {
-    return refuse(ended.error());
-  }
+  const Result<bool> interrupted = check_one(one, interrupt, {}, output);
+  if (!interrupted) return refuse(interrupted.error());
+  if (!*interrupted) say_silent(rules);
   return output.close();
 }
 

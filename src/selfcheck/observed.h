@@ -27,7 +27,7 @@ struct DeviceLog {
   std::map<Pass, std::string> faults;                          // what was put in
 };
 
-// Lines of tabs: "result CALL DIRECTION LEAF DIGEST", "fault CALL DIRECTION NAME". A file that is
+// Lines of tabs: "result CALL DIRECTION LEAF DIGEST", "fault CALL DIRECTION NAME RULE". A file that is
 // not there is an empty log: the device did nothing.
 Result<DeviceLog> read_log(const std::filesystem::path& path);
 

@@ -186,6 +186,15 @@ at::Tensor any_order(std::int64_t count) {
   return at::randperm(count, generator);
 }
 
+bool strikes_product(Fault fault, const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const ProductRow* row = find_product(op);
+  if (row == nullptr) return false;
+  const std::int64_t terms = argument(op, stack, row->left).toTensor().size(-1);
+  if (fault == Fault::kLostBlock) return terms > 0;
+  if (fault == Fault::kLostTerms) return terms > 1;
+  return fault == Fault::kCoarseSums && row->blocked && terms >= kManyTerms;
+}
+
 void change_arguments(const ProfileRow& arithmetic, const c10::OperatorHandle& op,
                       torch::jit::Stack& stack, const ProductFaults& faults) {
   const SimProfile profile = arithmetic.profile;

@@ -40,6 +40,9 @@ struct ProductFaults {
 };
 inline constexpr std::int64_t kManyTerms = 4096;
 
+// Whether a fault of products changes what this operator sums.
+bool strikes_product(Fault fault, const c10::OperatorHandle& op, torch::jit::Stack& stack);
+
 // The arguments of an operator, changed as the profile or a fault has it. Nothing that the operator
 // writes to is touched. REQUIRES: they are on the CPU or the CPU's view of them.
 void change_arguments(const ProfileRow& arithmetic, const c10::OperatorHandle& op,

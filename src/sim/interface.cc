@@ -25,6 +25,10 @@ void note(Session& session, bool backward, std::string_view kind, const std::str
   session.note(fmt::format("{}\t{}\t{}\t{}", kind, session.call(), direction(backward), what));
 }
 
+void note_fault(Session& session, bool backward, const FaultRule& rule) {
+  note(session, backward, "fault", fmt::format("{}\t{}", row_of(rule.fault).name, rule.number));
+}
+
 at::Tensor on_cpu(const at::Tensor& tensor) {
   return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
 }
@@ -38,7 +42,7 @@ void begin(bool backward) {
   Session& session = Session::get();
   for (const FaultRule* rule : session.struck_call(backward)) {
     if (!ends_call(rule->fault)) continue;
-    note(session, backward, "fault", std::string(row_of(rule->fault).name));
+    note_fault(session, backward, *rule);
     end_call(rule->fault);
   }
 }
@@ -52,15 +56,13 @@ void end(std::vector<at::Tensor>& results, bool backward) {
   const std::vector<at::Tensor> right = seen;
   const std::uint64_t key = StableHash().add(session.call()).add(session.seed()).value().low;
   for (const FaultRule* rule : session.struck_call(backward)) {
-    if (spoil(*rule, seen, key)) {
-      note(session, backward, "fault", std::string(row_of(rule->fault).name));
-    }
+    if (spoil(*rule, seen, key)) note_fault(session, backward, *rule);
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (right[i].defined() && !right[i].is_same(seen[i])) {
       results[i] = seen[i].defined() ? seen[i].to(results[i].device()) : at::Tensor();
     }
-    if (seen[i].defined())
+    if (seen[i].defined() && session.logs())
       note(session, backward, "result", fmt::format("{}\t{}", i, digest(seen[i])));
   }
 }

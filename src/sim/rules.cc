@@ -16,6 +16,17 @@ namespace {
 
 constexpr std::string_view kDirections[] = {"both", "forward", "backward"};
 
+constexpr std::string_view kRuleKeys =
+    "fault, operators, apis, dtypes, shape, min_elements, direction, rate";
+
+std::string names_of(std::span<const FaultRow> rows) {
+  std::string names;
+  for (const FaultRow& row : rows) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  }
+  return names;
+}
+
 Result<void> set_direction(FaultRule& rule, const std::string& text) {
   if (std::ranges::find(kDirections, text) == std::end(kDirections)) {
     return fail(ErrorKind::kFormat,
@@ -30,7 +41,8 @@ Result<void> set_key(FaultRule& rule, const std::string& key, const YAML::Node& 
   if (key == "fault") {
     const FaultRow* row = find_fault(value.as<std::string>());
     if (row == nullptr) {
-      return fail(ErrorKind::kFormat, fmt::format("unknown fault '{}'", value.as<std::string>()));
+      return fail(ErrorKind::kFormat, fmt::format("unknown fault '{}' (known: {})",
+                                                  value.as<std::string>(), names_of(faults())));
     }
     rule.fault = row->fault;
   } else if (key == "operators") {
@@ -51,7 +63,7 @@ Result<void> set_key(FaultRule& rule, const std::string& key, const YAML::Node& 
   } else if (key == "direction") {
     return set_direction(rule, value.as<std::string>());
   } else {
-    return fail(ErrorKind::kFormat, fmt::format("unknown key '{}'", key));
+    return fail(ErrorKind::kFormat, fmt::format("unknown key '{}' (known: {})", key, kRuleKeys));
   }
   return {};
 }
@@ -85,10 +97,13 @@ Result<FaultRules> parse(const YAML::Node& root) {
       rules.seed = item.second.as<std::uint64_t>();
       continue;
     }
-    if (key != "faults") return fail(ErrorKind::kFormat, fmt::format("unknown key '{}'", key));
+    if (key != "faults") {
+      return fail(ErrorKind::kFormat, fmt::format("unknown key '{}' (known: seed, faults)", key));
+    }
     for (const YAML::Node& node : item.second) {
       Result<FaultRule> rule = parse_rule(node);
       if (!rule) return propagate(rule, fmt::format("line {}", node.Mark().line + 1));
+      rule->number = rules.rules.size() + 1;
       rules.rules.push_back(std::move(*rule));
     }
   }

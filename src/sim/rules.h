@@ -33,6 +33,7 @@ struct FaultRule {
   bool forward = true;
   bool backward = true;
   double rate = 1;
+  std::size_t number = 0;  // its place in the file, from 1
 };
 
 struct FaultRules {

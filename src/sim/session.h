@@ -37,6 +37,7 @@ class Session {
   std::vector<const FaultRule*> struck_call(bool backward);
   std::vector<const FaultRule*> struck_operator(std::string_view name, bool backward);
 
+  bool logs() const { return !log_.empty(); }
   // One line, whole, whoever else writes.
   void note(std::string_view line) const;
 

@@ -39,9 +39,10 @@ class Operation {
     ProductFaults faults;
     for (const FaultRule* rule : rules) {
       if (ends_call(rule->fault)) {
-        note_fault(session, rule->fault, backward);
+        note_fault(session, *rule, backward);
         end_call(rule->fault);
       }
+      if (strikes_product(rule->fault, op_, stack_)) note_fault(session, *rule, backward);
       faults.lost_block = faults.lost_block || rule->fault == Fault::kLostBlock;
       faults.lost_terms = faults.lost_terms || rule->fault == Fault::kLostTerms;
       faults.coarse_sums = faults.coarse_sums || rule->fault == Fault::kCoarseSums;
@@ -65,9 +66,10 @@ class Operation {
     return bare;
   }
 
-  void note_fault(Session& session, Fault fault, bool backward) const {
-    session.note(fmt::format("fault\t{}\t{}\t{}", session.call(), backward ? "backward" : "forward",
-                             row_of(fault).name));
+  void note_fault(Session& session, const FaultRule& rule, bool backward) const {
+    session.note(fmt::format("fault\t{}\t{}\t{}\t{}", session.call(),
+                             backward ? "backward" : "forward", row_of(rule.fault).name,
+                             rule.number));
   }
 
   bool is_written(std::size_t place) const {
@@ -165,7 +167,7 @@ class Operation {
   void spoil_results(const FaultRule& rule, Session& session, bool backward) {
     const std::uint64_t key =
         StableHash().add(session.call()).add(name_).add(session.seed()).value().low;
-    if (spoil(rule, results_, key)) note_fault(session, rule.fault, backward);
+    if (spoil(rule, results_, key)) note_fault(session, rule, backward);
   }
 
   // The argument that a result is, where an operator works in place or on what it was given for it.
