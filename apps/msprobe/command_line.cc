@@ -17,6 +17,8 @@
 #include "core/log.h"
 #include "core/suggestion.h"
 #include "documented_spellings.h"
+#include "own_files.h"
+#include "python_package.h"
 #include "version.h"
 
 namespace msprobe::app {
@@ -195,7 +197,7 @@ ExitStatus run_command_line(const Program& program, std::vector<std::string> arg
   if (arguments[0] == "completion") return print_completion(program, words);
   if (arguments[0] == "man") return print_man_page(program, words);
   if (arguments[0] == "--version" || arguments[0] == "-V") {
-    fmt::print("{} {}\n", program.name, kVersion);
+    fmt::print("{} {}\n{}", program.name, kVersion, describe_python_package(this_program()));
     return kPassed;
   }
   const Command* command = find_command(program, arguments[0]);
