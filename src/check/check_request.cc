@@ -10,6 +10,7 @@
 #include "check/config.h"
 #include "core/file.h"
 #include "core/path_check.h"
+#include "core/shell_words.h"
 #include "engines/device_name.h"
 #include "engines/engine_process.h"
 #include "identify/card_products.h"
@@ -205,12 +206,13 @@ Result<void> set_card(const CheckRequest& request, CheckOptions& options) {
 }  // namespace
 
 std::string rerun_command(const CheckRequest& request) {
-  std::string text = request.is_older()
-                         ? fmt::format("msprobe run_ut -forward {} -backward {}",
-                                       request.older.forward, request.older.backward)
-                         : fmt::format("msprobe acc_check -api_info {}", request.api_info);
+  std::string text =
+      request.is_older()
+          ? fmt::format("msprobe run_ut -forward {} -backward {}",
+                        shell_word(request.older.forward), shell_word(request.older.backward))
+          : fmt::format("msprobe acc_check -api_info {}", shell_word(request.api_info));
   const auto add = [&](std::string_view option, const std::string& value) {
-    if (!value.empty()) text += fmt::format(" {} {}", option, value);
+    if (!value.empty()) text += fmt::format(" {} {}", option, shell_word(value));
   };
   const bool default_device = request.devices.empty() || request.devices.front() == "0";
   if (!default_device) add("-d", request.devices.front());

@@ -212,7 +212,12 @@ Result<journal::Journal> open_journal(const CheckOptions& options, const Recorde
                                   [&](const judge::ResultRow& row) { coverage.add(row); });
 }
 
-// What became of -d N and -j.
+// 2.13.0 of 2.13.0+cpu.
+std::string_view release_of(std::string_view version) {
+  return version.substr(0, version.find('+'));
+}
+
+// What became of -d N and -j, and whether the dump is of another PyTorch.
 void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
                   const protocol::Hello& engine) {
   const std::string& asked = options.devices.front();
@@ -221,6 +226,14 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
   }
   if (options.engine.jit_compile && !engine.jit_compile_has_effect) {
     options.say(Severity::kInfo, fmt::format("jit_compile has no effect on {}", engine.device));
+  }
+  const std::string recorded(release_of(dump.framework_version));
+  if (dump.framework == "pytorch" && !recorded.empty() &&
+      recorded != release_of(engine.torch_version)) {
+    options.say(Severity::kWarning,
+                fmt::format("the dump was recorded with PyTorch {}, this check runs with {}; "
+                            "kernels and their arguments may differ for that reason alone",
+                            recorded, release_of(engine.torch_version)));
   }
   if (dump.jit_compile && *dump.jit_compile != options.engine.jit_compile) {
     options.say(

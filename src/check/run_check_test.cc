@@ -248,6 +248,10 @@ TEST_F(RunCheckTest, JitCompileIsCheckedAgainstTheDump) {
   EXPECT_THAT(said_of("\"jit_compile\": false, ", true),
               HasSubstr("recorded with jit_compile off, this check runs with it on"));
   EXPECT_THAT(said_of("\"jit_compile\": true, ", true), Not(HasSubstr("recorded with")));
+  EXPECT_THAT(said_of("\"framework_version\": \"2.1.0+cpu\", ", false),
+              HasSubstr("recorded with PyTorch 2.1.0, this check runs with fake"));
+  EXPECT_THAT(said_of("\"framework_version\": \"fake+cpu\", ", false),
+              Not(HasSubstr("recorded with")));
 }
 
 TEST_F(RunCheckTest, OtherFrameworksAreNamed) {

@@ -23,12 +23,13 @@ Result<std::size_t> TopLevel::read_header(const Member& member, TopKey key) {
   const Result<std::size_t> end = walk_.value_end(member.value_at, member.key);
   if (!end) return end;
   const Result<std::string> text =
-      header_text(member, *end, key == kFramework || key == kJitCompile);
+      header_text(member, *end, key == kFramework || key == kJitCompile || key == kVersion);
   if (!text) return propagate(text);
   if (key == kTask) header_.task = *text;
   if (key == kLevel) header_.level = *text;
   if (key == kFramework) header_.framework = *text;
   if (key == kDirectory) header_.dump_data_dir = *text;
+  if (key == kVersion) header_.framework_version = *text;
   if (key == kJitCompile && (text == "true" || text == "false")) {
     header_.jit_compile = text == "true";
   }

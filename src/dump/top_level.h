@@ -21,6 +21,7 @@ struct DumpHeader {
   std::optional<std::string> framework;  // as written
   std::string dump_data_dir;             // empty: random mode
   std::optional<bool> jit_compile;       // as it was when the dump was made; empty: not recorded
+  std::string framework_version;         // the same
 };
 
 class TopLevel {
@@ -49,9 +50,17 @@ class TopLevel {
   }
 
  private:
-  enum TopKey : std::uint8_t { kTask, kLevel, kFramework, kDirectory, kJitCompile, kData };
-  static constexpr std::array<std::string_view, 6> kTopKeys{
-      "task", "level", "framework", "dump_data_dir", "jit_compile", "data"};
+  enum TopKey : std::uint8_t {
+    kTask,
+    kLevel,
+    kFramework,
+    kDirectory,
+    kJitCompile,
+    kVersion,
+    kData
+  };
+  static constexpr std::array<std::string_view, 7> kTopKeys{
+      "task", "level", "framework", "dump_data_dir", "jit_compile", "framework_version", "data"};
 
   static std::size_t find_key(std::string_view key);
   Result<std::size_t> read_header(const Member& member, TopKey key);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/shell_words.h"
+
 namespace msprobe::engines {
 namespace {
 
@@ -36,7 +38,8 @@ EngineCommand command_of(const EngineOptions& options, const std::string& device
 
 std::string device_text(const EngineOptions& options) {
   std::string text;
-  for (const auto& [name, value] : device_options(options)) text += " " + name + " " + value;
+  for (const auto& [name, value] : device_options(options))
+    text += " " + name + " " + shell_word(value);
   return text;
 }
 

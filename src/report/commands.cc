@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/shell_words.h"
+
 namespace msprobe::report {
 namespace {
 
@@ -14,27 +16,21 @@ namespace fs = std::filesystem;
 // Their values are names, even if a file of that name is there.
 constexpr auto kNames = std::to_array<std::string_view>({"-d", "--sim-profile", "--only"});
 
-// The word up to the next space, taken off the command.
-std::string_view next_word(std::string_view& command) {
-  const std::size_t space = std::min(command.find(' '), command.size());
-  const std::string_view word = command.substr(0, space);
-  command.remove_prefix(std::min(space + 1, command.size()));
-  return word;
-}
-
 }  // namespace
 
 std::string from_anywhere(std::string_view command, const fs::path& base) {
   std::string out;
   std::string_view option;  // the word before, if it is one
   while (!command.empty()) {
-    const std::string_view word = next_word(command);
+    const std::string_view word = next_shell_word(command);
+    const fs::path path = unquoted(word);
     std::error_code error;
     const bool is_name = std::ranges::find(kNames, option) != kNames.end();
     const bool is_path =
-        !option.empty() && !is_name && !word.starts_with('/') && fs::exists(base / word, error);
+        !option.empty() && !is_name && !path.is_absolute() && fs::exists(base / path, error);
     out += (out.empty() ? "" : " ") +
-           (is_path ? fs::absolute(base / word).lexically_normal().string() : std::string(word));
+           (is_path ? shell_word(fs::absolute(base / path).lexically_normal().string())
+                    : std::string(word));
     option = word.starts_with('-') ? word : std::string_view();
   }
   return out;
@@ -52,7 +48,7 @@ std::string shrink_command(std::string_view rerun) {
   std::string out = "msprobe shrink";
   bool taking = false;
   while (!rerun.empty()) {
-    const std::string_view word = next_word(rerun);
+    const std::string_view word = next_shell_word(rerun);
     if (word.empty()) continue;
     if (word.starts_with('-')) taking = std::ranges::find(kTaken, word) != kTaken.end();
     if (taking) out += fmt::format(" {}", word);

@@ -29,6 +29,9 @@ TEST(Commands, PathsWorkFromAnywhere) {
                 "--data_path " + base + "/ --only");
   EXPECT_EQ(from_anywhere("msprobe acc_check -api_info /a/dump.json --only", scratch.path()),
             "msprobe acc_check -api_info /a/dump.json --only");
+  scratch.write("a b.json", "{}");
+  EXPECT_EQ(from_anywhere("msprobe acc_check -api_info 'a b.json' --only", scratch.path()),
+            "msprobe acc_check -api_info '" + base + "/a b.json' --only");
   EXPECT_EQ(from_anywhere("", scratch.path()), "");
 }
 

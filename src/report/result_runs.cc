@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/shell_words.h"
 #include "journal/csv_pair.h"
 #include "journal/run_file.h"
 #include "report/changes.h"
@@ -44,7 +45,7 @@ std::string dump_of(std::string_view rerun) {
     const std::size_t at = rerun.find(option);
     if (at == std::string_view::npos) continue;
     rerun.remove_prefix(at + option.size());
-    return std::string(rerun.substr(0, rerun.find(' ')));
+    return unquoted(next_shell_word(rerun));
   }
   return {};
 }
