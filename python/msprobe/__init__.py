@@ -15,6 +15,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from msprobe.common.installation import warn_of_public_package
+
 if TYPE_CHECKING:
     from msprobe import testing
     from msprobe._version import __version__
@@ -47,3 +49,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+warn_of_public_package()

@@ -320,6 +320,35 @@ TEST_F(InScratch, AStepBeginsWithItsFilesAndLeavesNoOthers) {
   EXPECT_EQ(std::distance(begin(files), end(files)), 3);
 }
 
+TEST_F(InScratch, AStepThatWasLeftIsGoneOnWith) {
+  Recorder recorder(1 << 20);
+  const auto add = [&](const char* name) {
+    recorder.finish(recorder.begin(""), fmt::format(",\"{}\": 1", name));
+    recorder.add_stack(name, "[]");
+    EXPECT_FALSE(recorder.flush());
+  };
+  ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", file("s.json")}));
+  add("a");
+  const std::uint64_t open = recorder.begin("");
+  recorder.park_step("first");
+  EXPECT_EQ(read_text(file("d.json")), "{\"a\": 1}");
+  ASSERT_TRUE(recorder.open_step({file("e.json"), "{", "}", file("t.json")}));
+  add("b");
+  recorder.finish(open, ",\"lost\": 1");  // its step is not the open one
+  recorder.park_step("second");
+  EXPECT_FALSE(recorder.resume_step("third"));
+  ASSERT_TRUE(recorder.resume_step("first"));
+  add("c");
+  recorder.end_step();
+  EXPECT_EQ(read_text(file("d.json")), "{\"a\": 1,\"c\": 1}");
+  EXPECT_EQ(read_text(file("e.json")), "{\"b\": 1}");
+  EXPECT_THAT(read_text(file("s.json")), testing::HasSubstr("\"a\",\n   \"c\""));
+  EXPECT_THAT(read_text(file("t.json")), testing::HasSubstr("\"b\""));
+  EXPECT_FALSE(recorder.resume_step("first"));
+  recorder.forget_parked_steps();
+  EXPECT_FALSE(recorder.resume_step("second"));
+}
+
 TEST_F(InScratch, MemoryIsBoundedWhileManyTensorsWait) {
   Recorder recorder(1 << 20);
   ASSERT_TRUE(recorder.open_step({file("d.json"), "{", "}", ""}));

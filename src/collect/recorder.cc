@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <unistd.h>
 
@@ -76,18 +77,52 @@ Result<void> Recorder::open_step(const StepFiles& files) {
   Result<GrowingJson> dump = GrowingJson::create(files.dump_path, files.dump_head, files.dump_tail);
   if (!dump) return propagate(dump);
   const std::unique_lock lock = lock_files();
-  first_entry_ += entries_.size();
-  entries_.clear();
+  begin_entries();
   stacks_.clear();
   dump_ = std::move(*dump);
-  tensors_.forget();
   stack_path_ = files.stack_path;
   construct_.reset(files.construct_path);
   sites_.reset(files.sites_path);
+  return {};
+}
+
+// What is recorded from now on goes into other files.
+void Recorder::begin_entries() {
+  first_entry_ += entries_.size();
+  entries_.clear();
+  tensors_.forget();
   unfinished_.clear();
   waiting_since_.reset();
   next_stacks_ = cpu_time(CLOCK_PROCESS_CPUTIME_ID) + kStackPause;
-  return {};
+}
+
+void Recorder::park_step(const std::string& key) {
+  end_step();
+  const std::unique_lock lock = lock_files();
+  begin_entries();
+  parked_[key] = {std::exchange(dump_, std::nullopt), std::exchange(stack_path_, {}),
+                  std::exchange(construct_, {}), std::exchange(sites_, {}),
+                  std::exchange(stacks_, {})};
+}
+
+bool Recorder::resume_step(const std::string& key) {
+  const std::unique_lock lock = lock_files();
+  const auto found = parked_.find(key);
+  if (found == parked_.end()) return false;
+  begin_entries();
+  Step& step = found->second;
+  dump_ = std::move(step.dump);
+  stack_path_ = std::move(step.stack_path);
+  construct_ = std::move(step.construct);
+  sites_ = std::move(step.sites);
+  stacks_ = std::move(step.stacks);
+  parked_.erase(found);
+  return true;
+}
+
+void Recorder::forget_parked_steps() {
+  const std::unique_lock lock = lock_files();
+  parked_.clear();
 }
 
 Result<void> Recorder::move_step(const StepFiles& files) {

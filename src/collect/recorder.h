@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -72,6 +73,12 @@ class Recorder {
   // Ends the files of the step before.
   Result<void> open_step(const StepFiles& files);
 
+  // The open step is left, flushed before, and may be gone on with: its files keep what they have.
+  void park_step(const std::string& key);
+  // Goes on with the step that was left under this key; false if there is none.
+  bool resume_step(const std::string& key);
+  void forget_parked_steps();
+
   // The step's files are elsewhere now: `files` as open_step had them, with the other names.
   Result<void> move_step(const StepFiles& files);
 
@@ -121,8 +128,17 @@ class Recorder {
     std::vector<std::size_t> parts;  // where all but the first begin
   };
 
+  // The files of one step.
+  struct Step {
+    std::optional<GrowingJson> dump;
+    std::string stack_path;
+    GrowingLines construct, sites;
+    StackTable stacks;
+  };
+
   void run();
   void save_files();
+  void begin_entries();
   bool files_are_saved_before(std::uint64_t number) const;
   void write_round(std::unique_lock<std::mutex>& lock, bool flushing);
   void collect(Finished& finished, std::string& unfinished);
@@ -145,6 +161,7 @@ class Recorder {
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;  // the number of entries_.front()
   StackTable stacks_;
+  std::map<std::string, Step> parked_;
   bool stacks_changed_ = false;
   std::chrono::nanoseconds next_stacks_{0};  // CPU time; not before, unless flushed
   std::chrono::steady_clock::time_point sampled_;

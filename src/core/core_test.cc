@@ -152,16 +152,20 @@ TEST_F(InDirectory, ForgottenBytesReadTheSame) {
 
 TEST_F(InDirectory, PathsAreCheckedAsDocumented) {
   put("dump.json", "{}");
-  put("bad:name.json", "{}");
-  put("plus+.json", "{}");
+  put("odd :=,@+[](){}#$'\"&;~ \xc3\xbc \xe4\xb8\xad.json", "{}");
+  put("line\nbreak.json", "{}");
   EXPECT_TRUE(check_input_file(directory_ / "dump.json", {.suffix = ".json"}));
   EXPECT_FALSE(check_input_file(directory_ / "dump.json", {.suffix = ".csv"}));
   EXPECT_FALSE(check_input_file(directory_ / "absent.json", {}));
   EXPECT_FALSE(check_input_file(directory_, {}));
-  EXPECT_NE(check_input_file(directory_ / "bad:name.json", {}).error().message.find("':'"),
+  EXPECT_TRUE(check_input_file(directory_ / "odd :=,@+[](){}#$'\"&;~ \xc3\xbc \xe4\xb8\xad.json",
+                               {.suffix = ".json"}));
+  EXPECT_NE(check_input_file(directory_ / "line\nbreak.json", {})
+                .error()
+                .message.find("contains special characters: byte 0x0a"),
             std::string::npos);
-  EXPECT_NE(check_input_file(directory_ / "plus+.json", {}).error().message.find("'+'"),
-            std::string::npos);
+  EXPECT_TRUE(prepare_output_directory(directory_ / "with blank, = and +"));
+  EXPECT_FALSE(prepare_output_directory(directory_ / "a\tb"));
   EXPECT_TRUE(prepare_output_directory(directory_ / "a/b/c"));
   EXPECT_FALSE(prepare_output_directory(directory_ / "dump.json"));
   EXPECT_FALSE(prepare_output_directory(directory_ / "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"));

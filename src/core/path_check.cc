@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/path_check.h"
 
-#include <cctype>
 #include <string>
 #include <system_error>
 
@@ -40,18 +39,15 @@ std::string tilde_advice(const fs::path& path) {
   return " The shell did not replace the ~: leave out the quotes, or write $HOME instead.";
 }
 
+// Line breaks and other control characters would tear tables and logs apart.
 Result<fs::path> check_characters(const fs::path& path) {
   for (const char c : path.native()) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '/' ||
-                       c == '.' || c == '-';
-    if (!plain) {
-      const std::string shown = std::isprint(static_cast<unsigned char>(c)) != 0
-                                    ? fmt::format("'{}'", c)
-                                    : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(c));
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
       return fail(ErrorKind::kUsage,
-                  fmt::format("The file path {} contains special characters: {} "
-                              "(allowed: letters, digits, _ / . -){}",
-                              path.string(), shown, c == '~' ? "." + tilde_advice("~") : ""));
+                  fmt::format("The file path {} contains special characters: byte 0x{:02x} "
+                              "(control characters, such as line breaks, are not allowed)",
+                              path.string(), byte));
     }
   }
   return path;
@@ -124,6 +120,10 @@ Result<fs::path> check_input_directory(const fs::path& path) {
 
 Result<fs::path> prepare_output_directory(const fs::path& path) {
   std::error_code error;
+  if (path.native() == "~" || path.native().starts_with("~/")) {
+    return fail(ErrorKind::kUsage, fmt::format("The directory {} is not meant as it is written.{}",
+                                               path.string(), tilde_advice(path)));
+  }
   const fs::path real = fs::weakly_canonical(fs::absolute(path.empty() ? "." : path), error);
   if (error) return fail(ErrorKind::kIo, fmt::format("{}: {}", path.string(), error.message()));
   if (auto checked = check_length(real); !checked) return checked;

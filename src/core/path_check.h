@@ -14,7 +14,7 @@ struct InputFileRules {
   bool writable = false;
 };
 
-// Exists, length, is a file, access, characters of the resolved path, size by kind, suffix. Returns
+// Exists, length, is a file, access, no control characters, size by kind, suffix. Returns
 // the resolved path.
 Result<std::filesystem::path> check_input_file(const std::filesystem::path& path,
                                                const InputFileRules& rules);

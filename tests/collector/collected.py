@@ -33,7 +33,7 @@ def debugger(config=None, **given):
 
 
 def step_directory(made, step=0):
-    found = glob.glob(os.path.join(made.dump_path, f"step{step}", "*"))
+    found = glob.glob(os.path.join(glob.escape(made.dump_path), f"step{step}", "*"))
     assert len(found) == 1, found
     return found[0]
 

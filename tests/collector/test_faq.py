@@ -7,6 +7,7 @@ import glob
 import io
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -316,25 +317,55 @@ class Comparison(unittest.TestCase):
         frames = [frames for names, frames in stack.values() if "Torch.exp.0.forward" in names]
         self.assertRegex(frames[0][0], r"^File .*test_faq.py, line \d+, in \w+, \n torch.exp")
 
-    def test_special_characters_of_the_absolute_path_are_refused(self):
+    def test_control_characters_of_the_absolute_path_are_refused(self):
         before = os.getcwd()
-        with tempfile.TemporaryDirectory(suffix="abc++") as directory:
+        with tempfile.TemporaryDirectory(suffix="abc\n") as directory:
             os.chdir(directory)
             try:
-                with self.assertRaisesRegex(Exception, r"The file path .*abc\+\+/dump contains special characters"):
+                with self.assertRaisesRegex(Exception, r"The file path .*abc\\n/dump' contains special characters"):
                     PrecisionDebugger(dump_path="./dump")
             finally:
                 os.chdir(before)
 
     @unittest.skipUnless(MSPROBE, "needs msprobe")
-    def test_special_characters_are_refused_by_the_commands_too(self):
-        with tempfile.TemporaryDirectory(suffix="abc++") as directory:
+    def test_control_characters_are_refused_by_the_commands_too(self):
+        with tempfile.TemporaryDirectory(suffix="abc\t") as directory:
             path = os.path.join(directory, "dump.json")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("{}")
             done = subprocess.run([MSPROBE, "acc_check", "-api_info", path], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"\[ERROR\].*The file path .* contains special characters")
+
+    @needs_engine
+    def test_a_dump_in_a_directory_of_any_name_is_checked(self):
+        """Blanks, =, comma, @, +, brackets, umlauts, Chinese; the re-run command in the table can be pasted."""
+        with tempfile.TemporaryDirectory(suffix=" a=b,c@d+(1)[2] ü 中") as directory, debugger({"task": "tensor"}) as made:
+            made.config.dump_path = os.path.join(directory, "dump")
+            made.start()
+            torch.exp(torch.rand(4))
+            made.stop()
+            made.step()
+            path = os.path.join(step_directory(made), "dump.json")
+            status, told, rows = check(path)
+            self.assertEqual((status, rows["Torch.exp.0.forward.output.0"]["Status"]), (0, "pass"), told)
+            torch.save(torch.zeros(4), os.path.join(step_directory(made), "dump_tensor_data", "Torch.exp.0.forward.output.0.pt"))
+            status, told, rows = check(path, device="recorded")
+            self.assertEqual(status, 1, told)
+            words = shlex.split(rows["Torch.exp.0.forward.output.0"]["Rerun Command"])
+            self.assertEqual(words[words.index("-api_info") + 1], path)
+
+    @needs_engine
+    def test_a_dump_of_another_pytorch_is_named(self):
+        def another(directory):
+            path = os.path.join(directory, "dump.json")
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(torch.__version__, "2.1.0"))
+
+        _status, told, _rows = recorded_check(lambda: torch.exp(torch.ones(3)), change=another)
+        self.assertIn("the dump was recorded with PyTorch 2.1.0, this check runs with", told)
 
     @needs_engine
     def test_the_gradient_of_a_matmul_weight_may_be_missing_in_the_recording(self):

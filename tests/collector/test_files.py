@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import platform
 import tempfile
 import unittest
 from unittest import mock
@@ -61,13 +62,23 @@ class Configuration(unittest.TestCase):
         with self.assertLogsOfUser(), self.assertRaisesRegex(ConfigError, "needs torch_npu"):
             PrecisionDebugger(level="L2")
 
-    def test_a_second_construction_may_not_ask_for_something_else(self):
+    def test_what_a_second_construction_asks_for_is_named_and_never_raises(self):
+        """Hosts make one in each of their workers; another dump_path is that of the worker's stage."""
         with debugger() as made:
             self.assertIs(PrecisionDebugger(), made)
             self.assertIs(PrecisionDebugger(task=None), made)
-            for given in ({"task": "tensor"}, {"dump_path": "elsewhere"}, {"config_path": "other.json"}, {"step": [1]}):
-                with self.subTest(given), self.assertRaisesRegex(ConfigError, f"{next(iter(given))}: found .*already"):
-                    PrecisionDebugger(**given)
+            for given in ({"task": "tensor"}, {"config_path": "other.json"}, {"step": [1]}):
+                with self.subTest(given), self.assertLogsOfUser() as told:
+                    self.assertIs(PrecisionDebugger(**given), made)
+                self.assertRegex(told.getvalue(), f"WARNING.*{next(iter(given))}=.*ignored, this process already has")
+            elsewhere = made.dump_path + "_elsewhere"
+            with self.assertLogsOfUser() as told:
+                self.assertIs(PrecisionDebugger(dump_path=elsewhere), made)
+            self.assertEqual(told.getvalue(), "")
+            made.start()
+            two_calls()
+            made.stop()
+            self.assertTrue(os.path.isfile(os.path.join(elsewhere, "step0", "rank0", "dump.json")))
 
     def test_a_with_statement_records_a_step(self):
         with debugger() as made:
@@ -88,7 +99,7 @@ class Configuration(unittest.TestCase):
                 made.stop()
                 made.step()
             wanted = [f"{len(forwards(read(made, step)['data']))} calls recorded in {step_directory(made, step)}/dump.json" for step in (0, 2)]
-        self.assertEqual([line.split("[INFO] ")[1] for line in told.getvalue().splitlines() if "recorded" in line], wanted)
+        self.assertEqual([line.split("[INFO] ")[1] for line in told.getvalue().splitlines() if "calls recorded in" in line], wanted)
 
     def test_dump_enable_is_read_again_while_the_training_runs(self):
         with debugger({"dump_enable": False}) as made, self.assertLogsOfUser() as told:
@@ -122,9 +133,17 @@ class Configuration(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "PrecisionDebugger instance is not created."):
                 call()
 
-    def test_special_characters_in_the_path(self):
-        with self.assertRaisesRegex(ConfigError, "contains special characters"):
-            PrecisionDebugger(dump_path="/tmp/a+b")
+    def test_every_character_of_a_path_but_control_characters_is_taken(self):
+        for name in ("a\nb", "a\tb", "a\x00b", "a\x7fb"):
+            with self.subTest(name), self.assertRaisesRegex(ConfigError, "contains special characters"):
+                PrecisionDebugger(dump_path="/tmp/" + name)
+        with debugger() as made:
+            for name in ("a b", "a=b,c@d+e", "x(1)[2]{3}", "ümläut", "中文", "quote's \"#$&;"):
+                made.config.dump_path = os.path.join(os.path.dirname(made.dump_path), name)
+                made.start()
+                two_calls()
+                made.stop()
+                self.assertIn("Torch.exp.0.forward", read(made)["data"], name)
 
     def test_a_path_where_nothing_can_be_made(self):
         with self.assertRaisesRegex(ConfigError, "is not a directory"):
@@ -217,7 +236,8 @@ class Files(unittest.TestCase):
             self.assertEqual(os.path.basename(directory), "rank0")
             self.assertEqual(sorted(os.listdir(directory)), ["call_sites.json", "construct.json", "dump.json", "stack.json"])
             dump = read(made)
-            self.assertEqual(list(dump), ["task", "level", "framework", "dump_data_dir", "data"])
+            self.assertEqual(list(dump), ["task", "level", "framework", "dump_data_dir", "framework_version", "python_version", "data"])
+            self.assertEqual((dump["framework_version"], dump["python_version"]), (torch.__version__, platform.python_version()))
             self.assertIsNone(dump["dump_data_dir"])
             with open(os.path.join(directory, "dump.json"), encoding="utf-8") as file:
                 self.assertEqual(file.read(), json.dumps(dump, indent=1))

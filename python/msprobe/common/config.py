@@ -4,22 +4,26 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from typing import AbstractSet, List, Optional, Set, Tuple
+from typing import AbstractSet, List, Optional, Set, Tuple, Union
 
 from msprobe.common import log
 
-TASKS = ("statistics", "tensor", "overflow_check")
-LEVELS = ("L0", "L1", "mix")
+TASKS = ("statistics", "tensor", "overflow_check", "structure", "exception_dump")
+LEVELS = ("L0", "L1", "mix", "debug")
 DATA_MODES = ("all", "forward", "backward", "input", "output")
 SUMMARY_MODES = ("statistics", "md5", "xor")
 RISK_LEVELS = ("ALL", "CORE", "FOCUS")
 _MAX_NUMBER = 1000000
 _ENTRY_NAME = re.compile(r"\w+\..+\.(\d+\.(forward|backward)|(forward|backward)\.\d+)")
-# Keys without effect here that occur in files written for the public tool.
 _OTHER_KEYS = frozenset("task dump_path level async_dump custom_op_namespaces".split())
+# Keys of the public tool that change nothing here, the values that say so, and why.
+_WITHOUT_EFFECT = {"custom_op_namespaces": ((None, [], ["_C_ascend"]), "operators of every namespace are recorded"),
+                   "async_dump": ((None, False), "files are always written in the background")}
+_BODY_WITHOUT_EFFECT = {"diff_nums": ((None,), "it belongs to bench_path"), "device": ((None, "", "host"), "statistics are computed on the host"),
+                        "file_format": ((None, "", "npy"), "tensors are saved as .pt, with MindSpore as .npy")}
 _OTHER_TASKS = frozenset("statistics tensor overflow_check acc_check run_ut structure debug nan_check exception_dump diff_check "
                          "free_benchmark grad_probe".split())
-_OTHER_BODY_KEYS = frozenset("request_id bench_path diff_nums file_format device".split())
+_OTHER_BODY_KEYS = frozenset("bench_path diff_nums file_format device".split())
 
 
 class ConfigError(ValueError):
@@ -52,6 +56,8 @@ class Config:
     data_mode: List[str] = field(default_factory=lambda: ["all"])
     summary_mode: str = "statistics"
     slice: List[Tuple[int, int, int, int]] = field(default_factory=list)  # dim, its size (0: any), begin, end
+    request_id: str = ""  # serving: the request of a batch that is recorded; empty: all of them
+    is_risk_level_given: bool = False
 
     def wants(self, *modes: str) -> bool:
         """Whether data_mode keeps what `modes` name: with only directions given both sides are kept, and the other way round."""
@@ -87,6 +93,12 @@ def _choice(key: str, given: object, allowed: tuple) -> str:
 def _texts(key: str, given: object) -> List[str]:
     if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
         raise ConfigError(f"{key}: found {given!r}, expected a list of strings")
+    return given
+
+
+def _text(key: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise ConfigError(f"{key}: found {given!r}, expected a string")
     return given
 
 
@@ -132,16 +144,17 @@ def _slice(key: str, given: object) -> List[Tuple[int, int, int, int]]:
 
 def _read_body(config: Config, body: dict) -> None:
     readers = {"scope": _scope, "list": _texts, "tensor_list": _texts, "data_mode": _data_mode, "slice": _slice,
-               "summary_mode": lambda key, given: _choice(key, given, SUMMARY_MODES)}
+               "summary_mode": lambda key, given: _choice(key, given, SUMMARY_MODES),
+               "request_id": _text}
     for key, read in readers.items():
         if body.get(key) is not None:
             setattr(config, "names" if key == "list" else key, read(f"{config.task}.{key}", body[key]))
-    for key in ("request_id", "bench_path"):
-        if body.get(key):
-            raise ConfigError(f"{config.task}.{key}: not supported by this collector")
+    if body.get("bench_path"):
+        raise ConfigError(f"{config.task}.bench_path: not supported by this collector")
     if body.get("file_format") not in (None, "", "npy", "bin"):
         raise ConfigError(f"{config.task}.file_format: found {body['file_format']!r}, expected npy or bin, which are for MindSpore")
     _warn_of_others(f"{config.task}.", body, readers.keys() | _OTHER_BODY_KEYS)
+    _warn_without_effect(f"{config.task}.", body, _BODY_WITHOUT_EFFECT)
 
 
 def _read_top(config: Config, content: dict) -> None:
@@ -151,7 +164,9 @@ def _read_top(config: Config, content: dict) -> None:
     for key, read in readers.items():
         if content.get(key) is not None:
             setattr(config, key, read(key, content[key]))
+    config.is_risk_level_given = content.get("risk_level") is not None
     _warn_of_others("", content, readers.keys() | _OTHER_KEYS | _OTHER_TASKS)
+    _warn_without_effect("", content, _WITHOUT_EFFECT)
 
 
 def _warn_of_others(place: str, content: dict, known: AbstractSet[str]) -> None:
@@ -161,11 +176,17 @@ def _warn_of_others(place: str, content: dict, known: AbstractSet[str]) -> None:
             log.warning(f"{place}{key}: unknown key, ignored")
 
 
-def load(config_path: Optional[str], given: dict) -> Config:
-    """The file, with what the constructor was given in its place. `given` may hold task, dump_path, level, step and rank."""
+def _warn_without_effect(place: str, content: dict, keys: dict) -> None:
+    for key, (usual, reason) in keys.items():
+        if key in content and content[key] not in usual:
+            log.warning(f"{place}{key}: no effect here, {reason}")
+
+
+def load(config_path: Union[str, "os.PathLike[str]", dict, None], given: dict) -> Config:
+    """The file, or its content, with what the constructor was given in its place. `given` may hold task, dump_path, level, step and rank."""
     content = {}
     if config_path is not None:
-        content = _read_json(config_path)
+        content = read_content(config_path)
     content = {**content, **{key: value for key, value in given.items() if value is not None}}
     config = Config()
     if content.get("task") == "md5":
@@ -175,6 +196,11 @@ def load(config_path: Optional[str], given: dict) -> Config:
     if level == "L2":
         raise LevelError("level: L2 needs torch_npu, which records kernels; this collector records APIs (L1), modules (L0) or both (mix)")
     config.level = _choice("level", level, LEVELS)
+    if config.task == "structure" and config.level not in ("L0", "mix"):
+        log.warning(f"level: found {config.level!r}; the task structure records modules, so the level is mix")
+        config.level = "mix"
+    if config.level == "debug" and config.task not in ("statistics", "tensor"):
+        raise ConfigError(f"task: found {config.task!r}, expected statistics or tensor at level debug")
     config.dump_path = content.get("dump_path", config.dump_path)
     if isinstance(config.dump_path, os.PathLike):
         config.dump_path = os.fspath(config.dump_path)
@@ -193,7 +219,11 @@ def load(config_path: Optional[str], given: dict) -> Config:
     return config
 
 
-def _read_json(path: str) -> dict:
+def read_content(config_path: Union[str, "os.PathLike[str]", dict]) -> dict:
+    return config_path if isinstance(config_path, dict) else _read_json(config_path)
+
+
+def _read_json(path: Union[str, "os.PathLike[str]"]) -> dict:
     if isinstance(path, os.PathLike):
         path = os.fspath(path)
     if not isinstance(path, str) or not path.endswith(".json"):
@@ -211,12 +241,14 @@ def _read_json(path: str) -> dict:
 
 
 def check_path(path: str) -> str:
-    """The absolute path, refused if it has characters that the documents forbid, or nothing can be made there."""
-    absolute = os.path.realpath(path)
-    odd = re.search(r"[^A-Za-z0-9_/.\-]", absolute)
+    """The absolute path, refused if it has control characters, such as line breaks, or nothing can be made there."""
+    odd = re.search(r"[\x00-\x1f\x7f]", path)
+    absolute = path if odd else os.path.realpath(path)
+    odd = odd or re.search(r"[\x00-\x1f\x7f]", absolute)
     if odd:
-        raise ConfigError(f"The file path {absolute} contains special characters: {odd.group()!r}")
-    if len(absolute) > 4096 or any(len(part) > 255 for part in absolute.split("/")):
+        raise ConfigError(f"The file path {absolute!r} contains special characters: {odd.group()!r}")
+    encoded = os.fsencode(absolute)
+    if len(encoded) > 4096 or any(len(part) > 255 for part in encoded.split(b"/")):
         raise ConfigError(f"The file path {absolute} is too long")
     existing = absolute
     while not os.path.exists(existing):

@@ -35,6 +35,16 @@ class NativeSession:
         """What is still to come of the calls made so far is no longer recorded."""
         self.native.end_step()
 
+    def park_step(self, key: str) -> None:
+        """The open step is left, flushed before, and can be gone on with."""
+        self.native.park_step(key)
+
+    def resume_step(self, key: str, tensors: str) -> None:
+        self.native.resume_step(key, tensors)
+
+    def forget_parked_steps(self) -> None:
+        self.native.forget_parked_steps()
+
     def free(self) -> None:
         """Nothing more is recorded in this process."""
         self.native.free_memory()
@@ -44,6 +54,10 @@ class NativeSession:
     def is_in_child(self) -> bool:
         """Whether this process was forked from the one that made the session: there it records nothing."""
         return os.getpid() != self._pid
+
+    @property
+    def is_recording(self) -> bool:
+        return self._recording
 
     def unseen(self) -> dict:
         """What was computed in this step and not recorded: {"share": of the elements of all results, "operators": {name: elements}}."""

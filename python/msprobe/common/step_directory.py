@@ -13,7 +13,7 @@ from typing import Dict, List, Optional
 from msprobe.common import log
 
 TENSORS = "dump_tensor_data"
-_FILES = ("dump.json", "stack.json", "construct.json", "call_sites.json", "dump_error_info.log")
+_FILES = ("dump.json", "debug.json", "stack.json", "construct.json", "call_sites.json", "dump_error_info.log")
 _PARTIAL = ".new"  # of a file that a killed process was about to replace
 _LONGEST_WAIT_SECONDS = 5.0
 
@@ -71,6 +71,11 @@ class StepDirectory:
         self._patience_seconds = _LONGEST_WAIT_SECONDS
         self._without_rank: List[str] = []  # steps recorded into rank0 before the rank was known
         self.path: Optional[str] = None
+        self._discarded: Optional[str] = None
+
+    def discard(self) -> None:
+        """The step is not kept: the next one takes its place without a word."""
+        self._discarded, self.path = self.path, None
 
     def open(self, number: int, rank: Optional[int], makes_tensors: bool) -> str:
         os.makedirs(self._dump_path, mode=0o750, exist_ok=True)
@@ -129,7 +134,8 @@ class StepDirectory:
 
     def _replace(self, directory: str) -> None:
         """Takes away what an earlier run left there. dump.json goes first: it would name files that are gone."""
-        if os.path.exists(os.path.join(directory, _FILES[0])) and not self._told_overwritten:
+        is_there = any(os.path.exists(os.path.join(directory, name)) for name in _FILES[:2])
+        if is_there and directory != self._discarded and not self._told_overwritten:
             self._told_overwritten = True
             log.warning(f"{directory} has a dump of an earlier run; it is overwritten, and so are those of later steps")
         for name in _FILES:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """PrecisionDebugger: the few lines that a training script needs."""
 import os
-from typing import List, Optional, Union
+from typing import Any, List, Optional, Union
 
+import mindspore
 from mindspore.communication import GlobalComm, get_rank
 
 from msprobe.common import log
 from msprobe.common.config import ConfigError
-from msprobe.common.debugger import Debugger
+from msprobe.common.debugger import Debugger, one_at_a_time
 from msprobe.common.settings_file import listed_names
+from msprobe.common.usage import unknown_keywords
 from msprobe.mindspore.session import Session
 
 _TASKS = ("statistics", "tensor")
@@ -24,15 +26,15 @@ class PrecisionDebugger(Debugger):
     level: ``"L1"``.
     step, rank: which to record, e.g. ``[0, "4-6"]``; by default all.
 
-    One for the process: a second construction without arguments, or with the same ones, gives the first one. start, stop and step may be
-    called on the class. ``with PrecisionDebugger(...):`` records the block as one step.
+    One for the process: a second construction gives the first one. start, stop and step may be called on the class. ``with PrecisionDebugger(...):`` records the block as one step.
     """
 
     FRAMEWORK = "mindspore"
 
     def __init__(self, config_path: Union[str, "os.PathLike[str]", None] = None, task: Optional[str] = None,
                  dump_path: Union[str, "os.PathLike[str]", None] = None, level: Optional[str] = None,
-                 step: Optional[List[Union[int, str]]] = None, rank: Optional[List[Union[int, str]]] = None) -> None:
+                 step: Optional[List[Union[int, str]]] = None, rank: Optional[List[Union[int, str]]] = None, **unknown: Any) -> None:
+        unknown_keywords("PrecisionDebugger", unknown)
         given = {"task": task, "dump_path": dump_path, "level": level, "step": step, "rank": rank}
         if PrecisionDebugger._instance is not None:
             return self._check_again({"config_path": config_path, **given})
@@ -46,24 +48,29 @@ class PrecisionDebugger(Debugger):
             raise ConfigError(f"task: found {config.task!r}, expected one of {', '.join(_TASKS)} with MindSpore")
         if config.summary_mode not in _SUMMARY_MODES:
             raise ConfigError(f"summary_mode: found {config.summary_mode!r}, expected one of {', '.join(_SUMMARY_MODES)} with MindSpore")
-        if config.slice:
-            raise ConfigError(f"{config.task}.slice: not supported with MindSpore")
+        if config.slice or config.request_id:
+            raise ConfigError(f"{config.task}.{'slice' if config.slice else 'request_id'}: not supported with MindSpore")
         return Session({"framework": self.FRAMEWORK, **settings}, config.wide_list, listed_names())
 
     def _current_rank(self) -> Optional[int]:
         return get_rank() if GlobalComm.INITED else None
 
+    def _framework_version(self) -> str:
+        return str(mindspore.__version__)
+
     @classmethod
-    def start(cls, model: object = None, token_range: None = None, rank_id: Optional[int] = None) -> None:
+    @one_at_a_time
+    def start(cls, model: object = None, token_range: Any = None, rank_id: Optional[int] = None, **unknown: Any) -> None:
         """Begins recording, if this step and this rank are to be recorded.
 
         model: taken for compatibility; the operators that it holds as attributes (Primitive) are not recorded.
         rank_id: the rank of this process, where MindSpore does not know it.
-        token_range: refused; it is for serving.
+        token_range: without effect; a line says so.
         """
-        if token_range is not None:
-            raise ConfigError("token_range: not supported by this collector")
+        unknown_keywords("start", unknown)
         self = cls._existing()
+        if token_range is not None:
+            self._tell_once("start(token_range): no effect with MindSpore, every call is recorded")
         if model is not None and not self._session.warned_of_model:
             self._session.warned_of_model = True
             log.warning("start(model): primitive operators of a model are not recorded, only functions and methods")

@@ -124,8 +124,8 @@ class _Gradients:
 class _ParameterGradients:
     """The entries parameters_grad.{n} of one module."""
 
-    def __init__(self, owner: "Modules", name: str) -> None:
-        self._owner, self._name = owner, name
+    def __init__(self, owner: "Modules", name: str, first: int = 0) -> None:
+        self._owner, self._name, self._first = owner, name, first
         self._arrivals: Dict[str, int] = {}  # parameter -> how often its gradient has come in this step
         self._open: Dict[int, Any] = {}
         self._missing: Dict[int, set] = {}
@@ -133,7 +133,7 @@ class _ParameterGradients:
     def watch(self, module: torch.nn.Module) -> None:
         for name, parameter in module._parameters.items():
             if parameter is not None and parameter.requires_grad and name not in self._arrivals:
-                self._arrivals[name] = 0
+                self._arrivals[name] = self._first
                 self._owner.keep(accumulator_of(parameter), self._added(name, parameter))
 
     def _added(self, name: str, parameter: torch.Tensor) -> Callable:
@@ -169,9 +169,12 @@ class _ParameterGradients:
         for number in list(self._open):
             self._finish(number)
 
+    def next_number(self) -> int:
+        return max(self._arrivals.values(), default=self._first)
+
 
 class Modules:
-    """`wants` tells which parts the user asked for: forward, backward, input, output. `with_apis`: they are recorded, too."""
+    """`wants` tells which parts the user asked for: forward, backward, input, output, parameters, and with only_raised calls that raise. `with_apis`: they are recorded, too."""
 
     def __init__(self, native, wants: Dict[str, bool], with_apis: bool) -> None:
         self._native, self._wants, self._with_apis = native, wants, with_apis
@@ -179,6 +182,7 @@ class Modules:
         self._names: WeakKeyDictionary = WeakKeyDictionary()
         self._calls: Dict[str, int] = {}
         self._parameters: Dict[str, _ParameterGradients] = {}
+        self._first_gradients: Dict[str, int] = {}  # module -> the number of its next parameters_grad
         self._kept: List[tuple] = []
         self._waiting: List[_Gradients] = []
         self._begun: List[_Gradients] = []
@@ -194,7 +198,10 @@ class Modules:
         return bool(self._names)
 
     def set_model(self, model: Model) -> None:
-        self._names = WeakKeyDictionary(module_names(model))
+        self.set_names(module_names(model))
+
+    def set_names(self, names: Dict[torch.nn.Module, str]) -> None:
+        self._names = WeakKeyDictionary(names)
 
     def start(self) -> None:
         self._recording = True
@@ -217,8 +224,21 @@ class Modules:
         self.step += 1
         for _node, handle in self._kept:
             handle.remove()
-        for collection in (self._calls, self._parameters, self._kept, self._waiting, self._begun, self._unfinished, self._tasks):
+        for collection in (self._calls, self._parameters, self._first_gradients, self._kept, self._waiting, self._begun, self._unfinished, self._tasks):
             collection.clear()
+
+    def park(self) -> tuple:
+        """Ends the step, which can be gone on with: how often each module was called in it."""
+        self.write_waiting()
+        first_gradients = {**self._first_gradients, **{name: entry.next_number() for name, entry in self._parameters.items()}}
+        counts = dict(self._calls), first_gradients
+        self.end_step()
+        return counts
+
+    def resume(self, counts: tuple) -> None:
+        calls, first_gradients = counts
+        self._calls.update(calls)
+        self._first_gradients.update(first_gradients)
 
     def _hook_optimizers(self) -> None:
         """Calls of optimizers are listed under `optimizer`; versions before PyTorch 2 do not report when one steps."""
@@ -274,10 +294,11 @@ class Modules:
         return entry, sources
 
     def _end(self, name: str, forward: str, module: torch.nn.Module, entry, sources: Optional[tuple], result: Any) -> None:
-        if entry is not None:
+        if entry is not None and not self._wants.get("only_raised"):
             if self._wants["output"]:
                 entry.result(result)
-            entry.parameters(_own_parameters(module))
+            if self._wants.get("parameters", True):
+                entry.parameters(_own_parameters(module))
             entry.finish(True)
         if sources is None:
             return
@@ -286,7 +307,9 @@ class Modules:
             self._native.module_backward(forward, _EXPECTED)
             _Gradients(self, forward, ModuleGraph(results, *sources)).hook()
         if module._parameters:
-            self._parameters.setdefault(name, _ParameterGradients(self, name)).watch(module)
+            if name not in self._parameters:
+                self._parameters[name] = _ParameterGradients(self, name, self._first_gradients.get(name, 0))
+            self._parameters[name].watch(module)
 
     def _end_raised(self, entry, module: torch.nn.Module, error: BaseException) -> None:
         """The inputs alone; a checkpoint that has computed what it needs stops by an exception, too, and has no result."""

@@ -10,7 +10,7 @@ say their name.
 import inspect
 import sys
 import threading
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import torch
 from torch import overrides
@@ -23,6 +23,7 @@ from msprobe.common.session import NativeSession
 from msprobe.pytorch import api_names, values
 from msprobe.pytorch.communication import Communication
 from msprobe.pytorch.compilation import Compilation
+from msprobe.pytorch.custom_apis import CustomApis
 from msprobe.pytorch.fast_paths import FUSED, FastPaths
 from msprobe.pytorch.function_body import FunctionBody
 from msprobe.pytorch.module_names import module_names
@@ -37,6 +38,9 @@ _DTYPES = {getattr(torch, name): name for name in
 def _dispatch_code():
     """The code of the function that F.max_pool2d and its like are made of."""
     return torch.nn.functional.max_pool2d.__code__
+
+
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 class _ThreadExit:
@@ -54,9 +58,15 @@ class Session(NativeSession):
 
     def __init__(self, settings: dict, hidden=lambda group, name: False, level: str = "L1") -> None:
         super().__init__()
-        self._records_apis = level != "L0"
-        self.modules = Modules(self.native, settings, self._records_apis) if level != "L1" else None
-        self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": _pass_on})()
+        self._records_apis = level in ("L1", "mix")
+        self._settings = settings
+        self.modules = Modules(self.native, settings, self._records_apis) if level in ("L0", "mix") else None
+        self._black_box: Optional[Modules] = None  # of module_dump(), from its first call on
+        self._is_in_black_box = False
+        self._parked: Dict[str, list] = {}
+        self.custom_apis = CustomApis(self.native)
+        self._passing_on = self._make_pass_on()
+        self._mode = type("MsprobeMode", (overrides.TorchFunctionMode,), {"__torch_function__": self._passing_on})()
         groups = read_ops(api_names.OPS_FILE) if self._records_apis else {}
         self._uncovered = Uncovered(groups, hidden)
         self._set_callbacks()
@@ -98,7 +108,7 @@ class Session(NativeSession):
             "classify": self._uncovered.classify if self._uncovered.is_wanted else None,
             "written_arguments": written_arguments,
             "operator_mode": lambda: OperatorMode(self.native),
-            "write_modules": self.modules.write_waiting if self.modules else None,
+            "write_modules": self._write_waiting_modules,
             "backward": torch.Tensor.backward,
             "autograd_backward": _autograd_backward,
             "mode": self._mode,
@@ -107,6 +117,38 @@ class Session(NativeSession):
             "dispatch_code": _dispatch_code(),
         }
         self.native.set_callbacks(callbacks, _DTYPES)
+
+    def _all_modules(self) -> List[Modules]:
+        return [modules for modules in (self.modules, self._black_box) if modules is not None]
+
+    def _write_waiting_modules(self) -> None:
+        for modules in self._all_modules():
+            modules.write_waiting()
+
+    def begin_black_box(self, module: torch.nn.Module, name: str) -> None:
+        """Until end_black_box() only calls of this module are recorded."""
+        self.end_black_box()
+        if not self._recording:
+            return
+        self.stop()
+        if self._black_box is None:
+            self._black_box = Modules(self.native, self._settings, with_apis=False)
+        self._black_box.set_names({module: f"Module.{name}.{type(module).__name__}"})
+        self._recording = self._is_in_black_box = True
+        self.native.start()
+        self._black_box.start()
+
+    def end_black_box(self) -> None:
+        if self._is_in_black_box:
+            self._leave_black_box()
+            self._recording = False
+            self.start()
+
+    def _leave_black_box(self) -> None:
+        self._is_in_black_box = False
+        if self._black_box is not None:
+            self._black_box.stop()
+            self.native.stop()
 
     def start(self) -> None:
         if self._recording or self.is_in_child:
@@ -141,7 +183,9 @@ class Session(NativeSession):
         if not self._recording:
             return
         self._recording = False
-        type(self._mode).__torch_function__ = _pass_on
+        if self._is_in_black_box:
+            return self._leave_black_box()
+        type(self._mode).__torch_function__ = self._passing_on
         self.native.stop()
         if self.modules is not None:
             self.modules.stop()
@@ -164,13 +208,28 @@ class Session(NativeSession):
     def end_step(self) -> None:
         """What is still to come of the calls made so far, gradients and awaited results, is no longer recorded."""
         self._communication.end_step()
-        if self.modules is not None:
-            self.modules.end_step()
+        for modules in self._all_modules():
+            modules.end_step()
         self.native.end_step()
+
+    def park_step(self, key: str) -> None:
+        self._communication.end_step()
+        self._parked[key] = [(modules, modules.park()) for modules in self._all_modules()]
+        super().park_step(key)
+
+    def resume_step(self, key: str, tensors: str) -> None:
+        super().resume_step(key, tensors)
+        for modules, counts in self._parked.pop(key, []):
+            modules.resume(counts)
+
+    def forget_parked_steps(self) -> None:
+        super().forget_parked_steps()
+        self._parked.clear()
 
     def close(self) -> None:
         """Ends for good: nothing of PyTorch or of the standard library is hooked any more."""
         self.stop()
+        self.custom_apis.restore_all()
         self._communication.end_step()
         self.flush()
         threading.setprofile(self._earlier_profile)
@@ -203,10 +262,27 @@ class Session(NativeSession):
 
     def _equip_thread(self, frame, event, argument):
         sys.setprofile(self._earlier_profile)
-        self._mode.__enter__()
-        self._local.exit = _ThreadExit(self._leave)
+        if self._recording and self._records_apis:  # later it is lent to this thread while a module runs there
+            self._mode.__enter__()
+            self._local.exit = _ThreadExit(self._leave)
         if self._earlier_profile is not None:
             self._earlier_profile(frame, event, argument)
+
+    def _make_pass_on(self):
+        """What the mode does where it stays on a thread while nothing is recorded: it takes itself off. While it is called it is not on the
+        stack, so that happens at the thread's next event. A compiler sees through the rest."""
+        def take_off(_frame, _event, _argument) -> None:
+            if self._recording or self._is_on():
+                sys.setprofile(None)
+                if not self._recording:
+                    self._leave()
+
+        def pass_on(_mode, func, _types, args=(), kwargs=None):
+            if not _is_compiling() and not self._recording and sys.getprofile() is None:
+                sys.setprofile(take_off)
+            return func(*args, **(kwargs or {}))
+
+        return pass_on
 
     def _hooked_engine(self) -> list:
         """In newer versions of PyTorch a backward pass can be overridden, so it runs without the mode, and so does what it computes again
@@ -244,11 +320,6 @@ class Session(NativeSession):
         if not hasattr(self._local, "lent_to"):
             self._local.lent_to = []
         return self._local.lent_to
-
-
-def _pass_on(_mode, func, _types, args=(), kwargs=None):
-    """What the mode does where it stays on a thread while nothing is recorded; a compiler sees through it."""
-    return func(*args, **(kwargs or {}))
 
 
 def _autograd_backward(tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "collect/python/call_frames.h"
@@ -47,19 +48,31 @@ struct KeptPart {
   std::int64_t end = 0;
 };
 
+// The tokens of one request in a batch: rows `begin` to before `end` of `total`.
+struct RequestedTokens {
+  std::int64_t total = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 struct Settings {
   RecordStyle style = RecordStyle::kDump;
   Summary summary = Summary::kStatistics;
   bool saves_tensors = false;
   std::vector<std::string> tensor_names;  // entries whose tensors are saved although none are
   bool only_overflow = false;             // entries with clean inputs and overflowing outputs
+  bool only_raised = false;               // entries of calls that ended by an exception
   bool high_precision = false;            // "precision": "high": neither Mean nor Norm
   std::string data_directory;             // of the tensor files of this step
   std::string backward_directory;         // legacy: those of gradients
   std::string file_suffix;  // .pt, or .npy: what numpy lacks is float32 there and in checksums
   StatisticsRule rule = StatisticsRule::kPyTorch;
   bool writes_requires_grad = true;
-  std::vector<KeptPart> cuts;  // "slice"
+  std::vector<KeptPart> cuts;              // "slice"
+  std::optional<RequestedTokens> request;  // what is kept of tensors with a token dimension
+
+  // Whether an entry is recorded is known when its call has ended.
+  bool keeps_back() const { return only_overflow || only_raised; }
 };
 
 // Passed by the Python side: types to recognise, and functions for rare cases.
@@ -93,6 +106,15 @@ struct Uncovered {
   std::string unseen;          // what its results are counted under
 };
 
+// Counters of a step that was left and may be gone on with.
+struct ParkedStep {
+  std::vector<std::pair<RecordedApi*, std::int64_t>> calls;
+  std::unordered_set<std::string> backward_names;
+  std::uint64_t recorded_calls = 0, seen_elements = 0;
+  std::map<std::string, std::uint64_t> unseen;
+  bool in_scope = true;
+};
+
 struct Collector {
   PyObject_HEAD;
   bool active = false;
@@ -113,6 +135,7 @@ struct Collector {
       unseen;  // elements that no recorded call covers, by function
   CallFrames frames;
   ModuleTree tree;
+  std::map<std::string, ParkedStep> parked;
   bool modules_wait = false;  // whether write_modules has something to do
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Recorder> backward_recorder, stack_recorder;  // legacy
@@ -184,6 +207,9 @@ bool ready_open_call(PyObject* module);
 // entry(name): an entry that Python code puts together, or None if it is filtered out.
 PyObject* make_module_entry(Collector& collector, const char* name);
 bool ready_module_entry(PyObject* module);
+
+// save_value(name, part, value): an entry `name.part` that is this value alone.
+PyObject* save_value(Collector& collector, const char* name, const char* part, PyObject* value);
 
 // operator(name, original): a method that says which operator is running, then runs it.
 PyObject* make_operator(const char* name, PyObject* original);

@@ -66,9 +66,11 @@ void Describer::result(PyObject* object) {
 }
 
 void Describer::only(PyObject* object, const std::string& part) {
+  is_weight_ = true;
   json_.begin_array();
   value(object, part, nullptr, 1);
   json_.end_array();
+  is_weight_ = false;
 }
 
 bool Describer::take_overflow() { return std::exchange(overflow_, false); }

@@ -25,8 +25,10 @@ class Describer {
   void keywords(PyObject* values);
   // The tensors of a dictionary as one JSON object; `category` as above.
   void named(PyObject* values, const char* category) { members(values, category, 0); }
-  // An array of one value, whose file has `part` behind the entry's name.
+  // An array of one value, whose file has `part` behind the entry's name; never cut.
   void only(PyObject* value, const std::string& part);
+  // A value that is the whole entry, named as above.
+  void alone(PyObject* value, const std::string& part) { this->value(value, part, nullptr, 0); }
   // A result: a tuple element by element, anything else as the only element.
   void result(PyObject* value);
 
@@ -58,6 +60,7 @@ class Describer {
   struct Read {
     StridedView view;
     bool has_data = true, saveable = true, requires_grad = false;
+    bool is_weight = false;  // it has no tokens
     std::string type = "torch.Tensor", dtype;
     PyRef owner;                 // keeps the elements alive
     PyRef extra;                 // further keys
@@ -75,6 +78,7 @@ class Describer {
   JsonText& json_;
   std::string directory_;
   bool saves_ = false;
+  bool is_weight_ = false;  // what is described now
   bool overflow_ = false;
   std::uint64_t elements_ = 0;
   std::size_t leaves_ = 0;  // legacy files are numbered by the leaf arguments before them

@@ -98,6 +98,29 @@ void cut(StridedView& view, const std::vector<KeptPart>& cuts) {
   }
 }
 
+// Leaves the tokens of one request in the first dimension that counts tokens.
+void cut(StridedView& view, const RequestedTokens& request) {
+  const auto extent = std::ranges::find(view.shape, request.total);
+  if (extent == view.shape.end()) return;
+  const auto dim = static_cast<std::size_t>(extent - view.shape.begin());
+  view.data +=
+      request.begin * view.strides[dim] * static_cast<std::int64_t>(size_bytes(view.dtype));
+  *extent = request.end - request.begin;
+}
+
+// A parameter, or a view of one: it has no tokens, whatever its shape is.
+bool is_parameter(const PythonCallbacks& callbacks, PyObject* object) {
+  const auto is_one = [&](PyObject* tensor) {
+    const int answer = PyObject_IsInstance(tensor, callbacks.parameter_type.get());
+    if (answer < 0) PyErr_Clear();
+    return answer == 1;
+  };
+  if (is_one(object)) return true;
+  const PyRef base = PyRef::take(PyObject_GetAttrString(object, "_base"));
+  if (!base) PyErr_Clear();
+  return base && base.get() != Py_None && is_one(base.get());
+}
+
 // Formats that numpy lacks as float32, in row-major order.
 std::vector<float> widened_floats(const StridedView& view) {
   std::vector<float> floats;
@@ -211,6 +234,8 @@ void Describer::tensor(PyObject* object, const std::string& path) {
     ++leaves_;
     return json_.null();
   }
+  read.is_weight =
+      is_weight_ || (collector_.settings.request && is_parameter(collector_.callbacks, object));
   std::uint64_t elements = 1;
   for (const std::int64_t extent : read.view.shape) elements *= static_cast<std::uint64_t>(extent);
   elements_ += elements;
@@ -229,6 +254,7 @@ void Describer::write_dump_tensor(Read& read, const std::string& path) {
   Statistics statistics;
   if (read.has_data) {
     cut(read.view, settings.cuts);
+    if (settings.request && !read.is_weight) cut(read.view, *settings.request);
     statistics = work_on(read.view, [&] { return statistics_of(read.view, settings.rule); });
   }
   overflow_ = overflow_ || overflows(statistics, read.view.dtype);
@@ -329,7 +355,7 @@ bool Describer::save(const Read& read, const std::string& file) {
     return false;
   }
   TensorFile saved{file, read.view.dtype, read.view.shape, nullptr, read.view.nbytes()};
-  const bool kept_back = collector_.settings.only_overflow;
+  const bool kept_back = collector_.settings.keeps_back();
   {
     const WithoutGil unlocked;  // it may have to wait for memory
     saved.buffer = collector_.recorder->take_buffer(

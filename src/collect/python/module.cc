@@ -2,6 +2,7 @@
 // The Python module msprobe._collect: class Collector, and operator().
 #include <new>
 
+#include "collect/python/parked_steps.h"
 #include "collect/python/setup.h"
 #include "collect/python/shipped_ops.h"
 
@@ -88,25 +89,6 @@ PyObject* open_legacy(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// end_step(): gradients of calls made so far are no longer recorded; a scope begins anew.
-PyObject* end_step(PyObject* self, PyObject* /*unused*/) {
-  Collector& collector = collector_of(self);
-  ++collector.step;
-  if (collector.recorder) {
-    const WithoutGil unlocked;
-    collector.recorder->end_step();
-  }
-  collector.filter.in_scope = collector.filter.scope_begin.empty();
-  collector.backward_names.clear();
-  collector.tree.clear();
-  collector.modules_wait = false;
-  for (const auto& api : collector.apis) api->calls = 0;
-  collector.recorded_calls = 0;
-  collector.seen_elements = 0;
-  collector.unseen.clear();
-  Py_RETURN_NONE;
-}
-
 PyObject* start(PyObject* self, PyObject* /*unused*/) {
   collector_of(self).active = collector_of(self).recorder != nullptr;
   Py_RETURN_NONE;
@@ -115,6 +97,25 @@ PyObject* start(PyObject* self, PyObject* /*unused*/) {
 PyObject* stop(PyObject* self, PyObject* /*unused*/) {
   collector_of(self).active = false;
   Py_RETURN_NONE;
+}
+
+// set_request(total, begin, end): of tensors with `total` tokens only these are described, until
+// set_request(0, 0, 0).
+PyObject* set_request(PyObject* self, PyObject* args) {
+  long long total = 0, begin = 0, end = 0;
+  if (!PyArg_ParseTuple(args, "LLL", &total, &begin, &end)) return nullptr;
+  std::optional<RequestedTokens>& request = collector_of(self).settings.request;
+  request.reset();
+  if (total > 0) request = {total, begin, end};
+  Py_RETURN_NONE;
+}
+
+// save_value(name, part, value)
+PyObject* save_value_method(PyObject* self, PyObject* args) {
+  const char *name = nullptr, *part = nullptr;
+  PyObject* value = nullptr;
+  if (!PyArg_ParseTuple(args, "ssO", &name, &part, &value)) return nullptr;
+  return save_value(collector_of(self), name, part, value);
 }
 
 PyObject* is_inside(PyObject* /*self*/, PyObject* /*unused*/) {
@@ -271,6 +272,11 @@ PyMethodDef methods[] = {{"set_callbacks", &set_callbacks, METH_VARARGS, nullptr
                          {"move_step", &move_step, METH_VARARGS, nullptr},
                          {"open_legacy", &open_legacy, METH_VARARGS, nullptr},
                          {"end_step", &end_step, METH_NOARGS, nullptr},
+                         {"park_step", &park_step, METH_O, nullptr},
+                         {"resume_step", &resume_step, METH_VARARGS, nullptr},
+                         {"forget_parked_steps", &forget_parked_steps, METH_NOARGS, nullptr},
+                         {"set_request", &set_request, METH_VARARGS, nullptr},
+                         {"save_value", &save_value_method, METH_VARARGS, nullptr},
                          {"start", &start, METH_NOARGS, nullptr},
                          {"stop", &stop, METH_NOARGS, nullptr},
                          {"is_inside", &is_inside, METH_NOARGS, nullptr},

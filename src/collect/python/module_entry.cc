@@ -113,7 +113,7 @@ PyObject* gradient(PyObject* self, PyObject* given) {
 PyObject* take_place(PyObject* self, PyObject* /*unused*/) {
   Draft* draft = open_draft(self);
   Collector& collector = *entry_of(self).collector;
-  if (draft != nullptr && !collector.settings.only_overflow && collector.step == draft->step) {
+  if (draft != nullptr && !collector.settings.keeps_back() && collector.step == draft->step) {
     draft->number = collector.recorder->begin("");
   }
   Py_RETURN_NONE;
@@ -128,10 +128,8 @@ PyObject* finish(PyObject* self, PyObject* given) {
   entry_of(self).draft = nullptr;
   const std::unique_ptr<Draft> draft(found);
   Collector& collector = *entry_of(self).collector;
-  if (collector.settings.only_overflow) {
-    if (draft->dirty_inputs || !draft->overflow) Py_RETURN_NONE;
-    draft->describer.save_files();
-  }
+  if (collector.settings.only_overflow && (draft->dirty_inputs || !draft->overflow)) Py_RETURN_NONE;
+  if (collector.settings.keeps_back()) draft->describer.save_files();
   if (collector.step != draft->step) Py_RETURN_NONE;
   if (with_stack != 0) {
     auto* frame = reinterpret_cast<PyObject*>(PyEval_GetFrame());
@@ -179,6 +177,26 @@ PyType_Spec spec = {"msprobe._collect.ModuleEntry", sizeof(ModuleEntry), 0, Py_T
 bool ready_module_entry(PyObject* /*module*/) {
   entry_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return entry_type != nullptr;
+}
+
+PyObject* save_value(Collector& collector, const char* name, const char* part, PyObject* value) {
+  if (!collector.recorder) Py_RETURN_NONE;
+  const RecordingSuspended inside;
+  const Undisturbed undisturbed(collector.callbacks);
+  JsonText json(JsonText::Layout::kIndented, 2);
+  Describer describer(collector, without_slashes(name), json);
+  describer.alone(value, part);
+  report_and_clear(collector, "describing a value");
+  const std::string full = std::string(name) + "." + part;
+  JsonText key(JsonText::Layout::kOneLine);
+  key.key(full);
+  auto* frame = reinterpret_cast<PyObject*>(PyEval_GetFrame());
+  const CallStack stack = collector.frames.stack(collector.callbacks, frame, 2);
+  collector.recorder->add_stack(full, *stack.frames, stack.site);
+  const std::uint64_t number = collector.recorder->begin("");
+  collector.recorder->finish(number, ",\n  " + key.take() + json.take());
+  ++collector.recorded_calls;
+  Py_RETURN_NONE;
 }
 
 PyObject* make_module_entry(Collector& collector, const char* name) {

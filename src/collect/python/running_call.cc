@@ -19,7 +19,7 @@ void RunningCall::begin(const Origin& origin) {
   if (origin.caller) {
     stack_ = collector_.frames.stack(collector_.callbacks, origin.caller.get(), legacy_ ? 1 : 2);
   }
-  if (collector_.settings.only_overflow || collector_.step != step_) return;
+  if (collector_.settings.keeps_back() || collector_.step != step_) return;
   number_ = collector_.recorder->begin(text(true));
   add_stack();
 }
@@ -37,8 +37,10 @@ void RunningCall::end(PyObject* result, PyObject* mutated) {
   collector_.seen_elements += describer_.take_elements();
   json_.end_object();
   const bool overflow = describer_.take_overflow();
-  if (collector_.settings.only_overflow) {
-    if (dirty_inputs_ || !overflow || collector_.step != step_) return;
+  if (collector_.settings.keeps_back()) {
+    const bool is_kept =
+        collector_.settings.only_raised ? result == nullptr : !dirty_inputs_ && overflow;
+    if (!is_kept || collector_.step != step_) return;
     number_ = collector_.recorder->begin("");
     add_stack();
     describer_.save_files();

@@ -115,6 +115,7 @@ PyObject* configure(PyObject* self, PyObject* given) {
   settings.saves_tensors = truth_of(given, "saves_tensors");
   settings.tensor_names = texts_of(given, "tensor_list");
   settings.only_overflow = truth_of(given, "only_overflow");
+  settings.only_raised = truth_of(given, "only_raised");
   settings.high_precision = truth_of(given, "high_precision");
   const bool mindspore = text_of(given, "framework") == "mindspore";
   settings.file_suffix = mindspore ? ".npy" : ".pt";
