@@ -32,7 +32,7 @@ Check = collections.namedtuple("Check", "said details bytes alarms skips checked
 ALARMS = {
     r"Functional\.gelu\.\d+\.(forward|backward)": "approximate='tanh' is ignored",
     r"(Tensor\.double|(Torch|Tensor)\.float_power)\.": "float64 becomes float32",
-    r"Functional\.(adaptive_)?max_pool[12]d\.\d+\.forward\.output\.1|\w+\.max_pool2d_with_indices": "indices have the form of a mask",
+    r"Functional\.(adaptive_)?max_pool[123]d\.\d+\.forward\.output\.1|\w+\.max_pool2d_with_indices": "indices have the form of a mask",
     r"Aten\.native_dropout_backward\.": "masks are bits",
     r"(Torch|Aten)\._?native_batch_norm(_legit)?\.\d+\.forward\.output\.[12]": "has statistics where the CPU has none",
     r"Functional\.binary_cross_entropy_with_logits\.\d+\.backward\.output\.1": "targets have no gradient",

@@ -51,15 +51,24 @@ OPERATOR(HardshrinkBackward, (T grad, T self, S lambda, T out),
 OPERATOR(LogSigmoidForward, (T self, T out, T buffer), out = at::log_sigmoid(self))
 OPERATOR(LogSigmoidBackward, (T grad, T self, T buffer, T out),
          out = at::log_sigmoid_backward(grad, self, at::exp(at::neg(at::abs(self)))))
-OPERATOR(Prelu, (T self, T weight, T out), out = at::prelu(self, weight))
+// The weight comes as it is, or already spread over the dimensions of the input.
+namespace {
+at::Tensor spread(const T& weight, const at::Tensor& x) {
+  if ((*weight).dim() > 1 || (*weight).numel() == 1) return *weight;
+  std::vector<int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+  shape[1] = (*weight).numel();
+  return (*weight).reshape(shape);
+}
+}  // namespace
+OPERATOR(Prelu, (T self, T weight, T out),
+         out = at::where(*self > 0, *self, spread(weight, *self) * *self))
 OPERATOR(PreluBackward, (T grad, T self, T weight, T grad_self, T grad_weight), {
   const at::Tensor x = *self, g = *grad;
-  std::vector<int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
-  if ((*weight).numel() > 1) shape[1] = (*weight).numel();
-  const at::Tensor w = (*weight).reshape(shape);
+  const at::Tensor w = spread(weight, x);
   grad_self = at::where(x > 0, g, w * g);
-  grad_weight =
-      at::where(x > 0, at::zeros_like(g), x * g).sum_to_size(shape).reshape((*weight).sizes());
+  grad_weight = at::where(x > 0, at::zeros_like(g), x * g)
+                    .sum_to_size(w.dim() > x.dim() ? x.sizes() : w.sizes())
+                    .reshape((*weight).sizes());
 })
 OPERATOR(Glu, (T self, int64_t dim, T out), out = at::glu(self, dim))
 OPERATOR(GluBackward, (T grad, T self, int64_t dim, T out), out = at::glu_backward(grad, self, dim))

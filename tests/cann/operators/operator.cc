@@ -111,6 +111,15 @@ void write(const at::Tensor& view, const at::Tensor& value) {
   target.copy_(spoiled(view, shaped));
 }
 
+void write_some(const T& out, const at::Tensor& value) {
+  auto* tensor = const_cast<aclTensor*>(out.handle);
+  TORCH_CHECK(value.numel() <= tensor->view.numel(), "the caller made room for ",
+              tensor->view.numel(), " elements, the result has ", value.numel());
+  tensor->view = view_of(tensor->storage, tensor->view.scalar_type(), value.sizes(),
+                         value.contiguous().strides(), tensor->offset);
+  write(tensor->view, value);
+}
+
 std::vector<at::Tensor> Tensors::operator*() const {
   std::vector<at::Tensor> all;
   for (const aclTensor* tensor : handle->tensors) all.push_back(tensor->view);
@@ -209,6 +218,7 @@ STAND_IN_API aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t dims, acl
                                         const int64_t*, uint64_t, void* data) {
   auto tensor = std::make_shared<aclTensor>();
   tensor->storage = data;
+  tensor->offset = offset;
   tensor->view = view_of(data, scalar_type(type), {sizes, dims}, {strides, dims}, offset);
   return made(std::move(tensor));
 }

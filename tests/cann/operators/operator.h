@@ -23,6 +23,7 @@ struct Handle {
 struct aclTensor : Handle {
   at::Tensor view;      // of the device's memory, as the host sees it
   const void* storage;  // the device's pointer
+  int64_t offset;       // of the first element, in elements
 };
 struct aclScalar : Handle {
   at::Scalar value;
@@ -66,6 +67,9 @@ struct T {
   std::optional<at::Tensor> maybe() const { return *this; }
   void operator=(const at::Tensor& value) const { write(handle->view, value); }
 };
+// A result whose size is known only now; the caller has made room for the largest.
+void write_some(const T& out, const at::Tensor& value);
+
 struct S {
   const aclScalar* handle;
   at::Scalar operator*() const { return handle->value; }

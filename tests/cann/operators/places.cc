@@ -119,3 +119,7 @@ OPERATOR(OneHot, (T self, int64_t classes, T on, T off, int64_t axis, T out), {
   const at::Tensor hot = at::one_hot((*self).to(at::kLong), classes).to(at::kBool);
   out = at::where(hot, *on, *off).to((*out).scalar_type());
 })
+OPERATOR(MaxUnpool2d, (T self, T indices, Ints size, T out),
+         out = at::max_unpool2d(*self, *indices, *size))
+OPERATOR(MaxUnpool3d, (T self, T indices, Ints size, Ints stride, Ints padding, T out),
+         out = at::max_unpool3d(*self, *indices, *size, *stride, *padding))

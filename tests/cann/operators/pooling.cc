@@ -104,3 +104,17 @@ OPERATOR(Im2col, (T self, Ints kernel, Ints dilation, Ints padding, Ints stride,
 OPERATOR(Im2colBackward,
          (T grad, Ints size, Ints kernel, Ints dilation, Ints padding, Ints stride, T out),
          out = at::col2im(*grad, *size, *kernel, *dilation, *padding, *stride))
+OPERATOR(MaxPool3dWithArgmax,
+         (T self, Ints kernel, Ints stride, Ints padding, Ints dilation, bool ceil, T out,
+          T indices),
+         {
+           const auto [result, places] =
+               at::max_pool3d_with_indices(*self, *kernel, *stride, *padding, *dilation, ceil);
+           out = result;
+           indices = places;
+         })
+OPERATOR(MaxPool3dWithArgmaxBackward,
+         (T grad, T self, T indices, Ints kernel, Ints stride, Ints padding, Ints dilation,
+          bool ceil, T out),
+         out = at::max_pool3d_with_indices_backward(*grad, *self, *kernel, *stride, *padding,
+                                                    *dilation, ceil, (*indices).to(at::kLong)))
