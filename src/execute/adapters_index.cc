@@ -87,7 +87,8 @@ PyValue set_item(const Bound& a) {
   const at::Tensor& self = a.tensor("self");
   const PyValue& value = a.value("value");
   const auto* tensor = value.as<at::Tensor>();
-  // As in Python, a number becomes a tensor of the same device: not every back end takes one of the CPU.
+  // As in Python, a number becomes a tensor of the same device: not every back end takes one of the
+  // CPU.
   const at::Tensor source =
       tensor != nullptr ? *tensor : at::scalar_tensor(a.scalar("value"), self.options());
   at::indexing::set_item(self, indices_of(a), source);
