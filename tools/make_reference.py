@@ -4,6 +4,7 @@
 
 usage: make_reference.py MSPROBE [--check]     --check: only say whether the file is up to date
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -34,14 +35,15 @@ The columns of the CSV files are explained in [columns.md](columns.md), the exit
 
 
 def printed(program: str, *words: str) -> str:
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=True, env=environment)
     return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
 
 
 def page(program: str) -> str:
     overview = printed(program, "--help")
-    commands = re.findall(r"^  (\w+)  ", overview.split("commands:")[1].split("\n\n")[0], re.MULTILINE)
-    parts = [HEAD, f"```\n{overview}\n```\n"]
+    commands = sorted(re.findall(r"^  (\w+)  ", overview, re.MULTILINE))
+    parts = [HEAD, f"```\n{overview}\n```\n", f"## The simulated device\n\n```\n{printed(program, 'help', 'sim')}\n```\n"]
     parts += [f"## {name}\n\n```\n{printed(program, name, '--help')}\n```\n" for name in commands]
     return "\n".join(parts)
 

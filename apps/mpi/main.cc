@@ -20,7 +20,8 @@ namespace {
 
 ExitStatus check_with(engines::Hosts* hosts, std::vector<std::string> arguments) {
   const std::vector<Command> commands = {
-      {"multi_acc_check", "Check a dump with many engines, on the devices of several machines.",
+      {CommandGroup::kStartHere, "multi_acc_check",
+       "Check a dump with many engines, on the devices of several machines.",
        "  mpirun -n 4 msprobe-mpi multi_acc_check -api_info dump.json -n 8 -d 0 1\n"
        "  srun -N 4 --ntasks-per-node=1 \\\n"
        "      msprobe-mpi multi_acc_check -api_info dump.json -o out\n",

@@ -111,14 +111,14 @@ ExitStatus run(const CompareOptions& options) {
 
 Run declare_api_precision_compare(cli::Parser& command) {
   auto options = std::make_shared<CompareOptions>();
-  command.group("Input");
-  command.value("-npu,--npu_csv_path", options->npu, "details CSV of the device under test")
+  command.group(kMostUsed);
+  command.value("NPU,-npu,--npu_csv_path", options->npu, "details CSV of the device under test")
       .named("CSV")
       .required();
-  command.value("-gpu,--gpu_csv_path", options->gpu, "details CSV of the device to compare with")
+  command
+      .value("GPU,-gpu,--gpu_csv_path", options->gpu, "details CSV of the device to compare with")
       .named("CSV")
       .required();
-  command.group("Output");
   command.value("-o,--out_path", options->out, "directory for the two CSVs")
       .named("DIR")
       .shows_default();

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "card/summary.h"
+#include "cli/help_text.h"
 #include "core/log.h"
 #include "tables/text_table.h"
 
@@ -79,9 +81,13 @@ std::string every_line(const Card& card) {
 
 }  // namespace
 
-std::string card_text(const Card& card, bool with_evidence) {
+std::string card_text(const Card& card, bool with_evidence, std::size_t columns) {
   std::string text =
-      fmt::format("Card of {}, PyTorch {}\n\n", log::clean(card.device), log::clean(card.torch));
+      fmt::format("Card of {}, PyTorch {}\n", log::clean(card.device), log::clean(card.torch));
+  for (const std::string& sentence : card::summary(card)) {
+    for (const std::string& line : cli::wrap(log::clean(sentence), columns)) text += line + "\n";
+  }
+  text += "\n";
   if (with_evidence) return text + every_line(card);
   for (const std::string& section : distinct(card, "", &Line::section)) {
     text += section_table(card, section) + "\n";

@@ -29,23 +29,28 @@ constexpr std::size_t kMostShrunk = 5;
 
 // Those of every check.
 void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
-  command.group("Input");
-  command
-      .value("--only", arguments.request.only,
-             "check only this call and show its result; may be "
-             "repeated")
-      .named("CALL")
-      .repeatable();
-  command
-      .value("--config-yaml", arguments.request.config_yaml,
-             "config.yaml with lists of APIs (default: $MSPROBE_CONFIG, else the installed one)")
-      .named("YAML");
-  command.group("Device");
+  command.group(kMostUsed);
   command
       .value("-d,--device", arguments.request.devices,
              "device ids (of npu, else cuda, else cpu; default 0) or names: cpu, cuda:1, npu:0, "
              "sim, recorded, mindspore")
       .named("DEVICE");
+  command.value("-o,--out_path", arguments.request.out, "directory for the two CSVs")
+      .named("DIR")
+      .shows_default();
+  declare_report_options(command, arguments.shown.report);
+  command.group(kMostUsed);
+  command
+      .value("--only", arguments.request.only,
+             "check only these calls: a name (Torch.matmul.0), an API (matmul) or a pattern "
+             "('Functional.*'); may be repeated")
+      .named("CALL")
+      .repeatable();
+  command.group("Input");
+  command
+      .value("--config-yaml", arguments.request.config_yaml,
+             "config.yaml with lists of APIs (default: $MSPROBE_CONFIG, else the installed one)")
+      .named("YAML");
   declare_engine_options(command, arguments.request.engine);
   command.flag("-j,--jit_compile", arguments.request.engine.jit_compile,
                "jit compile mode, passed to the back end of the device");
@@ -63,9 +68,6 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
   command.flag("--hf32", arguments.request.hf32,
                "round float32 inputs of conv1d and conv2d to HF32 in the benchmark, as for an npu");
   command.group("Output");
-  command.value("-o,--out_path", arguments.request.out, "directory for the two CSVs")
-      .named("DIR")
-      .shows_default();
   command
       .value("-csv_path,--result_csv_path", arguments.request.resume_csv,
              "continue an interrupted run: its result CSV, or the directory of its results")
@@ -78,9 +80,11 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
 }  // namespace
 
 void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
-  command.group("Input");
+  command.group(kMostUsed);
   command.value("DUMP,-api_info,--api_info_file", arguments.request.api_info,
                 "dump.json to check, or a directory: of a rank, a step or several steps");
+  declare_shared_options(command, arguments);
+  command.group("Input");
   command.flag("-f,--filter_api", arguments.request.filter_api,
                "check calls with equal parameters and structure only once");
   command
@@ -91,7 +95,6 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
       .value("--shard", arguments.request.shard,
              "check only part K of N parts of about equal cost; merge_checks joins them")
       .named("K/N");
-  declare_shared_options(command, arguments);
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
   declare_output_options(command, arguments.output);
   command.group("Output");

@@ -94,7 +94,6 @@ void declare_shown_options(cli::Parser& command, ShownOptions& options) {
   command.flag("-v,--verbose", options.verbose,
                "also show the log lines on a terminal, and the answer in a pipe");
   declare_json(command, options.json);
-  declare_report_options(command, options.report);
   declare_workbook(command, options.report);
 }
 

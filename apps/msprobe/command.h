@@ -3,6 +3,7 @@
 // runs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -21,7 +22,10 @@ namespace msprobe::app {
 
 using Run = std::function<ExitStatus()>;
 
+enum class CommandGroup : std::uint8_t { kStartHere, kMore, kOlderName };
+
 struct Command {
+  CommandGroup group;
   std::string_view name;
   std::string_view summary;
   std::string_view examples;  // shown below the options by --help

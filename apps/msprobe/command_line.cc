@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "cli/completion.h"
 #include "cli/help_text.h"
@@ -19,28 +20,59 @@
 #include "documented_spellings.h"
 #include "own_files.h"
 #include "python_package.h"
+#include "sim_help.h"
+#include "terminal/screen.h"
 #include "version.h"
 
 namespace msprobe::app {
 namespace {
 
 constexpr std::size_t kSummaryColumn = 25;
+constexpr std::size_t kNarrowestHelp = 60;
+constexpr std::size_t kWidestHelp = 120;       // longer lines are hard to read
+constexpr std::string_view kSimTopic = "sim";  // of `msprobe help`
 
-std::string overview(const Program& program) {
-  std::string text = fmt::format(
-      "{0} {1}: {2}\n\n"
-      "usage: {0} COMMAND [options]\n\ncommands:\n",
-      program.name, kVersion, program.summary);
+std::string_view heading(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::kStartHere:
+      return "start here";
+    case CommandGroup::kMore:
+      return "more";
+    case CommandGroup::kOlderName:
+      return "older names";
+  }
+  return {};
+}
+
+std::string summaries(const Program& program, CommandGroup group, std::size_t columns) {
+  std::string text;
   for (const Command& command : program.commands) {
-    std::string_view gap;
-    for (const std::string& line : cli::wrap(command.summary, cli::kHelpColumns - kSummaryColumn)) {
-      text += fmt::format("{:<{}}{}\n", gap.empty() ? fmt::format("  {}", command.name) : "",
-                          kSummaryColumn, line);
-      gap = " ";
+    if (command.group != group) continue;
+    std::string name = fmt::format("  {}", command.name);
+    for (const std::string& line : cli::wrap(command.summary, columns - kSummaryColumn)) {
+      text += fmt::format("{:<{}}{}\n", name, kSummaryColumn, line);
+      name.clear();
     }
   }
+  return text.empty() ? text : fmt::format("{}:\n{}\n", heading(group), text);
+}
+
+std::size_t help_columns() {
+  const std::size_t columns = terminal::screen_of(STDOUT_FILENO).columns;
+  return std::clamp(columns, kNarrowestHelp, kWidestHelp);
+}
+
+std::string overview(const Program& program) {
+  const std::size_t columns = help_columns();
+  std::string text = fmt::format("{0} {1}: {2}\n\nusage: {0} COMMAND [options]\n\n", program.name,
+                                 kVersion, program.summary);
+  for (const CommandGroup group :
+       {CommandGroup::kStartHere, CommandGroup::kMore, CommandGroup::kOlderName}) {
+    text += summaries(program, group, columns);
+  }
   text += fmt::format(
-      "\n  {0} help COMMAND       options and examples of a command\n"
+      "  {0} help COMMAND       options and examples of a command\n"
+      "  {0} help sim           profiles and faults of the simulated device\n"
       "  {0} completion SHELL   completion script for bash, zsh or fish\n"
       "  {0} --version\n\n"
       "exit status: 0 nothing failed, 1 a verdict failed or a call was lost,\n"
@@ -122,7 +154,7 @@ ExitStatus refuse_options(const Program& program, const Error& error, const cli:
 }
 
 ExitStatus show_help(const Program& program, const Command& command) {
-  fmt::print("{}", declare(command).parser->help(std::string(program.name)));
+  fmt::print("{}", declare(command).parser->help(std::string(program.name), help_columns()));
   return kPassed;
 }
 
@@ -143,6 +175,10 @@ ExitStatus run(const Program& program, const Command& command, std::span<const s
 ExitStatus help(const Program& program, std::span<const std::string> words) {
   if (words.empty()) {
     fmt::print("{}", overview(program));
+    return kPassed;
+  }
+  if (words[0] == kSimTopic) {
+    fmt::print("{}", sim_help(help_columns()));
     return kPassed;
   }
   const Command* command = find_command(program, words[0]);

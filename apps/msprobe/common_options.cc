@@ -30,10 +30,12 @@ void declare_engine_options(cli::Parser& command, engines::EngineOptions& option
       .named("LIBRARY");
   command
       .value("--sim-profile", options.sim_profile,
-             "arithmetic of the simulated device (docs/sim.md)")
+             "arithmetic of the simulated device, with -d sim")
       .named("PROFILE")
-      .one_of_or(sim_profile_names(), "unit:");
-  command.value("--sim-config", options.sim_config, "faults of the simulated device").named("YAML");
+      .one_of_or(sim_profile_names(), "unit:")
+      .choices_shown_by("msprobe help sim");
+  command.value("--sim-config", options.sim_config, "faults of the simulated device, with -d sim")
+      .named("YAML");
   command
       .value("--engine", options.program,
              "msprobe-engine to start (default: $MSPROBE_ENGINE, else the one beside msprobe)")
@@ -45,7 +47,7 @@ void declare_engine_options(cli::Parser& command, engines::EngineOptions& option
 }
 
 void declare_older_files(cli::Parser& command, check::OlderFiles& files) {
-  command.group("Input");
+  command.group(kMostUsed);
   command.value("-forward,--forward_input_file", files.forward, "forward_info_{pid}.json")
       .named("FILE");
   command.value("-backward,--backward_input_file", files.backward, "backward_info_{pid}.json")
@@ -65,7 +67,7 @@ void declare_timeout(cli::Parser& command, double& seconds) {
 }
 
 void declare_jobs(cli::Parser& command, std::size_t& jobs) {
-  command.group("Device");
+  command.group(kMostUsed);
   command.value("--jobs", jobs, "engines that share the work").between(1, 64).shows_default();
 }
 

@@ -23,6 +23,9 @@ class Parser;
 
 namespace msprobe::app {
 
+// The heading of the options that most people need, first in the help text.
+inline constexpr const char* kMostUsed = "Most used";
+
 // By whose rules a verdict is made, and which verdicts count as failed.
 struct VerdictOptions {
   judge::Profile profile = judge::Profile::kDocumented;

@@ -27,7 +27,8 @@ bool is_torchair(const CompareCommand& options) {
 ExitStatus run(const CompareCommand& options) {
   if (options.nan) return run_nonfinite_search(options);
   if (options.golden.empty()) {
-    return refuse({ErrorKind::kUsage, "--golden_path is required (-gp): the dump to compare with"});
+    return refuse(
+        {ErrorKind::kUsage, "name the dump to compare with: msprobe compare TARGET GOLDEN"});
   }
   return is_torchair(options) ? run_torchair_compare(options) : run_dump_compare(options);
 }
@@ -57,9 +58,6 @@ void declare_dump_options(cli::Parser& command, CompareCommand& options) {
   command.value("--stack-json", options.stack_json, "stack.json, if it is not beside the target")
       .named("FILE");
   command.value("--suffix", options.suffix, "text to add to the names of the tables");
-  command.group("Input");
-  command.flag("--nan", options.nan,
-               "only find where NaN and infinities come from in the target; needs no golden dump");
 }
 
 void declare_torchair_options(cli::Parser& command, CompareCommand& options) {
@@ -82,31 +80,35 @@ void declare_torchair_options(cli::Parser& command, CompareCommand& options) {
 
 Run declare_compare(cli::Parser& command) {
   auto options = std::make_shared<CompareCommand>();
-  command.group("Input");
+  command.group(kMostUsed);
   command
-      .value("-tp,--target_path", options->target,
+      .value("TARGET,-tp,--target_path", options->target,
              "dump.json, directory of ranks or steps; or GE dump (msprobe_ge_dump)")
       .named("PATH")
       .required();
   command
-      .value("-gp,--golden_path", options->golden,
+      .value("GOLDEN,-gp,--golden_path", options->golden,
              "the same for the run to compare with; or FX dump (msprobe_fx_dump, data_dump), GE "
              "dump with fusion off")
       .named("PATH");
+  command
+      .value("-o,--output_path", options->out,
+             "directory for the tables (default: ./output; graph-mode dumps: ./)")
+      .named("DIR");
+  declare_report_options(command, options->report);
+  command.group(kMostUsed);
+  command.flag("--nan", options->nan,
+               "only find where NaN and infinities come from in TARGET; needs no golden dump");
+  command.group("Input");
   command.value("-m,--mode", options->mode, "kind of the dumps; auto: detected automatically")
       .one_of({"auto", "torchair"})
       .shows_default();
   command.value("--threads", options->threads, "threads").between(1, 256);
   command.group("Output");
-  command
-      .value("-o,--output_path", options->out,
-             "directory for the tables (default: ./output; graph-mode dumps: ./)")
-      .named("DIR");
   command.flag("--xlsx", options->xlsx, "also write the tables as xlsx, with coloured rows");
   command.value("--json", options->json, "write every row as JSON").named("FILE");
   declare_dump_options(command, *options);
   declare_torchair_options(command, *options);
-  declare_report_options(command, options->report);
   return [options] { return run(*options); };
 }
 

@@ -59,7 +59,7 @@ Run declare_multi_acc_check_on(cli::Parser& command, engines::Hosts* hosts) {
   arguments->request.pair_per_device = true;
   arguments->progress_label = "Total items";
   declare_check_options(command, *arguments);
-  command.group("Device");
+  command.group(kMostUsed);
   command
       .value("-n,--num_splits", arguments->request.workers,
              "engines that work at the same time, at most 8 per device")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "card/card_json.h"
 #include "card_output.h"
@@ -19,6 +20,7 @@
 #include "own_files.h"
 #include "report/card_page.h"
 #include "tables/output_file.h"
+#include "terminal/screen.h"
 #include "version.h"
 
 namespace msprobe::app {
@@ -97,7 +99,8 @@ ExitStatus run(const ProbeArguments& arguments) {
   if (!card) return refuse(card.error());
   const Result<void> written = write_card(arguments, *card);
   if (!written) return refuse(written.error());
-  fmt::print("{}", card_text(*card, arguments.evidence));
+  fmt::print("{}",
+             card_text(*card, arguments.evidence, terminal::screen_of(STDOUT_FILENO).columns));
   return kPassed;
 }
 

@@ -16,7 +16,7 @@ using report::ReportFiles;
 using report::ReportRun;
 
 void declare_report_options(cli::Parser& command, ReportFiles& files) {
-  command.group("Output");
+  command.group(kMostUsed);
   command.flag("--report", files.html,
                "write an HTML report beside the results, or to FILE (*.html)");
   declare_machine_files(command, files);

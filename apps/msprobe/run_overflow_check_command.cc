@@ -35,6 +35,7 @@ struct OverflowArguments {
   engines::EngineOptions engine;
   std::vector<std::string> only;
   bool provenance = false;
+  bool verbose = false;
   std::size_t jobs = 1;
   double timeout_seconds = 300;
   VerdictOptions verdict;
@@ -137,6 +138,16 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
     bar.clear();
     log::write(level, text);
   };
+  // With -v a line for each call as it is checked; else only those of overflows, after the answer.
+  std::vector<std::string> overflows;
+  options->on_row = [&](const overflow::OverflowRow& row) {
+    if (!arguments.verbose) {
+      if (row.expected) overflows.push_back(row.message);
+      return;
+    }
+    bar.clear();
+    log::write(row.expected ? log::Severity::kWarning : log::Severity::kInfo, row.message);
+  };
   options->show_progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
   const Result<overflow::OverflowOutcome> outcome = overflow::run(*options);
   bar.clear();
@@ -153,7 +164,10 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   const std::string json =
       overflow::summary_json(*outcome, options->csv.value_or(fs::path()), status);
   const Result<void> shown = show_summary(arguments.json, json, overflow::summary_text(*outcome));
-  return shown ? status : refuse(shown.error());
+  if (!shown) return refuse(shown.error());
+  std::fflush(stdout);  // the answer is read first
+  for (const std::string& line : overflows) log::warning("{}", line);
+  return status;
 }
 
 }  // namespace
@@ -162,27 +176,29 @@ Run declare_run_overflow_check(cli::Parser& command) {
   auto arguments = std::make_shared<OverflowArguments>();
   declare_older_files(command, arguments->older);
   command.value("DUMP,-api_info,--api_info_file", arguments->api_info, "dump.json");
-  command.value("--only", arguments->only, "check only this call; may be repeated")
-      .named("CALL")
-      .repeatable();
-  command.flag("--provenance", arguments->provenance,
-               "run nothing; find the first calls, over all ranks, that have finite inputs and "
-               "outputs that are not finite. DUMP may be a directory");
-  command.group("Device");
   command
       .value("-d,--device", arguments->device,
              "0 (npu, else cuda, else cpu), cpu, cuda:1, npu:0, sim, or recorded for the values "
              "in the recording (default: npu, else cuda, else recorded)")
       .named("DEVICE");
-  command.flag("-j,--jit_compile", arguments->engine.jit_compile, "jit compile mode of an NPU");
-  declare_engine_options(command, arguments->engine);
-  declare_timeout(command, arguments->timeout_seconds);
-  declare_jobs(command, arguments->jobs);
-  command.group("Output");
   command
       .value("-o,--out_path", arguments->out,
              "directory for overflow_check_result.csv (default: none is written)")
       .named("DIR");
+  command
+      .value("--only", arguments->only,
+             "check only these calls: a name (Torch.matmul.0), an API (matmul) or a pattern "
+             "('Functional.*'); may be repeated")
+      .named("CALL")
+      .repeatable();
+  command.flag("-v,--verbose", arguments->verbose, "a line for each call");
+  // The same search as `msprobe compare --nan`, which is the one to tell people about.
+  command.flag("--provenance", arguments->provenance, "").hidden();
+  command.group("Device");
+  command.flag("-j,--jit_compile", arguments->engine.jit_compile, "jit compile mode of an NPU");
+  declare_engine_options(command, arguments->engine);
+  declare_timeout(command, arguments->timeout_seconds);
+  declare_jobs(command, arguments->jobs);
   declare_fail_on(command, arguments->verdict, /*has_strict=*/false);
   declare_json(command, arguments->json);
   return [arguments] { return run_overflow_check(*arguments); };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/plan.h"
 
-#include <algorithm>
 #include <set>
 #include <string_view>
 #include <unordered_set>
 
-#include <fmt/format.h>
-
+#include "check/call_selection.h"
 #include "check/cost.h"
 #include "check/structure.h"
 #include "core/call_name.h"
@@ -35,16 +33,6 @@ SkipReason reason_to_skip(std::string_view full_name, const Lists& lists, const 
   if (skip != SkipReason::kNone) return skip;
   const auto name = parse_call_name(full_name);
   return name && lists.leave_out(name->bare_name) ? SkipReason::kFiltered : SkipReason::kNone;
-}
-
-Result<void> check_selection(const dump::DumpIndex& dump, const Names& selected) {
-  Names missing = selected;
-  for (const dump::CallSlice& call : dump.calls) missing.erase(call.full_name);
-  if (missing.empty()) return {};
-  return fail(ErrorKind::kUsage,
-              fmt::format("the dump has no call named {} ({} calls, the first is {})",
-                          *std::ranges::min_element(missing), dump.calls.size(),
-                          dump.calls.empty() ? "none" : dump.calls.front().full_name));
 }
 
 // Remembers the structures met so far, per API ("Type.name"). An entry that cannot be parsed is
@@ -83,16 +71,15 @@ void keep_shard(const dump::DumpIndex& dump, const journal::Shard& shard, Plan& 
 }  // namespace
 
 Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options) {
-  Names selected;
-  for (const std::string& name : options.only) selected.insert(call_of(name));
-  if (const Result<void> found = check_selection(dump, selected); !found) return propagate(found);
+  const CallSelection selection(options.only);
+  if (const Result<void> found = selection.check(dump); !found) return propagate(found);
   const Lists lists{names_of(options.white_list), names_of(options.black_list)};
   RepeatFinder repeats;
   Plan plan;
   plan.recorded = dump.calls.size();
   for (std::uint32_t index = 0; index < dump.calls.size(); ++index) {
     const dump::CallSlice& call = dump.calls[index];
-    if (!selected.empty() && !selected.contains(call.full_name)) {
+    if (!selection.contains(call.full_name)) {
       ++plan.not_selected;
       continue;
     }

@@ -18,7 +18,7 @@ namespace msprobe::check {
 struct PlanOptions {
   std::vector<std::string> white_list = {};  // bare names; empty: every name
   std::vector<std::string> black_list = {};
-  std::vector<std::string> only = {};  // full names; empty: every call
+  std::vector<std::string> only = {};  // words of --only; empty: every call
   bool drop_repeats = false;           // -f
   journal::Shard shard = {};
   const Dialect* dialect = &pytorch_dialect();
@@ -39,7 +39,7 @@ struct Plan {
   std::map<std::string, std::size_t> left_out = {};  // calls without a row, by group
 };
 
-// An error is a name in `only` that the dump does not have.
+// An error is a word in `only` that selects no call.
 Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options);
 
 }  // namespace msprobe::check

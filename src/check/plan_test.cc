@@ -96,6 +96,34 @@ TEST(Plan, OnlyTheNamedCalls) {
   EXPECT_THAT(none.error().message, HasSubstr("no call named Torch.z.0 (3 calls"));
 }
 
+TEST(Plan, OnlyTakesApisAndPatterns) {
+  const dump::DumpIndex dump =
+      index_of(entry("Torch.matmul.0") + "," + entry("Torch.matmul.1") + "," +
+               entry("Functional.linear.0") + "," + entry("Tensor.matmul.0"));
+  const auto selected = [&](const std::string& word) {
+    return shown(dump, plan_calls(dump, {.only = {word}}));
+  };
+  EXPECT_THAT(selected("matmul"),
+              ElementsAre("Torch.matmul.0:none", "Torch.matmul.1:none", "Tensor.matmul.0:none"));
+  EXPECT_THAT(selected("Torch.matmul"), ElementsAre("Torch.matmul.0:none", "Torch.matmul.1:none"));
+  EXPECT_THAT(selected("Functional.*"), ElementsAre("Functional.linear.0:none"));
+  EXPECT_THAT(selected("*.0"), ElementsAre("Torch.matmul.0:none", "Functional.linear.0:none",
+                                           "Tensor.matmul.0:none"));
+  EXPECT_THAT(selected("lin*"), ElementsAre("Functional.linear.0:none"));
+}
+
+TEST(Plan, AWordThatSelectsNothingIsAnErrorWithWhatIsNear) {
+  const dump::DumpIndex dump =
+      index_of(entry("Torch.matmul.0") + "," + entry("Torch.matmul.1") + "," + entry("Torch.mm.0"));
+  const auto message = [&](const std::string& word) {
+    return plan_calls(dump, {.only = {"Torch.mm.0", word}}).error().message;
+  };
+  EXPECT_THAT(message("Torch.matmul.7"), HasSubstr("it has Torch.matmul.0, Torch.matmul.1"));
+  EXPECT_THAT(message("matmull"), HasSubstr("did you mean matmul?"));
+  EXPECT_THAT(message("Torch.matmal.0"), HasSubstr("did you mean Torch.matmul?"));
+  EXPECT_THAT(message("conv*"), HasSubstr("no call named conv* (3 calls"));
+}
+
 TEST(Plan, RepeatsAreDroppedByStructure) {
   const std::string inner = fmt::format("[{}]", tensor("[3]", 5));
   const dump::DumpIndex dump = index_of(

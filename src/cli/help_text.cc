@@ -23,25 +23,17 @@ std::string value_text(const OptionRow& row) {
   return (row.names.empty() ? "" : " ") + value + (row.takes_many ? "..." : "");
 }
 
-std::string option_text(const OptionRow& row) {
+std::string option_text(const OptionRow& row, std::size_t columns) {
   std::string text = "  " + option_words(row);
   const bool beside = text.size() + 2 <= kHelpColumn;
   if (!beside) text += '\n';
   bool first = beside;
-  for (const std::string& line : wrap(option_meaning(row), kHelpColumns - kHelpColumn)) {
+  for (const std::string& line : wrap(option_meaning(row), columns - kHelpColumn)) {
     text.append(first ? kHelpColumn - text.size() : kHelpColumn, ' ');
     text += line + '\n';
     first = false;
   }
   return text;
-}
-
-std::vector<std::string> groups_of(const std::vector<OptionRow>& rows) {
-  std::vector<std::string> groups;
-  for (const OptionRow& row : rows) {
-    if (std::ranges::find(groups, row.group) == groups.end()) groups.push_back(row.group);
-  }
-  return groups;
 }
 
 std::string usage(const CommandRow& command, std::string_view program) {
@@ -56,14 +48,27 @@ std::string usage(const CommandRow& command, std::string_view program) {
 
 }  // namespace
 
+std::vector<std::string> groups_of(const std::vector<OptionRow>& rows) {
+  std::vector<std::string> groups;
+  for (const OptionRow& row : rows) {
+    if (std::ranges::find(groups, row.group) == groups.end()) groups.push_back(row.group);
+  }
+  return groups;
+}
+
 std::string option_words(const OptionRow& row) {
+  if (row.is_positional && !row.names.empty()) {
+    return fmt::format("{}, {}", row.value_name, fmt::join(row.names, ", "));
+  }
   if (row.is_flag()) return fmt::format("{}", fmt::join(row.names, ", "));
   return fmt::format("{}{}", fmt::join(row.names, ", "), value_text(row));
 }
 
 std::string option_meaning(const OptionRow& row) {
   std::string text = row.help;
-  if (!row.choices.empty() && !has_inline_choices(row)) {
+  if (!row.choices_shown_by.empty()) {
+    text += fmt::format(" ('{}' lists them)", row.choices_shown_by);
+  } else if (!row.choices.empty() && !has_inline_choices(row)) {
     text += fmt::format(": {}", fmt::join(row.choices, ", "));
   }
   if (row.is_required && !row.is_positional) text += " (required)";
@@ -89,13 +94,13 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   return lines;
 }
 
-std::string help_text(const CommandRow& command, std::string_view program) {
+std::string help_text(const CommandRow& command, std::string_view program, std::size_t columns) {
   std::string text = usage(command, program) + "\n";
-  for (const std::string& line : wrap(command.summary, kHelpColumns)) text += line + '\n';
+  for (const std::string& line : wrap(command.summary, columns)) text += line + '\n';
   for (const std::string& group : groups_of(command.options)) {
     text += fmt::format("\n{}:\n", group);
     for (const OptionRow& row : command.options) {
-      if (row.group == group) text += option_text(row);
+      if (row.group == group) text += option_text(row, columns);
     }
   }
   if (!command.examples.empty()) text += "\nExamples:\n" + command.examples;

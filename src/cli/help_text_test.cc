@@ -40,7 +40,7 @@ TEST(HelpText, GroupsAliasesValuesAndDefaults) {
             "Check every call.\n"
             "\n"
             "Input:\n"
-            "  -api_info, --api_info_file DUMP\n"
+            "  DUMP, -api_info, --api_info_file\n"
             "                          the dump to check\n"
             "  -d, --device DEVICE...  where to run the calls, and a text that is long enough\n"
             "                          to need a second line and then another one\n"
@@ -72,6 +72,20 @@ TEST(HelpText, ManyChoicesAreListedAndWrapped) {
     EXPECT_LE(end - start, kHelpColumns) << text.substr(start, end - start);
     start = end + 1;
   }
+}
+
+TEST(HelpText, IsAsWideAsAsked) {
+  EXPECT_THAT(help_text(sample(), "msprobe", 120),
+              testing::HasSubstr("where to run the calls, and a text that is long enough to need a "
+                                 "second line and then another\n"));
+}
+
+TEST(HelpText, ChoicesMayBeShownByAnotherCommand) {
+  CommandRow command = sample();
+  OptionRow& row = command.options.back();
+  row.choices = {"1", "2", "3", "4", "5"};
+  row.choices_shown_by = "msprobe help sim";
+  EXPECT_EQ(option_meaning(row), "only once ('msprobe help sim' lists them)");
 }
 
 TEST(Wrap, BreaksAtSpacesOnly) {

@@ -48,12 +48,13 @@ std::string man_page(const CommandRow& command, std::string_view program,
   for (const OptionRow& row : command.options) {
     if (row.is_positional) page += fmt::format(".I {}\n", roff(row.value_name));
   }
-  std::string group;
-  for (const OptionRow& row : command.options) {
-    if (row.group != group) page += fmt::format(".SH \"{}\"\n", roff(row.group));
-    group = row.group;
-    page +=
-        fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(option_words(row)), roff(option_meaning(row)));
+  for (const std::string& group : groups_of(command.options)) {
+    page += fmt::format(".SH \"{}\"\n", roff(group));
+    for (const OptionRow& row : command.options) {
+      if (row.group != group) continue;
+      page +=
+          fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(option_words(row)), roff(option_meaning(row)));
+    }
   }
   if (!command.examples.empty()) {
     page += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", roff(command.examples));

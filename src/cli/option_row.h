@@ -18,8 +18,10 @@ struct OptionRow {
   std::vector<std::string> choices = {};
   bool is_positional = false;
   bool is_required = false;
-  bool takes_many = false;         // several values after one name
-  bool value_is_optional = false;  // "--json[=FILE]"
+  bool takes_many = false;            // several values after one name
+  bool value_is_optional = false;     // "--json[=FILE]"
+  bool is_hidden = false;             // accepted, but not shown: an older name
+  std::string choices_shown_by = {};  // the command that lists the choices; empty: the help text
 
   bool is_flag() const { return value_name.empty(); }
 };

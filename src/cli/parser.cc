@@ -77,6 +77,16 @@ Option Option::not_negative() const {
   return *this;
 }
 
+Option Option::hidden() const {
+  row_->is_hidden = true;
+  return *this;
+}
+
+Option Option::choices_shown_by(const std::string& command) const {
+  row_->choices_shown_by = command;
+  return *this;
+}
+
 Parser::Parser(const std::string& name, const std::string& summary, const std::string& examples)
     : app_(std::make_unique<CLI::App>(summary, name)), examples_(examples) {}
 
@@ -205,11 +215,15 @@ Result<Parser::Parsed> Parser::parse(std::vector<std::string> words) {
 
 bool Parser::given(const std::string& name) const { return app_->count(name) > 0; }
 
-std::string Parser::help(const std::string& program) const { return help_text(row(), program); }
+std::string Parser::help(const std::string& program, std::size_t columns) const {
+  return help_text(row(), program, columns);
+}
 
 CommandRow Parser::row() const {
-  CommandRow row{
-      app_->get_name(), app_->get_description(), examples_, {rows_.begin(), rows_.end()}};
+  CommandRow row{app_->get_name(), app_->get_description(), examples_, {}};
+  for (const OptionRow& declared : rows_) {
+    if (!declared.is_hidden) row.options.push_back(declared);
+  }
   row.options.push_back(
       {.names = {"-h", "--help"}, .value_name = {}, .help = "show this help", .group = "General"});
   return row;

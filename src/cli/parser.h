@@ -37,6 +37,8 @@ class Option {
   Option between(int low, int high) const;
   Option positive() const;
   Option not_negative() const;
+  Option hidden() const;                                      // not in the help text
+  Option choices_shown_by(const std::string& command) const;  // which the help text names instead
 
  private:
   CLI::Option* option_;
@@ -87,9 +89,9 @@ class Parser {
   Result<Parsed> parse(std::vector<std::string> words);
 
   bool given(const std::string& name) const;  // with its dashes; after parse
-  std::string help(const std::string& program) const;
+  std::string help(const std::string& program, std::size_t columns = 80) const;
   const std::string& name() const;
-  CommandRow row() const;
+  CommandRow row() const;  // without hidden options
 
  private:
   struct Declared {

@@ -100,7 +100,7 @@ TEST_F(ParserTest, ADocumentedSpellingIsShownAndLedToItsLongName) {
   std::string dump;
   parser_.value("DUMP,-api_info,--api_info_file", dump, "the dump");
   EXPECT_THAT(parser_.spellings(), ElementsAre(testing::Pair("-api_info", "api_info_file")));
-  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("-api_info, --api_info_file DUMP"));
+  EXPECT_THAT(parser_.help("msprobe"), HasSubstr("DUMP, -api_info, --api_info_file"));
   EXPECT_THAT(parser_.help("msprobe"), HasSubstr("Usage: msprobe check [options] [DUMP]"));
   ASSERT_TRUE(parser_.parse({"dump.json", "-f"}));
   EXPECT_EQ(dump, "dump.json");

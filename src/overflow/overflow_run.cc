@@ -149,7 +149,7 @@ class OverflowWork : public engines::Work {
   }
 
   void write(const OverflowRow& row) {
-    options_.say(row.expected ? Severity::kWarning : Severity::kInfo, row.message);
+    options_.on_row(row);
     if (csv_) append_csv(row, csv_->buffer());
     outcome_.add(row);
   }
@@ -208,7 +208,7 @@ void say_unmatched(const OverflowOptions& options, const dump::DumpIndex& dump,
     OverflowRow row{.name = key};
     row.message = fmt::format("Run {} UT Error: {} has no forward entry of this call", key,
                               options.input.filename().string());
-    options.say(Severity::kWarning, row.message);
+    options.on_row(row);
     outcome.add(row);
   }
 }

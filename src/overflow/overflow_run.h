@@ -24,7 +24,7 @@ struct OverflowOptions {
   // Older files name tensor files by the path they were recorded at. They are read only below this
   // directory; empty: that of `input`.
   std::filesystem::path data_directory;
-  std::vector<std::string> only;  // full names; empty: every call
+  std::vector<std::string> only;  // words of --only; empty: every call
   engines::EngineOptions engine;
   std::string device;  // as the user named it; empty: npu, else cuda, else what was recorded
   std::size_t workers = 1;
@@ -32,6 +32,7 @@ struct OverflowOptions {
 
   std::optional<std::filesystem::path> csv;  // not there yet; empty: none is written
   std::function<void(log::Severity, const std::string&)> say;
+  std::function<void(const OverflowRow&)> on_row;  // in dump order
   std::function<void(std::size_t done, std::size_t total)> show_progress;
 };
 

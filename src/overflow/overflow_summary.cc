@@ -15,8 +15,35 @@ OverflowStatus status_of(const OverflowOutcome& outcome, bool fail_on_warning) {
   return failed ? OverflowStatus::kFailed : OverflowStatus::kPassed;
 }
 
+namespace {
+
+std::string calls(std::size_t count) {
+  return count == 1 ? "1 call" : fmt::format("{} calls", count);
+}
+
+// What a person wants to know, in one sentence.
+std::string answer(const OverflowOutcome& outcome) {
+  if (outcome.abnormal > 0) {
+    return fmt::format("{} overflow{} on the device although the data do not: look at the device",
+                       calls(outcome.abnormal), outcome.abnormal == 1 ? "s" : "");
+  }
+  if (outcome.normal > 0) {
+    return fmt::format(
+        "{} overflow{} because of the data, on the CPU too; the device is not at fault",
+        calls(outcome.normal), outcome.normal == 1 ? "s" : "");
+  }
+  if (outcome.cpu_only > 0) {
+    return fmt::format("{} overflow{} on the CPU only", calls(outcome.cpu_only),
+                       outcome.cpu_only == 1 ? "s" : "");
+  }
+  return outcome.checked() == 0 ? "nothing was checked" : "no call overflows";
+}
+
+}  // namespace
+
 std::string summary_text(const OverflowOutcome& outcome) {
-  std::string text =
+  std::string text = fmt::format("{}: {}\n", outcome.device, answer(outcome));
+  text +=
       fmt::format("{}: {} abnormal, {} normal, {} not reproduced, {} on the CPU only, {} skipped\n",
                   outcome.device, outcome.abnormal, outcome.normal, outcome.not_reproduced,
                   outcome.cpu_only, outcome.skipped);

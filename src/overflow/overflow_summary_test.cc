@@ -33,8 +33,23 @@ TEST(OverflowSummary, NamesTheFirstAbnormalCalls) {
   outcome.normal = 2;
   outcome.abnormal_names = {"Torch.exp.0", "Torch.exp.1"};
   EXPECT_EQ(summary_text(outcome),
+            "sim:0: 3 calls overflow on the device although the data do not: look at the device\n"
             "sim:0: 3 abnormal, 2 normal, 0 not reproduced, 0 on the CPU only, 0 skipped\n"
             "  abnormal: Torch.exp.0\n  abnormal: Torch.exp.1\n  and 1 more\n");
+  const auto sentence = [&] {
+    return summary_text(outcome).substr(0, summary_text(outcome).find('\n'));
+  };
+  outcome.abnormal = 0;
+  EXPECT_EQ(
+      sentence(),
+      "sim:0: 2 calls overflow because of the data, on the CPU too; the device is not at fault");
+  outcome.normal = 0;
+  EXPECT_EQ(sentence(), "sim:0: nothing was checked");
+  outcome.not_reproduced = 1;
+  EXPECT_EQ(sentence(), "sim:0: no call overflows");
+  outcome.abnormal = 3;
+  outcome.normal = 2;
+  outcome.not_reproduced = 0;
   const std::string json = summary_json(outcome, "out/a.csv", 1);
   EXPECT_THAT(json, HasSubstr(R"("exit_status": 1)"));
   EXPECT_THAT(json, HasSubstr(R"("checked": 5)"));

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "card/summary.h"
 #include "report/junit.h"
 #include "report/page.h"
 
@@ -223,6 +224,14 @@ void add_curves(const Card& card, std::string& out) {
   out += plots + "</div></section>\n";
 }
 
+void add_summary(const Card& card, std::string& out) {
+  const std::vector<std::string> sentences = card::summary(card);
+  if (sentences.empty()) return;
+  out += "<section class=\"card-part\"><h2>In short</h2>\n";
+  for (const std::string& sentence : sentences) out += "<p>" + xml_text(sentence) + "</p>\n";
+  out += "</section>\n";
+}
+
 }  // namespace
 
 std::string card_page(const Card& card) {
@@ -234,6 +243,7 @@ std::string card_page(const Card& card) {
                  "class=\"note\">PyTorch {}, msprobe {}. Open a value to see what it rests "
                  "on.</p></header>\n<main>\n",
                  xml_text(card.device), xml_text(card.torch), xml_text(card.msprobe));
+  add_summary(card, out);
   std::vector<const Line*> lines;
   for (const Line& line : card.lines) lines.push_back(&line);
   for (const std::string& section : distinct_of(lines, &Line::section))

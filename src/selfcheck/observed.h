@@ -27,8 +27,8 @@ struct DeviceLog {
   std::map<Pass, std::string> faults;                          // what was put in
 };
 
-// Lines of tabs: "result CALL DIRECTION LEAF DIGEST", "fault CALL DIRECTION NAME RULE". A file that is
-// not there is an empty log: the device did nothing.
+// Lines of tabs: "result CALL DIRECTION LEAF DIGEST", "fault CALL DIRECTION NAME RULE". A file that
+// is not there is an empty log: the device did nothing.
 Result<DeviceLog> read_log(const std::filesystem::path& path);
 
 // What the check said of one output or gradient.
