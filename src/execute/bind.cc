@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "execute/float32_arguments.h"
+
 namespace msprobe::execute {
 namespace {
 
@@ -180,7 +182,9 @@ c10::optional<PyValue> try_overloads(const OverloadSet& set, const PyCall& call)
     if (!attempt.bind()) continue;
     Stack stack = attempt.take();
     const IValue first = returns_changed_list(set.name) ? stack.front() : IValue();
+    const Float32Arguments float32(overload.op.schema(), stack);
     overload.op.callBoxed(&stack);
+    float32.write_back();
     if (stack.empty()) {
       return first.isNone() ? PyValue{dump::None{}} : PyValue{PyList{from_ivalue(first)}};
     }

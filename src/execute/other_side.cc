@@ -120,6 +120,16 @@ class OtherFramework : public OtherSide {
   const PreparedCall& call_;
 };
 
+// torch._foreach_add_(tensors, 1) returns `tensors`. Where that was a list it is recorded as one
+// result, as the benchmark returns it; where it was a tuple, as several.
+bool is_changed_tuple(const PyValue& bench, const PyList& recorded) {
+  const auto* results = bench.as<PyList>();
+  if (results == nullptr || results->size() != 1 || recorded.empty()) return false;
+  const auto* changed = results->front().as<PyList>();
+  return changed != nullptr && changed->size() == recorded.size() &&
+         recorded.front().as<PyList>() == nullptr;
+}
+
 class Recording : public OtherSide {
  public:
   explicit Recording(const PreparedCall& call) : call_(call) {}
@@ -164,6 +174,7 @@ class Recording : public OtherSide {
       return skip(SkipReason::kNothingRecorded, std::string(kNoOutput));
     }
     if (several == nullptr && values->size() == 1) return values->front();
+    if (is_changed_tuple(bench, *values)) return PyValue{PyList{{*std::move(values)}}};
     return PyValue{*std::move(values)};
   }
 

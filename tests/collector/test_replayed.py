@@ -114,6 +114,36 @@ class Replayed(unittest.TestCase):
         found = self.check(work, spoil=spoil)
         self.assertEqual(found["recorded"][0]["Aten._foreach_add_.0.forward.output.1"], "error")
 
+    @unittest.skipUnless(MODERN, "torch.amp.GradScaler and fused optimizers on the CPU are newer")
+    def test_scaled_and_clipped_gradients_and_the_step_of_an_optimizer(self):
+        def training(optimizer, **options):
+            torch.manual_seed(2)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 4))
+            made, scaler = optimizer(model.parameters(), **options), torch.amp.GradScaler("cpu", init_scale=1024.0)
+
+            def work():
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    loss = model(torch.randn(4, 8)).square().mean()
+                scaler.scale(loss).backward()
+                scaler.unscale_(made)
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+                scaler.step(made)
+                scaler.update()
+
+            return work
+
+        for optimizer, options, calls in (
+            (torch.optim.AdamW, {"foreach": True}, ("Aten._foreach_div_.0", "Aten._foreach_add_.1", "Aten._amp_update_scale_.0")),
+            (torch.optim.AdamW, {"fused": True}, ("Torch._fused_adamw_.0", "Aten._amp_foreach_non_finite_check_and_unscale_.0")),
+            (torch.optim.Adagrad, {"fused": True}, ("Aten._fused_adagrad_.0",)),
+        ):
+            with self.subTest(optimizer=optimizer.__name__, **options):
+                found = self.check(training(optimizer, **options))
+                self.assert_passes(found)
+                for device in found:
+                    names = {name.split(".forward.")[0] for name in found[device][0]}
+                    self.assertLessEqual(set(calls), names, device)
+
     def gradients_of_inner_nodes(self):
         """Functions whose last autograd node does not give the gradients of their arguments."""
         torch.manual_seed(2)
