@@ -13,9 +13,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING
 
-from msprobe.common.installation import warn_of_public_package
+from msprobe.common.installation import builds, warn_of_public_package
 
 if TYPE_CHECKING:
     from msprobe import testing
@@ -51,4 +52,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+# In a clone the native modules lie in its build directory.
+__path__ += [os.path.join(build, "python", "msprobe") for build in builds()]
 warn_of_public_package()

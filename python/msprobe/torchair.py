@@ -27,6 +27,7 @@ def _arrays(directory: str, side: str) -> list[np.ndarray]:
 def parse_torchair_dump_data(path: str | os.PathLike[str]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The inputs and the outputs of one GE dump file, in the shape the network sees.
 
+    An npz with the arrays "inputs" and "outputs", as that script writes it, is read too: the tensors lie along their first dimension.
     bfloat16 and the 8-bit formats become float32, int4 becomes int8. A damaged file raises ValueError.
     """
     with tempfile.TemporaryDirectory() as scratch:

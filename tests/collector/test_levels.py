@@ -278,6 +278,13 @@ assert torch.equal(lstm(z)[0], lstm(z)[0])
         with self.assertRaisesRegex(ValueError, "seed"):
             seed_all(-1)
 
+    def test_flags_are_true_or_false(self):
+        state = torch.random.get_rng_state()
+        for flags, name in (((1, True), "mode"), ((True, "test"), "rm_dropout"), ((False, False, None), "is_enhanced")):
+            with self.assertRaisesRegex(ValueError, f"^{name}: .*expected True or False"):
+                seed_all(1, *flags)
+        self.assertTrue(torch.equal(torch.random.get_rng_state(), state))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -72,6 +72,8 @@ class OlderCommands(unittest.TestCase):
                 file.write(textwrap.dedent(TRAINING).format(path=directory, real_data=real_data))
             done = subprocess.run([sys.executable, "-W", "ignore", script], cwd=cls.scratch, capture_output=True, text=True)
             assert "Exception: Model pretest: exit after iteration 1." in done.stderr, done.stderr
+            left = [name for name in os.listdir(directory) if name.endswith(".new")]
+            assert left == [], f"only complete files remain: {left}"
             # The documents number the files 0.
             for path in glob.glob(os.path.join(directory, "*_info_*.json")):
                 kind = os.path.basename(path).split("_info_")[0]
@@ -318,6 +320,38 @@ class Shims(unittest.TestCase):
                               env={**os.environ, "MSPROBE_PROGRAM": MSPROBE}, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("nowhere", done.stdout)
+
+    @unittest.skipUnless(BUILD and os.path.realpath(BUILD) == os.path.realpath(os.path.join(PYTHON, "..", "build", "release")),
+                         "the tests run in another build tree than the clone's build/release")
+    def test_the_clone_on_the_python_path_is_enough(self):
+        """Document 004: $ATT_HOME/debug/accuracy_tools is appended to PYTHONPATH, and nothing is installed."""
+        with tempfile.TemporaryDirectory() as scratch:
+            script = textwrap.dedent(TRAINING).format(path=scratch, real_data=False)
+            done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=scratch,
+                                  env={**os.environ, "PYTHONPATH": os.path.realpath(PYTHON)}, capture_output=True, text=True)
+            self.assertIn("Exception: Model pretest: exit after iteration 1.", done.stderr)
+            self.assertEqual(sorted(name.split("_info_")[0] for name in os.listdir(scratch)), ["backward", "forward", "stack"])
+
+    def test_switched_off_only_complete_files_remain(self):
+        script = """
+            import os, torch
+            from api_accuracy_checker.dump import msCheckerConfig
+            from api_accuracy_checker.dump.dump import set_dump_switch
+            msCheckerConfig.update_config(dump_path={path!r}, enable_dataloader=False)
+            x = torch.ones(2, 2)
+            for _ in range(3):
+                set_dump_switch("ON")
+                torch.mm(x, x)
+                set_dump_switch("OFF")
+                assert not [name for name in os.listdir({path!r}) if name.endswith(".new")], os.listdir({path!r})
+        """
+        with tempfile.TemporaryDirectory() as scratch:
+            done = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(script).format(path=scratch)],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (path,) = glob.glob(os.path.join(scratch, "forward_info_*.json"))
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(list(json.load(file)), ["Torch*mm*0", "Torch*mm*1", "Torch*mm*2"])
 
     def test_a_program_that_is_not_there_is_one_line(self):
         done = subprocess.run([sys.executable, os.path.join(PYTHON, "api_accuracy_checker", "run_ut", "run_ut.py")],

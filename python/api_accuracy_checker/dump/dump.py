@@ -44,8 +44,9 @@ def set_dump_switch(switch: str) -> None:
         if _session is None:
             _session = _open()
         _session.start()
-    elif _session is not None:
+    elif _session is not None and _session.is_recording:
         _session.stop()
+        _session.settle()
 
 
 def _before_batch() -> None:

@@ -2,12 +2,20 @@
 """The public package mindstudio-probe has the import name and the command of this one, and pip lets each overwrite the files of the other."""
 import os
 import sys
-from typing import Optional, Tuple
+from typing import List, Optional, Tuple
 
 from msprobe.common import log
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_BUILDS = ("release", "dev")
 _PREFIX, _SUFFIX = "mindstudio_probe-", ".dist-info"
+
+
+def builds() -> List[str]:
+    """Of a package that is imported from its clone's python/ directory: the build directories of the clone."""
+    clone, folder = os.path.split(os.path.dirname(os.path.realpath(_PACKAGE)))
+    found = [os.path.join(clone, "build", name) for name in _BUILDS] if folder == "python" else []
+    return [directory for directory in found if os.path.isdir(directory)]
 
 
 def public_package() -> Optional[Tuple[str, str]]:

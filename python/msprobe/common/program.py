@@ -8,7 +8,7 @@ import pathlib
 import shutil
 import sys
 
-_BUILDS = ("release", "dev")
+from msprobe.common.installation import builds
 
 
 def find() -> str:
@@ -20,7 +20,7 @@ def find() -> str:
     on_path = shutil.which("msprobe")
     places = [package / "bin" / "msprobe", pathlib.Path(sys.executable).parent / "msprobe"]
     places += [pathlib.Path(on_path)] if on_path else []
-    places += [package.parent.parent / "build" / build / "bin" / "msprobe" for build in _BUILDS]
+    places += [pathlib.Path(build) / "bin" / "msprobe" for build in builds()]
     for place in places:
         if place.is_file() and os.access(place, os.X_OK):
             return str(place)

@@ -72,6 +72,11 @@ class NativeSession:
         if error:
             log.warning(f"the dump is incomplete: {error}")
 
+    def settle(self) -> None:
+        """The same, and nothing is expected to follow soon: what was prepared beside the files for the next writes is removed."""
+        self.flush()
+        self.native.settle()
+
     def report(self, doing: str, error: BaseException) -> None:
         """Our own mistakes never reach the training: each kind is written down once."""
         key = (doing, type(error))
@@ -90,4 +95,4 @@ class NativeSession:
     def _at_exit(self) -> None:
         if not self.is_in_child:
             self.stop()
-            self.flush()
+            self.settle()

@@ -20,6 +20,9 @@ def seed_all(seed: int = 1234, mode: bool = False, rm_dropout: bool = False, is_
     hand on its input, from now on. `is_enhanced` is accepted for the sake of scripts that pass it."""
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= 2**32 - 1:
         raise ValueError(f"seed: {seed!r}, expected an integer from 0 to 4294967295")
+    for name, flag in (("mode", mode), ("rm_dropout", rm_dropout), ("is_enhanced", is_enhanced)):
+        if not isinstance(flag, bool):
+            raise ValueError(f"{name}: {flag!r}, expected True or False")
     random.seed(seed)
     os.environ["PYTHONHASHSEED"] = str(seed)
     try:
@@ -28,7 +31,7 @@ def seed_all(seed: int = 1234, mode: bool = False, rm_dropout: bool = False, is_
     except ImportError:
         pass
     torch.manual_seed(seed)
-    torch.use_deterministic_algorithms(bool(mode))
+    torch.use_deterministic_algorithms(mode)
     if rm_dropout:
         _remove_dropout()
 

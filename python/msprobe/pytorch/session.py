@@ -231,7 +231,7 @@ class Session(NativeSession):
         self.stop()
         self.custom_apis.restore_all()
         self._communication.end_step()
-        self.flush()
+        self.settle()
         threading.setprofile(self._earlier_profile)
         self.free()
 

@@ -225,6 +225,17 @@ PyObject* flush(PyObject* self, PyObject* /*unused*/) {
   return none_or_error(error);
 }
 
+// settle(): after flush(); nothing is expected to follow soon, so only complete files remain.
+PyObject* settle(PyObject* self, PyObject* /*unused*/) {
+  Collector& collector = collector_of(self);
+  const WithoutGil unlocked;
+  for (Recorder* recorder : {collector.recorder.get(), collector.backward_recorder.get(),
+                             collector.stack_recorder.get()}) {
+    if (recorder != nullptr) recorder->end_step();
+  }
+  Py_RETURN_NONE;
+}
+
 // free_memory(): collection ended.
 PyObject* free_memory(PyObject* self, PyObject* /*unused*/) {
   Collector& collector = collector_of(self);
@@ -292,6 +303,7 @@ PyMethodDef methods[] = {{"set_callbacks", &set_callbacks, METH_VARARGS, nullptr
                          {"recorded_calls", &recorded_calls, METH_NOARGS, nullptr},
                          {"set_tail", &set_tail, METH_O, nullptr},
                          {"flush", &flush, METH_NOARGS, nullptr},
+                         {"settle", &settle, METH_NOARGS, nullptr},
                          {"free_memory", &free_memory, METH_NOARGS, nullptr},
                          {"forget", &forget, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
