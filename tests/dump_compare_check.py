@@ -226,6 +226,15 @@ def products(_root, work):
     run = config(f"right_matmul:\n  target_tensor_map:\n    none.npy: [{name}]\n")
     check("config: no matrix", run.status == 2 and "none.npy" in run.err, run.err)
     check("config: key", config("right:\n  x: {}\n").status == 2)
+    maps = f"target_tensor_map:\n  r.npy: [{name}]\ngolden_tensor_map:\n"
+    run = config(f"mode: right_matmul\n{maps}")
+    check("config: mode", run.row("Torch.mm.0.forward.output.0")["MaxAbsErr"] == "0.0", run.rows())
+    run = config(f"mode: left_right_matmul\nright_target_tensor_map:\n  r.npy: [{name}]\n")
+    check("config: mode of two sides", run.row("Torch.mm.0.forward.output.0")["MaxAbsErr"] == "0.0", run.rows())
+    run = config(f"mode: right\n{maps}")
+    check("config: unknown mode", run.status == 2 and "line 1: unknown mode 'right' (known: right_matmul" in run.err, run.err)
+    run = config(f"mode: right_matmul\n{maps}right_target_tensor_map: {{}}\n")
+    check("config: map of another mode", run.status == 2 and "unknown map 'right_target_tensor_map'" in run.err, run.err)
 
 
 def stacks(root, work):

@@ -442,6 +442,11 @@ def check_rank_directories(checks: Checks) -> None:
     checks.check("no such rank", result.returncode == 2 and "there is no rank 7 (--rank); the ranks here: 0, 1" in result.stderr,
                  result.stderr)
 
+    unnamed = checks.make("no_rank_names", ["--layout", "older"])
+    result = checks.run("compare", "-tp", unnamed / "msprobe_ge_dump", "-gp", unnamed / "data_dump", "-o", unnamed / "result", "--rank", "7")
+    checks.check("no directory names a rank", result.returncode == 0 and " 0 fail" in result.stdout
+                 and "--rank 7 has no effect: no directory names a rank" in result.stderr, result.stderr)
+
     asked = "two dumps are in this directory, and nothing says which one is meant"
     good = checks.make("two_kinds_good", ranks)
     for name, of_rank in (("two kinds of names", {"rank1": "worldsize2_rank1"}), ("a name and none", {"rank0": "."}),

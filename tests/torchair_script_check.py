@@ -42,9 +42,39 @@ def convert(data_path):
                 os.remove(cur)
 
 
+def archives_are_read(scratch: pathlib.Path) -> list[str]:
+    """parse_torchair_dump_data takes an npz that the script made; what else may be in an archive is refused."""
+    import numpy as np
+    from msprobe.torchair import parse_torchair_dump_data
+
+    wrong = []
+    inputs, outputs = np.arange(12, dtype=np.float32).reshape(3, 2, 2), np.array([[1, 2]], dtype=np.int64)
+    np.savez(scratch / "both.npz", inputs=inputs, outputs=outputs)
+    read = parse_torchair_dump_data(scratch / "both.npz")
+    same = [len(side) == len(made) and all(map(np.array_equal, side, made)) for side, made in zip(read, (inputs, outputs))]
+    if same != [True, True] or read[0][0].dtype != np.float32 or read[1][0].dtype != np.int64:
+        wrong.append(f"both.npz: {read}")
+    np.savez(scratch / "one.npz", outputs=outputs)
+    if [len(side) for side in parse_torchair_dump_data(scratch / "one.npz")] != [0, 1]:
+        wrong.append("one.npz")
+    np.savez(scratch / "other.npz", x=outputs)
+    np.savez(scratch / "objects.npz", inputs=np.array([{}, None], dtype=object))
+    np.savez(scratch / "value.npz", inputs=np.float32(1))
+    (scratch / "torn.npz").write_bytes((scratch / "both.npz").read_bytes()[:-40])
+    for name in ("other", "objects", "value", "torn"):
+        try:
+            parse_torchair_dump_data(scratch / f"{name}.npz")
+            wrong.append(f"{name}.npz was read")
+        except ValueError as error:
+            if f"{name}.npz" not in str(error):
+                wrong.append(f"{name}.npz: {error}")
+    return wrong
+
+
 def main() -> int:
     os.environ["MSPROBE_PROGRAM"] = sys.argv[1]
     with tempfile.TemporaryDirectory() as scratch:
+        wrong = archives_are_read(pathlib.Path(scratch))
         made = pathlib.Path(scratch) / "made"
         subprocess.run(
             [
@@ -71,8 +101,8 @@ def main() -> int:
         fine = (
             "first difference (within the limit)  Mul.output.0" in result.stdout and "0 without counterpart, 0 unreadable" in result.stdout
         )
-        print(result.stdout, result.stderr if not fine else "")
-        return 0 if fine else 1
+        print(result.stdout, result.stderr if not fine else "", *wrong, sep="\n")
+        return 0 if fine and not wrong else 1
 
 
 if __name__ == "__main__":

@@ -83,7 +83,8 @@ Run declare_convert_info(cli::Parser& command) {
   command.flag("--watch", options->watch, "keep converting beside a running dump until Ctrl-C");
   command
       .value("--arrays", options->arrays,
-             "PATH is one GE file: only write its tensors to DIR, as npy")
+             "PATH is one GE file, or an npz made of one: only "
+             "write its tensors to DIR, as npy")
       .named("DIR");
   command.flag("--keep", options->keep, "keep the original files");
   return [options] { return run(*options); };

@@ -49,13 +49,13 @@ TEST_F(ConfigTest, ReadsEveryYamlKey) {
       write("config.yaml",
             "white_list: [conv2d, 'linalg.norm']\nblack_list:\n  - relu\nprecision: 6\n"
             "error_data_path: " +
-                directory_.string() + "\nquantization_api_list: [my_quant]\n"));
+                directory_.string() + "\nquantization_api_list: [npu_quantize]\n"));
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_THAT(config->white_list, ElementsAre("conv2d", "linalg.norm"));
   EXPECT_THAT(config->black_list, ElementsAre("relu"));
   EXPECT_EQ(config->precision, 6);
   EXPECT_EQ(config->error_data_path, directory_);
-  EXPECT_THAT(config->quantization_api_list, ElementsAre("my_quant"));
+  EXPECT_THAT(config->quantization_api_list, ElementsAre("npu_quantize"));
 }
 
 TEST_F(ConfigTest, AnEmptyYamlHoldsTheDefaults) {
@@ -76,6 +76,8 @@ TEST_F(ConfigTest, YamlFaultsHaveTheirDocumentedTexts) {
               EndsWith("All elements in black_list must be string type"));
   EXPECT_THAT(yaml_error("white_list: [conv2d, nope, '1']"),
               EndsWith("Invalid api in white_list: ['nope', '1']"));
+  EXPECT_THAT(yaml_error("quantization_api_list: [npu_quantize, my_quant]"),
+              EndsWith("Invalid api in quantization_api_list: ['my_quant']"));
   EXPECT_THAT(yaml_error("precision: true"), EndsWith("precision must be int type"));
   EXPECT_THAT(yaml_error("precision: '14'"), EndsWith("precision must be int type"));
   EXPECT_THAT(yaml_error("precision: 1.5"), EndsWith("precision must be int type"));

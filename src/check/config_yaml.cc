@@ -59,12 +59,8 @@ Result<void> read_black_list(const YAML::Node& node, Config& config) {
   return read_api_list("black_list", node, config.black_list);
 }
 
-// Free names: quantising operators come from plug-ins that no list of ours knows.
 Result<void> read_quantization_list(const YAML::Node& node, Config& config) {
-  Result<std::vector<std::string>> names = read_list("quantization_api_list", node);
-  if (!names) return propagate(names);
-  config.quantization_api_list = std::move(*names);
-  return {};
+  return read_api_list("quantization_api_list", node, config.quantization_api_list);
 }
 
 Result<void> read_error_data_path(const YAML::Node& node, Config& config) {

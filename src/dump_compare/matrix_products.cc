@@ -17,6 +17,8 @@ namespace msprobe::dump_compare {
 namespace {
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 30;
+constexpr std::string_view kMode = "mode";
+constexpr std::string_view kKnownSections = "known: right_matmul, left_matmul, left_right_matmul";
 
 std::span<const double> doubles_of(const Tensor& tensor) {
   return {reinterpret_cast<const double*>(tensor.bytes.data()), tensor.view().numel()};
@@ -132,6 +134,7 @@ class ProductReader {
     try {
       const YAML::Node root = YAML::Load(std::string(file->text()));
       if (!root.IsMap()) return wrong(root, "expected right_matmul, left_matmul, ...");
+      if (const YAML::Node mode = root[std::string(kMode)]) return read_mode(mode, root);
       for (const auto& section : root) {
         if (const auto done = read_section(section.first.as<std::string>(), section.second);
             !done) {
@@ -149,6 +152,16 @@ class ProductReader {
   Failure wrong(const YAML::Node& node, std::string_view text) const {
     return fail(ErrorKind::kFormat,
                 fmt::format("{}: line {}: {}", path_.string(), node.Mark().line + 1, text));
+  }
+
+  // The layout with a single section: its name is the mode, its maps lie beside it.
+  Result<MatrixProducts> read_mode(const YAML::Node& mode, const YAML::Node& root) {
+    const std::string name = mode.as<std::string>();
+    if (name != "right_matmul" && name != "left_matmul" && name != "left_right_matmul") {
+      return wrong(mode, fmt::format("unknown mode '{}' ({})", name, kKnownSections));
+    }
+    if (const auto done = read_section(name, root); !done) return propagate(done);
+    return std::move(products_);
   }
 
   Result<void> read_section(const std::string& name, const YAML::Node& section) {
@@ -177,14 +190,14 @@ class ProductReader {
     if (!section.IsMap()) return wrong(section, name + " must have tensor maps");
     for (const auto& map : section) {
       const std::string key = map.first.as<std::string>();
+      if (key == kMode) continue;
       const MapRow* found = nullptr;
       for (const MapRow& row : kMaps) {
         if (row.section == name && row.key == key) found = &row;
       }
       if (found == nullptr) {
-        return wrong(map.first, fmt::format("unknown map '{}' in '{}' (known sections: "
-                                            "right_matmul, left_matmul, left_right_matmul)",
-                                            key, name));
+        return wrong(map.first,
+                     fmt::format("unknown map '{}' in '{}' ({})", key, name, kKnownSections));
       }
       if (const auto done = read_map(map.second, products_.*found->side, found->matrix); !done) {
         return propagate(done);

@@ -73,11 +73,6 @@ std::string message_of(const OverflowRow& row, const Sides& sides, const Recorde
     case OverflowVerdict::kSkip:
       break;
   }
-  if (sides.truth_value) {
-    return fmt::format(
-        "The output of {} is bool type.This dtype not support overflow, so it will be skipped.",
-        row.name);
-  }
   return fmt::format("Run {} UT Error: {}", row.name, sides.differs);
 }
 
@@ -94,15 +89,22 @@ OverflowRow judged_row(std::string name, const std::vector<MeasuredLeaf>& leaves
         fmt::format("The {} overflow is a normal overflow, out and npu_out is None.", row.name);
     return row;
   }
-  if (!row.device && !sides.truth_value) {
+  if (sides.all_exact) {
+    row.cpu = row.device = row.expected = false;
+    row.verdict = OverflowVerdict::kNotReproduced;
+    row.message = fmt::format(
+        "The {} overflow is not reproduced: an int or a bool, which it returns, cannot overflow.",
+        row.name);
+    return row;
+  }
+  if (!row.device) {
     row.message = fmt::format(
         "Run {} UT Error: its outputs were not recorded; choose a device "
         "with -d",
         row.name);
     return row;
   }
-  const bool comparable = sides.differs.empty() && !sides.truth_value;
-  if (comparable) row.verdict = verdict_of(sides.cpu, row.device.value_or(false));
+  if (sides.differs.empty()) row.verdict = verdict_of(sides.cpu, row.device.value_or(false));
   row.lost = !sides.differs.empty();
   row.message = message_of(row, sides, recorded, context);
   return row;

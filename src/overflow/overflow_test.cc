@@ -83,6 +83,8 @@ TEST(Overflow, TheRecordTells) {
   EXPECT_EQ(recorded_overflow({tensor_of(65504, 0, half)}, {}), true);
   EXPECT_EQ(recorded_overflow({tensor_of(0, -65504, half)}, {tensor_of(0, -65504, half)}), false);
   EXPECT_EQ(recorded_overflow({dump::Value{dump::List{tensor_of(kInf, 0, half)}}}, {}), true);
+  EXPECT_EQ(recorded_overflow({dump::Value{true}}, {}), false);
+  EXPECT_EQ(recorded_overflow({dump::Value{std::int64_t{1} << 62}}, {}), false);
 }
 
 TEST(Overflow, MessagesAreTheDocumentedOnes) {
@@ -130,13 +132,22 @@ TEST(Overflow, NoneTruthValuesAndLostCalls) {
   EXPECT_EQ(rows_of(slice, nullptr, call, context).front().message,
             "The Torch.equal.0 overflow is a normal overflow, out and npu_out is None.");
   call.forward.front().kind = LeafKind::kValue;
-  call.forward.front().bench.value = true;
-  const OverflowRow truth = rows_of(slice, nullptr, call, context).front();
-  EXPECT_EQ(truth.verdict, OverflowVerdict::kSkip);
-  EXPECT_FALSE(truth.lost);
-  EXPECT_EQ(truth.message,
-            "The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will "
-            "be skipped.");
+  for (const PythonValue& value : {PythonValue(true), PythonValue(std::int64_t{7})}) {
+    call.forward.front().bench.value = value;
+    for (const DeviceSide side :
+         {DeviceSide::kRun, DeviceSide::kRecorded, DeviceSide::kProvenance}) {
+      const OverflowRow exact = rows_of(slice, nullptr, call, {side, "cpu"}).front();
+      EXPECT_EQ(exact.verdict, OverflowVerdict::kNotReproduced);
+      EXPECT_EQ(exact.device, false);
+      EXPECT_FALSE(exact.lost);
+      EXPECT_FALSE(exact.expected);
+      EXPECT_EQ(exact.message,
+                "The Torch.equal.0 overflow is not reproduced: an int or a bool, which it returns, "
+                "cannot overflow.");
+    }
+  }
+  call.forward.front().device.value = kInf;  // the device returned a float instead
+  EXPECT_EQ(rows_of(slice, nullptr, call, context).front().verdict, OverflowVerdict::kAbnormal);
   call.skip = Skip{SkipReason::kCrashed, "signal SIGSEGV"};
   const OverflowRow lost = rows_of(slice, nullptr, call, context).front();
   EXPECT_TRUE(lost.lost);

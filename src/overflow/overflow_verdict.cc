@@ -37,6 +37,16 @@ bool is_not_finite(const std::optional<PythonValue>& value) {
   return number != nullptr && !std::isfinite(*number);
 }
 
+// A Python int or bool. Both sides are asked: a float on one of them may have overflowed.
+bool is_exact(const MeasuredLeaf& leaf) {
+  const auto exact = [](const std::optional<PythonValue>& value) {
+    return !value || std::holds_alternative<bool>(*value) ||
+           std::holds_alternative<std::int64_t>(*value);
+  };
+  return leaf.kind == LeafKind::kValue && leaf.bench.value && exact(leaf.bench.value) &&
+         exact(leaf.device.value);
+}
+
 struct Overflows {
   bool cpu = false;
   bool device = false;
@@ -76,6 +86,8 @@ void for_each_extreme(const dump::Value& value, const Visit& visit) {
     }
   } else if (const auto* number = value.as<double>()) {
     visit(*number, std::optional<DType>());
+  } else if (value.as<std::int64_t>() != nullptr || value.as<bool>() != nullptr) {
+    visit(0.0, std::optional<DType>());  // whatever it is, it has not overflowed
   } else if (const auto* list = value.as<dump::List>()) {
     for (const dump::Value& item : *list) for_each_extreme(item, visit);
   } else if (const auto* dict = value.as<dump::Dict>()) {
@@ -106,9 +118,7 @@ Sides look_at(const std::vector<MeasuredLeaf>& leaves) {
   sides.all_none = !leaves.empty() && std::ranges::all_of(leaves, [](const MeasuredLeaf& leaf) {
     return leaf.kind == LeafKind::kNone;
   });
-  sides.truth_value = leaves.size() == 1 && leaves.front().kind == LeafKind::kValue &&
-                      leaves.front().bench.value &&
-                      std::holds_alternative<bool>(*leaves.front().bench.value);
+  sides.all_exact = !leaves.empty() && std::ranges::all_of(leaves, is_exact);
   for (const MeasuredLeaf& leaf : leaves) {
     const Overflows found = overflows_of(leaf);
     sides.cpu = sides.cpu || found.cpu;

@@ -26,10 +26,10 @@ std::string_view name(OverflowVerdict verdict);
 struct Sides {
   bool cpu = false;
   bool device = false;
-  std::string first;         // path of the first output that overflows on either side; empty: none
-  bool all_none = false;     // both sides gave None and nothing else
-  bool truth_value = false;  // the output is a Python bool, which cannot overflow
-  std::string differs;       // why outputs cannot be put side by side; empty: they can
+  std::string first;       // path of the first output that overflows on either side; empty: none
+  bool all_none = false;   // both sides gave None and nothing else
+  bool all_exact = false;  // Python ints and bools and nothing else: they cannot overflow
+  std::string differs;     // why outputs cannot be put side by side; empty: they can
 };
 
 // An element that is NaN or infinite has overflowed. On the device, so has one that is the largest

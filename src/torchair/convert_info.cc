@@ -25,6 +25,7 @@
 #include "measure/chunks.h"
 #include "measure/similarity.h"
 #include "measure/widen.h"
+#include "torchair/archive_arrays.h"
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
 #include "torchair/info_writer.h"
@@ -318,6 +319,7 @@ Result<bool> write_arrays(const std::filesystem::path& path,
                           const std::filesystem::path& directory) {
   const Result<FileBytes> file = load_file(path);
   if (!file) return propagate(file);
+  if (path.extension() == ".npz") return write_archive_arrays(*file, path, directory);
   const Result<ge::DumpFile> dump = ge::read_dump_file(*file);
   if (!dump) return propagate(dump, path.string());
   const auto write_side = [&](const std::vector<ge::DumpTensor>& tensors,

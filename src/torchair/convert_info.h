@@ -59,7 +59,8 @@ class Converter {
   std::map<std::filesystem::path, Seen> seen_;
 };
 
-// Writes every tensor of one GE file as <directory>/input.<i>.npy and output.<i>.npy.
+// Writes every tensor of one GE file, or of an npz made of one, as <directory>/input.<i>.npy and
+// output.<i>.npy.
 Result<bool> write_arrays(const std::filesystem::path& file,
                           const std::filesystem::path& directory);
 

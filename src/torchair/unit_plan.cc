@@ -105,7 +105,17 @@ Failure swapped(const UnitPlanOptions& options) {
 // Leaves the rank that --rank names.
 std::optional<Failure> keep_rank(GeTree& device, const UnitPlanOptions& options) {
   std::set<std::int64_t> ranks;
-  for (const GeUnit& unit : device.units) ranks.insert(unit.rank);
+  bool has_names = false;  // of ranks, in a directory
+  for (const GeUnit& unit : device.units) {
+    ranks.insert(unit.rank);
+    has_names = has_names || !unit.rank_name.empty();
+  }
+  if (!has_names && !ranks.contains(*options.rank)) {
+    device.notes.push_back(
+        fmt::format("--rank {} has no effect: no directory names a rank, so everything is compared",
+                    *options.rank));
+    return std::nullopt;
+  }
   std::erase_if(device.units, [&](const GeUnit& unit) { return unit.rank != *options.rank; });
   if (!device.units.empty()) return std::nullopt;
   return fail(ErrorKind::kUsage,
