@@ -10,14 +10,19 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "core/path_check.h"
+#include "report/calls_json.h"
 #include "report_options.h"
+#include "summary.h"
 
 namespace msprobe::app {
 namespace {
 
+constexpr const char* kPage = "report.html";
+
 struct ReportArguments {
   std::vector<std::string> csvs;
-  std::string out = "report.html";
+  std::string out;   // the page; empty: kPage, unless only --json is wanted
+  std::string json;  // "" without --json, "true" with it, else the file
   ReportJob job;
   report::ReportFiles files;
 };
@@ -33,9 +38,15 @@ ExitStatus run(ReportArguments& arguments) {
         check_input_file(arguments.job.dump, {.suffix = ".json"});
     if (!dump) return refuse(dump.error());
   }
-  arguments.files.html = arguments.out;
+  const bool page_too = arguments.json.empty() || !arguments.out.empty();
+  if (page_too) arguments.files.html = arguments.out.empty() ? kPage : arguments.out;
   const Result<void> written = write_report_files(arguments.files, arguments.job);
-  return written ? kPassed : refuse(written.error());
+  if (!written) return refuse(written.error());
+  if (arguments.json.empty()) return kPassed;
+  const Result<std::vector<report::ReportRun>> runs = read_runs(arguments.job);
+  if (!runs) return refuse(runs.error());
+  const Result<void> shown = write_json(arguments.json, report::calls_json(*runs));
+  return shown ? kPassed : refuse(shown.error());
 }
 
 }  // namespace
@@ -54,7 +65,11 @@ Run declare_report(cli::Parser& command) {
              "checked)")
       .named("DUMP");
   command.group("Output");
-  command.value("-o,--out", arguments->out, "the HTML file").named("FILE").shows_default();
+  command.value("-o,--out", arguments->out, "the HTML file (default: report.html)").named("FILE");
+  command.flag(
+      "--json", arguments->json,
+      "print every call with all its numbers as JSON, or write it to FILE (*.json); no page "
+      "without -o");
   declare_machine_files(command, arguments->files);
   declare_workbook(command, arguments->files);
   declare_verdict_options(command, arguments->job.verdict, /*has_strict=*/true);

@@ -21,14 +21,16 @@ from msprobe.common.installation import builds, warn_of_public_package
 if TYPE_CHECKING:
     from msprobe import testing
     from msprobe._version import __version__
-    from msprobe.checking import CheckError, CheckResult, Failure, check, check_calls
+    from msprobe.checking import Call, CheckError, CheckResult, DeviceMissing, Failure, check, check_calls
     from msprobe.pair import metrics
     from msprobe.recording import record
 
 # Loaded on first use: a training that only records pays for nothing else, and the scripts of a clone run before it is built.
 _HOMES = {
+    "Call": "checking",
     "CheckError": "checking",
     "CheckResult": "checking",
+    "DeviceMissing": "checking",
     "Failure": "checking",
     "__version__": "_version",
     "check": "checking",
@@ -38,7 +40,7 @@ _HOMES = {
     "testing": "testing",
 }
 
-__all__ = ["CheckError", "CheckResult", "Failure", "__version__", "check", "check_calls", "metrics", "record", "testing"]
+__all__ = ["Call", "CheckError", "CheckResult", "DeviceMissing", "Failure", "__version__", "check", "check_calls", "metrics", "record", "testing"]
 
 
 def __getattr__(name: str) -> object:

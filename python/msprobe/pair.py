@@ -48,9 +48,9 @@ def compare(actual: Lent, expected: Lent, api: str | None, threads: int | None =
     return answer
 
 
-def beyond(actual: Lent, expected: Lent) -> dict[str, Any]:
-    """How many elements are beyond the tolerance of actual's dtype, and the worst of them."""
-    answer: dict[str, Any] = _numbers(json.loads(_pair.beyond(actual, expected)))
+def beyond(actual: Lent, expected: Lent, tolerance: tuple[float, float] | None = None) -> dict[str, Any]:
+    """How many elements are beyond the tolerance of actual's dtype, or beyond (rtol, atol), and the worst of them."""
+    answer: dict[str, Any] = _numbers(json.loads(_pair.beyond(actual, expected, *(tolerance or ()))))
     return answer
 
 

@@ -31,12 +31,48 @@ def count_calls(dump_json: str) -> int:
     return found + len(re.findall(rb'\.forward(?:\.\d+)?"\s*:', rest))
 
 
-class Progress:
-    """Shows how many calls of `dump_json` have a row in `directory`. enabled=None: on a terminal and in a notebook."""
+class _Line:
+    """A bar of characters, redrawn in place."""
 
-    def __init__(self, directory: str, dump_json: str, enabled: bool | None = None) -> None:
-        self._pattern = os.path.join(glob.escape(directory), "accuracy_checking_result_*.csv")
-        self._dump = dump_json
+    def __init__(self, total: int) -> None:
+        self._total = total
+
+    def show(self, done: int) -> None:
+        filled = _WIDTH * done // max(self._total, 1)
+        print(f"\r{done:>7}/{self._total} [{'#' * filled}{'.' * (_WIDTH - filled)}]", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        print("\r" + " " * (_WIDTH + 40) + "\r", end="", file=sys.stderr, flush=True)
+
+
+class _Tqdm:
+    """The bar of tqdm, which a notebook shows as a widget."""
+
+    def __init__(self, total: int) -> None:
+        from tqdm.auto import tqdm
+
+        self._bar = tqdm(total=total, desc="msprobe", unit=" calls", leave=False)
+
+    def show(self, done: int) -> None:
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+def _bar(total: int) -> _Line | _Tqdm:
+    try:
+        return _Tqdm(total)
+    except ImportError:
+        return _Line(total)
+
+
+class Progress:
+    """Shows how many calls of the dumps have a row below `directory`. enabled=None: on a terminal and in a notebook."""
+
+    def __init__(self, directory: str, dumps: list[str], enabled: bool | None = None) -> None:
+        self._directory = glob.escape(directory)
+        self._dumps = dumps
         self._enabled = enabled if enabled is not None else sys.stderr.isatty() or _in_notebook()
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -51,18 +87,23 @@ class Progress:
         if self._thread is not None:
             self._end.set()
             self._thread.join()
-            print("\r" + " " * (_WIDTH + 40) + "\r", end="", file=sys.stderr, flush=True)
 
     def _watch(self) -> None:
-        total = count_calls(self._dump)
+        total = sum(count_calls(dump) for dump in self._dumps)
+        bar = _bar(total)
         while not self._end.wait(_INTERVAL_SECONDS):
-            done = min(self._rows(), total)
-            filled = _WIDTH * done // max(total, 1)
-            print(f"\r{done:>7}/{total} [{'#' * filled}{'.' * (_WIDTH - filled)}]", end="", file=sys.stderr, flush=True)
+            bar.show(min(self._rows(), total))
+        bar.close()
 
     def _rows(self) -> int:
-        files = sorted(glob.glob(self._pattern))
-        if not files:
-            return 0
-        with open(files[-1], "rb") as file:
-            return max(sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b"")) - 1, 0)
+        """Of the newest result in each directory; the CSVs are here, or in step*/rank* below."""
+        newest: dict[str, str] = {}
+        for below in ("", "*", os.path.join("*", "*")):
+            for path in sorted(glob.glob(os.path.join(self._directory, below, "accuracy_checking_result_*.csv"))):
+                newest[os.path.dirname(path)] = path
+        return sum(_lines(path) - 1 for path in newest.values())
+
+
+def _lines(path: str) -> int:
+    with open(path, "rb") as file:
+        return max(sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b"")), 1)

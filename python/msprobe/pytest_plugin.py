@@ -2,7 +2,8 @@
 """The pytest plugin of msprobe.
 
 ``assert_close``: a fixture, msprobe.testing.assert_close.
-``@pytest.mark.msprobe(device="npu:0")``: every PyTorch call of the test is recorded and replayed; a wrong one fails the test.
+``@pytest.mark.msprobe(device="npu:0")``: every PyTorch call of the test is recorded and replayed; a wrong one fails the test. Without such a
+device the test is skipped.
 """
 
 from __future__ import annotations
@@ -48,9 +49,22 @@ def _judge(outcome: Any, dump: str, mark: pytest.Mark) -> None:
     import msprobe
 
     __tracebackhide__ = True
-    result = msprobe.check(dump, *mark.args, **{"progress": False, **mark.kwargs})
+    try:
+        result = msprobe.check(dump, *mark.args, **{"progress": False, **mark.kwargs})
+    except msprobe.DeviceMissing as missing:
+        _end(outcome, pytest.skip, f"msprobe: {missing}")
+        return
+    except msprobe.CheckError as error:
+        _end(outcome, pytest.fail, f"msprobe: {error}", pytrace=False)
+        return
     if not result.ok:
-        try:
-            pytest.fail(str(result), pytrace=False)
-        except BaseException as failure:
-            outcome.force_exception(failure)
+        _end(outcome, pytest.fail, str(result), pytrace=False)
+
+
+def _end(outcome: Any, end: Any, text: str, **keywords: Any) -> None:
+    """The test ends as `end` (pytest.fail, pytest.skip) says, not as its function did."""
+    __tracebackhide__ = True
+    try:
+        end(text, **keywords)
+    except BaseException as ending:
+        outcome.force_exception(ending)

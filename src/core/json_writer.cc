@@ -142,4 +142,10 @@ JsonWriter& JsonWriter::null() {
   return *this;
 }
 
+JsonWriter& JsonWriter::json(std::string_view text) {
+  separate();
+  text_ += text;
+  return *this;
+}
+
 }  // namespace msprobe

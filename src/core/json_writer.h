@@ -26,6 +26,7 @@ class JsonWriter {
   JsonWriter& value(std::size_t number);
   JsonWriter& value(bool flag);
   JsonWriter& null();
+  JsonWriter& json(std::string_view text);  // one value that is JSON already
 
   const std::string& text() const { return text_; }
 

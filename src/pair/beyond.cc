@@ -23,9 +23,9 @@ double distance(const Element& device, const Element& bench, const Tolerance& to
   if (device == bench || (is_nan(device) && is_nan(bench))) return 0;
   if (!is_finite(device) || !is_finite(bench)) return std::numeric_limits<double>::infinity();
   const double size = std::abs(bench);
-  const double allowed =
-      size > tolerance.small_value ? tolerance.relative * size : tolerance.absolute;
-  return std::abs(device - bench) / allowed;
+  const double relative = tolerance.relative * size;
+  if (tolerance.is_sum) return std::abs(device - bench) / (tolerance.absolute + relative);
+  return std::abs(device - bench) / (size > tolerance.small_value ? relative : tolerance.absolute);
 }
 
 // A real number keeps its sign.
@@ -46,7 +46,8 @@ bool differ_as_integers(const TensorView& device, const TensorView& bench, std::
 
 Beyond find_beyond(const TensorView& device, const TensorView& bench, const Tolerance& tolerance) {
   Beyond found;
-  const bool integers = is_integer_or_bool(device.dtype) && is_integer_or_bool(bench.dtype);
+  const bool integers = !tolerance.is_sum && is_integer_or_bool(device.dtype) &&
+                        is_integer_or_bool(bench.dtype);  // equal or not
   std::array<Element, measure::kBlock> device_block;
   std::array<Element, measure::kBlock> bench_block;
   const std::size_t count = device.numel();

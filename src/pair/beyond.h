@@ -13,6 +13,7 @@ struct Tolerance {
   double relative = 0;
   double absolute = 0;
   double small_value = 0;
+  bool is_sum = false;  // <= absolute + relative * |bench| everywhere, for integers too
 };
 
 struct Beyond {

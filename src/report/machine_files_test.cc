@@ -7,6 +7,7 @@
 
 #include "core/call_name.h"
 #include "core/scratch_directory.h"
+#include "report/calls_json.h"
 #include "report/html_report.h"
 #include "report/junit.h"
 #include "report/packed.h"
@@ -51,6 +52,29 @@ ReportRun small_run() {
   add("Torch.add.0", Verdict::kSkip, std::nullopt, "crashed: signal 11");
   add("Torch.add.1", Verdict::kSkip, std::nullopt, "filtered: black list");
   return run;
+}
+
+TEST(CallsJson, HasEveryCallWithItsRows) {
+  ReportRun run = small_run();
+  run.rows[0].error_map = R"({"rows":1})";
+  run.rows[1].numbers = {kNoNumber};
+  simdjson::dom::parser parser;
+  simdjson::padded_string text(calls_json(std::span(&run, 1)));
+  simdjson::dom::element root;
+  ASSERT_EQ(parser.parse(text).get(root), simdjson::SUCCESS);
+  const simdjson::dom::array calls = root["runs"].at(0)["calls"];
+  ASSERT_EQ(calls.size(), run.calls.size());
+  const simdjson::dom::element first = calls.at(0);
+  EXPECT_EQ(first["name"].get_string().value(), "Torch.mm.0");
+  EXPECT_EQ(first["status"].get_string().value(), "error");
+  EXPECT_EQ(first["source_line"].get_string().value(), "m.py:9");
+  EXPECT_EQ(first["module"].get_string().value(), "blocks.1.mlp");
+  const simdjson::dom::element row = first["results"].at(0);
+  EXPECT_EQ(row["result"].get_string().value(), "forward.output.0");
+  EXPECT_EQ(row["metrics"]["Cosine similarity"].get_double().value(), 0.5);
+  EXPECT_EQ(row["error_map"]["rows"].get_int64().value(), 1);
+  EXPECT_TRUE(calls.at(1)["results"].at(0)["metrics"]["Cosine similarity"].is_null());
+  EXPECT_TRUE(calls.at(2)["status"].is_null());
 }
 
 TEST(Junit, CountsFailuresLostAndSkippedCalls) {

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording, checking and reading the result from Python, as a notebook does it."""
+import contextlib
+import io
 import os
 import pathlib
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,7 +69,7 @@ class Api(unittest.TestCase):
         self.assertEqual({failure.call for failure in result.failures}, {"Torch.matmul.0"})
         self.assertIn("forward.output.0", {failure.result for failure in result.failures})
         self.assertIn("lost terms", result.failures[0].cause)
-        self.assertIn("NOT OK. 1 APIs wrong: Torch.matmul (1)", str(result))
+        self.assertIn("NOT OK. 1 API wrong: Torch.matmul (1)", str(result))
         self.assertIn("Torch.matmul.0", result._repr_html_())
         report = result.report(os.path.join(os.path.dirname(self.dump), "report.html"))
         self.assertIn("<html", pathlib.Path(report).read_text(encoding="utf-8")[:500])
@@ -86,6 +89,43 @@ class Api(unittest.TestCase):
         else:
             self.assertEqual(list(result.frame.columns)[:2], ["call", "result"])
 
+    def test_every_call_is_there_with_its_numbers(self):
+        self.record()
+        result = msprobe.check(self.dump, "sim", sim_config=FAULTY)
+        self.assertEqual(len(result.calls), result.recorded)
+        wrong = next(call for call in result.calls if call.name == "Torch.matmul.0")
+        self.assertEqual(wrong.status, "error")
+        self.assertGreater(wrong.error_over_bound, 1)
+        self.assertIn("test_check.py", wrong.line)
+        self.assertEqual(wrong.results[0]["result"], "forward.output.0")
+        self.assertIsInstance(wrong.results[0]["metrics"]["Cosine similarity"], float)
+        failure = result.failures[0]
+        self.assertEqual((failure.line, failure.error_over_bound > 1), (wrong.line, True))
+        self.assertTrue(any(cell > 1 for line in failure.map.cells for cell in line))
+        self.assertIn("<svg", failure.map._repr_html_())
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            result.show("Torch.relu.0")
+        self.assertIn("no error map", shown.getvalue())
+
+    def test_profiles_and_patterns_are_keywords(self):
+        self.record()
+        result = msprobe.check(self.dump, "sim", sim_profile="bf16-accumulate", only=["matmul"], seed=7)
+        self.assertEqual(result.recorded - result.checked, result.recorded - 1)
+        self.assertFalse(result.ok)
+        with self.assertRaisesRegex(msprobe.CheckError, "--fail-on"):
+            msprobe.check(self.dump, fail_on="nothing")
+
+    def test_several_steps_give_one_result(self):
+        self.record()
+        shutil.copytree(os.path.join(self.dump, "step0"), os.path.join(self.dump, "step1"))
+        result = msprobe.check(self.dump, "sim", sim_config=FAULTY)
+        self.assertEqual([part.place for part in result.parts], ["step0/rank0", "step1/rank0"])
+        self.assertEqual(result.checked, 2 * result.parts[0].checked)
+        self.assertEqual({failure.place for failure in result.failures}, {"step0/rank0", "step1/rank0"})
+        self.assertEqual({call.place for call in result.calls}, {"step0/rank0", "step1/rank0"})
+        self.assertFalse(result.ok)
+        self.assertTrue(msprobe.check(self.dump).ok)
+
     def test_check_calls_raises_for_a_wrong_call_only(self):
         with msprobe.check_calls() as checked:
             train()
@@ -101,7 +141,7 @@ class Api(unittest.TestCase):
         with self.assertRaisesRegex(FileNotFoundError, "no dump.json here"):
             msprobe.check(self.dump)
         self.record()
-        with self.assertRaisesRegex(msprobe.CheckError, "npu"):
+        with self.assertRaisesRegex(msprobe.DeviceMissing, "npu"):
             msprobe.check(self.dump, "npu:7")
 
     def test_a_live_debugger_is_not_disturbed(self):

@@ -62,24 +62,46 @@ class Notebook(unittest.TestCase):
         self.assertEqual(count_calls(str(self.dump)), 3)
         (self.directory / "accuracy_checking_result_1.csv").write_text("title\nrow\nrow\n", encoding="utf-8")
         shown = io.StringIO()
-        with contextlib.redirect_stderr(shown), Progress(str(self.directory), str(self.dump), enabled=True):
+        with mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}), contextlib.redirect_stderr(shown), \
+             Progress(str(self.directory), [str(self.dump)], enabled=True):
             wait_for(lambda: "2/3 [" in shown.getvalue())
         self.assertTrue(shown.getvalue().endswith("\r"), "the line is left empty")
 
+    def test_progress_is_that_of_tqdm_where_it_is(self):
+        bars = []
+
+        class Bar:
+            def __init__(self, total, **_):
+                self.total, self.n, self.closed = total, 0, False
+                bars.append(self)
+
+            def update(self, more):
+                self.n += more
+
+            def close(self):
+                self.closed = True
+
+        (self.directory / "accuracy_checking_result_1.csv").write_text("title\nrow\nrow\n", encoding="utf-8")
+        auto = types.SimpleNamespace(tqdm=Bar)
+        with mock.patch.dict(sys.modules, {"tqdm": types.SimpleNamespace(auto=auto), "tqdm.auto": auto}), \
+             Progress(str(self.directory), [str(self.dump)], enabled=True):
+            wait_for(lambda: bars and bars[0].n == 2)
+        self.assertEqual((bars[0].total, bars[0].closed), (3, True))
+
     def test_progress_is_silent_where_nobody_looks(self):
         shown = io.StringIO()
-        with contextlib.redirect_stderr(shown), Progress(str(self.directory), str(self.dump)):
+        with contextlib.redirect_stderr(shown), Progress(str(self.directory), [str(self.dump)]):
             pass
         self.assertEqual(shown.getvalue(), "")
 
     def result(self, failures):
         return CheckResult(device="npu:0", dump=str(self.dump), recorded=3, checked=3, skipped={}, lost=0, failures=failures, result_csv="",
-                           details_csv="")
+                           details_csv="", exit_status=1 if failures else 0)
 
     def test_html_is_a_sentence_and_a_table_and_hides_no_markup(self):
         failure = Failure("Torch.mul.0", "forward.output.0", "error", "1 < 2 & so on", "<script>", "float32", "[4]", "pass")
         page = self.result([failure] * 101)._repr_html_()
-        self.assertIn("npu:0: NOT OK. 1 APIs wrong: Torch.mul (1)", page)
+        self.assertIn("npu:0: NOT OK. 1 API wrong: Torch.mul (1)", page)
         self.assertIn("1 &lt; 2 &amp; so on", page)
         self.assertNotIn("<script>", page)
         self.assertEqual(page.count("<tr>"), 101)

@@ -123,5 +123,27 @@ class AssertClose(unittest.TestCase):
         self.assertIn("by the standard of Functional.conv2d.0: error", message_of(expected * 1.5, expected, api="Functional.conv2d.0"))
 
 
+class Arguments(unittest.TestCase):
+    def test_tolerances_are_those_of_torch_testing(self):
+        expected = torch.tensor([1.0, 100.0, 0.0])
+        assert_close(expected + torch.tensor([0.01, 1.0, 0.0005]), expected, rtol=0.01, atol=0.001)
+        self.assertIn("1 of 3 elements", message_of(torch.tensor([1.0, 102.0, 0.0]), expected, rtol=0.01, atol=0.001))
+        assert_close(torch.tensor([1, 2]), torch.tensor([1, 3]), atol=1)
+        self.assertIn("beyond the tolerance", message_of(torch.tensor([1, 2]), torch.tensor([1, 4]), atol=1))
+        with self.assertRaisesRegex(ValueError, "0 or more"):
+            assert_close(expected, expected, rtol=-1)
+        with self.assertRaisesRegex(ValueError, "not both"):
+            assert_close(expected, expected, rtol=1, api="conv2d")
+
+    def test_an_api_that_nobody_has_is_refused(self):
+        same = torch.ones(2)
+        for name in ("conv2d", "Functional.conv2d.0", "linalg.norm", "Torch.linalg.norm.3", "Tensor.add_", "npu_swiglu", "NPU.npu_swiglu.0",
+                     "Aten._pad_packed_sequence.0"):
+            assert_close(same, same, api=name)
+        for name in ("nosuch", "Functional.nosuch.0", ""):
+            with self.assertRaisesRegex(ValueError, "unknown API"):
+                assert_close(same, same, api=name)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -30,6 +30,10 @@ def test_good():
 def test_wrong_kernel():
     torch.matmul(torch.randn(2, 4, 16), torch.randn(2, 16, 4))
 
+@pytest.mark.msprobe(device="npu:7")
+def test_no_device():
+    torch.exp(torch.ones(2))
+
 @pytest.mark.msprobe
 def test_own_failure():
     assert torch.ones(1).item() == 2
@@ -37,11 +41,11 @@ def test_own_failure():
 
 with tempfile.TemporaryDirectory() as directory:
     pathlib.Path(directory, "test_it.py").write_text(TESTS, encoding="utf-8")
-    run = subprocess.run([sys.executable, "-m", "pytest", "-p", "msprobe.pytest_plugin", "-rA", "--strict-markers", "test_it.py"],
+    run = subprocess.run([sys.executable, "-m", "pytest", "-rA", "--strict-markers", "test_it.py"],
                          cwd=directory, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
 expected = ["PASSED test_it.py::test_fixture", "FAILED test_it.py::test_fixture_fails", "PASSED test_it.py::test_good",
             "FAILED test_it.py::test_wrong_kernel", "FAILED test_it.py::test_own_failure", "1 of 3 elements (33.3 %) are beyond",
-            "sim: NOT OK. 1 APIs wrong: Torch.matmul (1)", "lost terms", "3 failed, 2 passed"]
+            "sim: NOT OK. 1 API wrong: Torch.matmul (1)", "lost terms", "SKIPPED [1]", "msprobe: no device npu:7", "3 failed, 2 passed, 1 skipped"]
 missing = [text for text in expected if text not in run.stdout]
 if missing:
     sys.exit(f"missing in pytest's output: {missing}\n{run.stdout}\n{run.stderr}")

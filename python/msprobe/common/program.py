@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the msprobe program is, for calls from Python."""
+"""The msprobe program, called from Python: where it is, how it is run, and what its errors are here."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
+import shlex
 import shutil
+import signal
+import subprocess
 import sys
 
 from msprobe.common.installation import builds
+
+
+class CheckError(RuntimeError):
+    """The check could not be done; the message says why."""
+
+
+class DeviceMissing(CheckError):
+    """There is no such device here."""
 
 
 def find() -> str:
@@ -25,6 +37,32 @@ def find() -> str:
         if place.is_file() and os.access(place, os.X_OK):
             return str(place)
     raise FileNotFoundError("the msprobe program is not on the PATH; build it (tools/quickstart.sh), or set MSPROBE_PROGRAM to its path")
+
+
+def run(words: list[str], allowed: tuple[int, ...]) -> str:
+    """What the program prints. CheckError: it ended with another status than those allowed."""
+    command = [find(), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            output, errors = running.communicate()
+        except BaseException:  # Ctrl-C, which in a notebook reaches this process alone: the program ends in good order
+            with contextlib.suppress(BaseException):
+                running.send_signal(signal.SIGINT)
+                running.wait(timeout=10)
+            running.kill()
+            raise
+    if running.returncode not in allowed:
+        message = _last_error(errors) or f"'{shlex.join(command)}' ended with status {running.returncode}"
+        raise (DeviceMissing if message.startswith("no device ") else CheckError)(message) from None
+    return output
+
+
+def _last_error(log: str) -> str:
+    """The message of the last error line, without its time stamp."""
+    for line in reversed(log.splitlines()):
+        if "[ERROR]" in line:
+            return line.split("[ERROR]", 1)[1].strip()
+    return log.strip().splitlines()[-1] if log.strip() else ""
 
 
 def become(*command: str) -> None:

@@ -81,13 +81,17 @@ PyObject* compare(PyObject* /*module*/, PyObject* arguments) {
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
-std::string beyond_json(const TensorView& device, const TensorView& bench) {
+Tolerance tolerance_of(DType device) {
   const measure::Thresholds limits =
-      judge::thresholds_for({.dtype = device.dtype}, judge::Profile::kDocumented, {});
-  const Beyond found = find_beyond(device, bench,
-                                   {.relative = limits.rtol,
-                                    .absolute = limits.absolute_small_value_atol,
-                                    .small_value = limits.small_value});
+      judge::thresholds_for({.dtype = device}, judge::Profile::kDocumented, {});
+  return {.relative = limits.rtol,
+          .absolute = limits.absolute_small_value_atol,
+          .small_value = limits.small_value};
+}
+
+std::string beyond_json(const TensorView& device, const TensorView& bench,
+                        const Tolerance& tolerance) {
+  const Beyond found = find_beyond(device, bench, tolerance);
   JsonWriter json;
   json.begin_object();
   json.key("count").value(static_cast<std::int64_t>(found.count));
@@ -97,18 +101,21 @@ std::string beyond_json(const TensorView& device, const TensorView& bench) {
   json.key("error").value(found.error);
   json.key("over").value(found.over);
   json.key("ulp").value(found.ulp);
-  json.key("rtol").value(limits.rtol);
-  json.key("atol").value(limits.absolute_small_value_atol);
-  json.key("small_value").value(limits.small_value);
+  json.key("rtol").value(tolerance.relative);
+  json.key("atol").value(tolerance.absolute);
+  json.key("small_value").value(tolerance.small_value);
   json.end_object();
   return json.text();
 }
 
-// beyond(actual, expected) -> JSON: which elements are beyond the tolerance of actual's dtype.
+// beyond(actual, expected[, rtol, atol]) -> JSON: which elements are beyond the tolerance of
+// actual's dtype, or beyond atol + rtol * |expected|.
 PyObject* beyond(PyObject* /*module*/, PyObject* arguments) {
   PyObject* actual = nullptr;
   PyObject* expected = nullptr;
-  if (!PyArg_ParseTuple(arguments, "OO", &actual, &expected)) return nullptr;
+  double rtol = -1;
+  double atol = -1;
+  if (!PyArg_ParseTuple(arguments, "OO|dd", &actual, &expected, &rtol, &atol)) return nullptr;
   LentTensor device;
   LentTensor bench;
   if (!device.open(actual) || !bench.open(expected)) return nullptr;
@@ -118,14 +125,17 @@ PyObject* beyond(PyObject* /*module*/, PyObject* arguments) {
   }
   std::string text;
   Py_BEGIN_ALLOW_THREADS;
-  text = beyond_json(device.view(), bench.view());
+  const bool given = rtol >= 0 && atol >= 0;
+  const Tolerance tolerance = given ? Tolerance{.relative = rtol, .absolute = atol, .is_sum = true}
+                                    : tolerance_of(device.view().dtype);
+  text = beyond_json(device.view(), bench.view(), tolerance);
   Py_END_ALLOW_THREADS;
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
 PyMethodDef kMethods[] = {
     {"compare", compare, METH_VARARGS, "compare(actual, expected, api, threads) -> JSON"},
-    {"beyond", beyond, METH_VARARGS, "beyond(actual, expected) -> JSON"},
+    {"beyond", beyond, METH_VARARGS, "beyond(actual, expected[, rtol, atol]) -> JSON"},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef kModule = {PyModuleDef_HEAD_INIT,
