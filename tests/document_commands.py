@@ -5,7 +5,10 @@
 usage: document_commands.py MSPROBE
 """
 import csv
+import json
+import math
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -61,9 +64,109 @@ def check_details(c: Commands, result: pathlib.Path) -> None:
             number = row[title]
             c.check(f"{row['API name']}, {title}", number in ("nan", "inf", "-inf") or len(number.partition(".")[2]) == 14, repr(number))
         c.check(f"{row['API name']}, Message", "\n" not in row["Message"] and "SPACE" not in row["Message"], repr(row["Message"]))
-    for row in table(result):
-        failed = "error" in (row["Forward Test Success"], row["Backward Test Success"])
-        c.check(f"{row['API name']}, Message of an error", not failed or "ward output " in row["Message"], repr(row["Message"]))
+
+
+def check_messages(c: Commands) -> None:
+    """The Message of a failure says which output failed, on one line."""
+    out = c.scratch / "messages"
+    done = c.run("acc_check", "-api_info", DUMP, "-d", 0, "--sim-config", ROOT / "examples" / "faulty_device.yaml", "-o", out)
+    c.check("a faulty device", done.returncode == 1, done.stderr[-800:])
+    failed = [row for row in table(only(out, "accuracy_checking_result_*.csv"))
+              if "error" in (row["Forward Test Success"], row["Backward Test Success"])]
+    c.check("calls of a faulty device fail", len(failed) >= 3, failed)
+    for row in failed:
+        c.check(f"{row['API name']}, Message of an error", "ward output " in row["Message"] and "\n" not in row["Message"], repr(row["Message"]))
+
+
+def npy(values: list[float]) -> bytes:
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(values)},), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values)
+
+
+def check_values(c: Commands) -> None:
+    """The cells of a details row are what their titles say: a call whose errors are known, counted here by hand. The public formulas have small
+    constants in them, so that four digits must agree."""
+    right = [1.0, 2.0, -4.0, 8.0, 2.0**-20, 0.5]
+    wrong = [1.0, 2.0 + 2.0**-9, -4.0 - 0.5, 8.0 + 2.0**-15, 2.0**-20 + 2.0**-22, 0.5]
+    place = c.scratch / "values"
+    (place / "dump_tensor_data").mkdir(parents=True)
+
+    def leaf(name: str, values: list[float]) -> dict:
+        (place / "dump_tensor_data" / name).write_bytes(npy(values))
+        return {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [len(values)], "Max": max(values), "Min": min(values),
+                "Mean": 0.0, "Norm": 1.0, "requires_grad": False, "data_name": name}
+
+    name = "Torch.sub.0.forward"
+    entry = {"input_args": [leaf(f"{name}.input.0.npy", right), leaf(f"{name}.input.1.npy", [0.0] * len(right))], "input_kwargs": {},
+             "output": [leaf(f"{name}.output.0.npy", wrong)]}
+    dump = {"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": str(place / "dump_tensor_data"), "data": {name: entry}}
+    (place / "dump.json").write_text(json.dumps(dump))
+    done = c.run("acc_check", "-api_info", place / "dump.json", "-d", "recorded", "-o", place / "out")
+    rows = table(only(place / "out", "accuracy_checking_details_*.csv"))
+    c.check("values: one row", done.returncode in (0, 1) and len(rows) == 1, done.stderr[-500:])
+    errors = [abs(w - r) for w, r in zip(wrong, right)]
+    relative = [error / abs(r) for error, r in zip(errors, right)]
+    count, normal = len(right), [index for index, r in enumerate(right) if abs(r) > 2.0**-14]
+    ulps = [error / 2.0 ** (math.frexp(r)[1] - 1 - 23) for error, r in zip(errors, right)]
+    wanted = {
+        "Cosine similarity": sum(w * r for w, r in zip(wrong, right)) / math.sqrt(sum(w * w for w in wrong) * sum(r * r for r in right)),
+        "Maximum absolute error": max(errors),
+        "Dual-100 metric": sum(r < 0.01 for r in relative) / count,
+        "Dual-1000 metric": sum(r < 0.001 for r in relative) / count,
+        "Dual-10000 metric": sum(r < 0.0001 for r in relative) / count,
+        "inf/nan error rate": 0.0,
+        "Relative error rate": sum(relative[index] > 2.0**-20 for index in normal) / len(normal),
+        "Absolute error rate": 1.0,  # the only small value is off by 2**-22, more than 2**-30
+        "Error ratio in small value range": 1.0,
+        "Error balance": abs(sum((w > r) - (w < r) for w, r in zip(wrong, right))) / count,
+        "Root-mean-square error (RMSE)": math.sqrt(sum(errors[index] ** 2 for index in normal) / len(normal)),
+        "Maximum relative error": max(relative[index] for index in normal),
+        "Mean relative error": sum(relative[index] for index in normal) / len(normal),
+        "Maximum ULP error": max(ulps),
+        "Mean ULP error": sum(ulps) / count,
+        "Proportion of ULP errors greater than the threshold": sum(ulp > 32 for ulp in ulps) / count,
+    }
+    for title, value in wanted.items():
+        c.check(f"values: {title}", rows and math.isclose(float(rows[0][title]), value, rel_tol=1e-4, abs_tol=1e-12),
+                f"{rows and rows[0][title]}, by hand {value}")
+
+
+def check_number_of_engines(c: Commands) -> None:
+    """-n: 8 by default, at most 64 and at most eight for each device, evenly distributed. An engine that starts says its device."""
+    log = c.scratch / "engines.log"
+    engine = c.scratch / "engine"
+    engine.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {c.program.parent / "msprobe-engine"} "$@"\n')
+    engine.chmod(0o755)
+
+    def engines(*words: object) -> list[int]:
+        log.write_text("")
+        done = c.run("multi_acc_check", "-api_info", DUMP, "--engine", engine, "-o", c.scratch / "engines", *words)
+        c.check(f"engines of {words}", done.returncode in (0, 1), done.stderr[-500:])
+        devices = [line.split()[line.split().index("--device") + 1] for line in log.read_text().splitlines()]
+        return sorted(devices.count(device) for device in set(devices))
+
+    c.check("-n 6 on three devices", engines("-n", 6, "-d", 0, 1, 2) == [2, 2, 2], log.read_text())
+    c.check("-n 5 on two devices", engines("-n", 5, "-d", 0, 1) == [2, 3], log.read_text())
+    c.check("-n, default 8", engines() == [8], log.read_text())
+    few = ("--only", "Torch.matmul.0", "-o", c.scratch / "few")
+    done = c.run("multi_acc_check", "-api_info", DUMP, "-n", 64, "-d", 0, *few)
+    c.check("-n 64 on one device", "A device supports a maximum of 8 processes" in done.stderr and "it is set to 8." in done.stderr,
+            done.stderr[-500:])
+    done = c.run("multi_acc_check", "-api_info", DUMP, "-n", 64, "-d", *range(8), *few)
+    c.check("-n 64 on eight devices", done.returncode in (0, 1) and "A device supports" not in done.stderr, done.stderr[-500:])
+    for number in (0, 65):
+        done = c.run("multi_acc_check", "-api_info", DUMP, "-n", number, *few)
+        c.check(f"-n {number}", done.returncode == 2 and "in range 1 to 64" in done.stderr, done.stderr[-500:])
+
+
+def check_level(c: Commands) -> None:
+    """level=L1 must be configured: a dump of another level is checked as far as it can be, with a warning."""
+    for level, is_named in (("L0", True), ("debug", True), ("L1", False), ("mix", False)):
+        dump = c.scratch / f"level_{level}.json"
+        dump.write_text(DUMP.read_text().replace('"level": "L1"', f'"level": "{level}"', 1))
+        done = c.run("acc_check", "-api_info", dump, "--only", "Torch.matmul.0", "-o", c.scratch / "level")
+        told = f"the dump is of level {level}; a pre-check needs level L1 or mix" in done.stderr
+        c.check(f"level {level}", done.returncode == 0 and told == is_named, done.stderr[-500:])
 
 
 def check_devices(c: Commands) -> None:
@@ -148,7 +251,11 @@ def main() -> int:
         c = Commands(sys.argv[1], pathlib.Path(scratch))
         result = check_acc_check(c)
         check_details(c, result)
+        check_messages(c)
+        check_values(c)
+        check_level(c)
         check_devices(c)
+        check_number_of_engines(c)
         check_resume(c, result)
         check_error_data_and_lists(c)
         check_final_verdict(c, result)

@@ -219,6 +219,19 @@ def check_damaged_argument(checks: Checks) -> None:
         victim.write_bytes(content)
 
 
+def check_stacks(checks: Checks, out: pathlib.Path) -> None:
+    """Stack Info: where the FX node comes from, if the graph is there as Python too."""
+    text = next((out / "msprobe_ge_dump").glob("dynamo_original_graph_*.txt"))
+    python = text.with_suffix(".py")
+    python.write_text('# File "model.py", line 7\nmul = ge.Mul(mm, scale, node_name="mul")\n')
+    checks.run("compare", "-tp", out / "msprobe_ge_dump", "-gp", out / "msprobe_fx_dump", "-m", "torchair", "-o", out / "stacks")
+    python.unlink()
+    rows = list(csv.DictReader(next((out / "stacks").glob("*.csv")).open(encoding="utf-8-sig", newline="")))
+    cells = {row["API Name"].split(".")[0]: row["Stack Info"] for row in rows}
+    checks.check("Stack Info", cells["Mul"] == 'File "model.py", line 7' and {cell for name, cell in cells.items() if name != "Mul"} == {"N/A"},
+                 cells)
+
+
 def check_tables(checks: Checks, out: pathlib.Path) -> None:
     shutil.rmtree(out / "result", ignore_errors=True)
     result, got = checks.compare(out, "msprobe_fx_dump", "--xlsx")
@@ -230,6 +243,10 @@ def check_tables(checks: Checks, out: pathlib.Path) -> None:
     checks.check("csv", list(rows[0])[: len(titles)] == titles, list(rows[0]))
     for row, wanted in zip(rows, got["rows"]):
         checks.check("csv", row["Result"] == wanted["verdict"] and abs(float(row["Cosine"]) - wanted["cosine"]) < 1e-12, row)
+        data = f"[{wanted['file']}.{wanted['side']}.{wanted['index']}, {wanted['golden']}]"
+        checks.check("Data Name", row["Data Name"] == data, f"{row['Data Name']}, wanted {data}")
+        checks.check("API Name", row["API Name"] == f"{wanted['op']}.{wanted['side']}.{wanted['index']}", row["API Name"])
+    check_stacks(checks, out)
     book = next((out / "result").glob("*.xlsx"))
     sheet = zipfile.ZipFile(book).read("xl/worksheets/sheet1.xml").decode()
     checks.check("xlsx", sheet.count("<row ") == len(rows) + 1, sheet.count("<row "))

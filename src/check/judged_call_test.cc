@@ -106,6 +106,23 @@ TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.backward.output.0 SKIP"));
 }
 
+TEST(JudgedCall, WarningAndPassAreAWarningWithAnErrorAnError) {
+  MeasuredLeaf warned = floats(4, 0.01);
+  warned.metrics.within_100 = warned.metrics.within_1000 = 4;
+  warned.metrics.within_10000 = 2;
+  MeasuredCall call;
+  call.forward = {floats(4, 1e-9), warned};
+  call.backward = {floats(4, 1e-9)};
+  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  EXPECT_THAT(rows(judged),
+              ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.forward.output.1 warning",
+                          "Torch.x.0.backward.output.0 pass"));
+  EXPECT_EQ(judged.result.forward, Verdict::kWarning);
+  EXPECT_EQ(judged.result.backward, Verdict::kPass);
+  call.forward.push_back(value("2", 1, 2));
+  EXPECT_EQ(judge_call(call, "Torch.x.0", kDocumented).result.forward, Verdict::kError);
+}
+
 TEST(JudgedCall, VerdictStandsBesideTheDocumentedOne) {
   MeasuredCall call;
   call.forward = {value("0", 1, 1), value("1", 1, 1)};

@@ -66,6 +66,10 @@ ResultRow CallVerdict::conclude(const CompareRules& rules) const {
     result.message = unsupported;
     return result;
   }
+  if (rules.profile == Profile::kReference) {  // such rows do not count there
+    if (forward_.all_unsupported) result.forward.reset();
+    if (backward_.all_unsupported) result.backward.reset();
+  }
   if (result.forward == Verdict::kSkip) {
     const bool by_dtype = rules.profile == Profile::kDocumented && forward_.all_unsupported;
     result.message = by_dtype ? std::string(unsupported) : forward_.last_message;

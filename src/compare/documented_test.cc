@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "compare/api_precision_compare.h"
+#include "compare/compare_columns.h"
 #include "compare/compare_fixture.h"
 #include "judge/judge.h"
 #include "tables/detail_columns.h"
@@ -88,6 +89,40 @@ TEST_F(Documented, EqualRowsPassInEnglish) {
   EXPECT_THAT(result_,
               ElementsAre(ElementsAre("Functional.sigmoid.0", "pass", " ", "", " ", " ", "")));
   EXPECT_EQ(outcome_.worst(), Verdict::kPass);
+}
+
+TEST_F(Documented, EveryTitleIsInItsPlace) {
+  const std::string header =
+      tables::csv_header(compare_detail_columns(Profile::kDocumented), tables::Titles::kEnglish);
+  EXPECT_THAT(
+      header,
+      ::testing::StartsWith(
+          "\xEF\xBB\xBF"
+          "API name,Error ratio in small value range,Error determination result in small value "
+          "range,RMSE ratio,RMSE determination result,Maximum relative error ratio,Maximum "
+          "relative error determination result,Mean relative error ratio,Mean relative error "
+          "determination result,Error balance ratio,Error balance determination result,INF/NaN "
+          "error rate,INF/NaN determination result,Relative error rate,Relative error "
+          "determination result,Absolute error rate,Absolute error determination result,Binary "
+          "consistency error rate,Binary consistency error rate determination result,Mean ULP "
+          "error,Proportion of ULP errors greater than the threshold,Ratio of ULP error greater "
+          "than the threshold,ULP error determination result,Dual-1000 metric,Dual-1000 metric "
+          "determination result,Comparison result,Comparison algorithm,Message,"));
+  EXPECT_THAT(
+      tables::csv_header(compare_result_columns(Profile::kDocumented), tables::Titles::kEnglish),
+      ::testing::StartsWith("\xEF\xBB\xBF"
+                            "API name,Forward Test Success,Backward Test Success,Message,"));
+}
+
+TEST_F(Documented, AnErrorRatioOfSmallValuesOfTwoPasses) {
+  const auto verdict = [&](double npu) {
+    DetailRow row = benchmark_row(kName);
+    row.small_value_error_ratio = number(npu);
+    return verdict_of(row, benchmark_row(kName));
+  };
+  EXPECT_EQ(verdict(0.2), "pass");
+  EXPECT_EQ(verdict(0.2001), "error");
+  EXPECT_EQ(message(), "ERROR: error ratio in small value range exceeds the limit\n");
 }
 
 TEST_F(Documented, MessagesNameTheMetricsInEnglish) {
@@ -368,6 +403,8 @@ TEST_F(Documented, UnsupportedDtypesCountPerDirection) {
                                                " ", " ", "")));
   compare({backward, forward}, {forward, backward}, Profile::kReference);
   EXPECT_THAT(result_[0], ElementsAre("Torch.fft.0", "SKIP", "SKIP", ::testing::_));
+  compare({forward, backward}, {forward, backward}, Profile::kReference);
+  EXPECT_THAT(result_[0], ElementsAre("Torch.fft.0", " ", "pass", ""));
 }
 
 TEST_F(Documented, SkippedBackwardSaysWhy) {

@@ -81,6 +81,10 @@ TEST(LimitsFor, GrowStricterWithTheLevel) {
   const auto limits = [](std::string_view api, DType dtype) {
     return limits_for({.api = api, .dtype = dtype, .device = {}}, kDocumented, kBuiltIn);
   };
+  for (const std::string_view api : {"sigmoid", "embedding", "sum"}) {  // of levels L0, L1, L2
+    EXPECT_EQ(limits(api, DType::kFloat32).small_value_error_ratio, 2);
+    EXPECT_EQ(limits(api, DType::kFloat32).error_balance_ratio, 2);
+  }
   EXPECT_EQ(limits("sigmoid", DType::kFloat32).max_relative_error_ratio, 10);
   EXPECT_EQ(limits("embedding", DType::kFloat32).rmse_ratio, 1.5);
   EXPECT_EQ(limits("sum", DType::kFloat32).mean_relative_error_ratio, 1.2);

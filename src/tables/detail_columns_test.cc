@@ -31,6 +31,14 @@ TEST(DetailColumns, TitlesComeInBothSets) {
   EXPECT_THAT(english, ::testing::EndsWith(",Status,Message\r\n"));
   EXPECT_THAT(csv_header(detail_columns(Profile::kReference), Titles::kChinese),
               HasSubstr("Shape,余弦相似度,最大绝对误差,双百指标"));
+  EXPECT_EQ(english,
+            "\xEF\xBB\xBF"
+            "API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Maximum absolute "
+            "error,Dual-100 metric,Dual-1000 metric,Dual-10000 metric,Binary consistency error "
+            "rate,Error balance,Root-mean-square error (RMSE),Error ratio in small value "
+            "range,Maximum relative error,Mean relative error,inf/nan error rate,Relative error "
+            "rate,Absolute error rate,Maximum ULP error,Mean ULP error,Proportion of ULP errors "
+            "greater than the threshold,Status,Message\r\n");
   EXPECT_EQ(detail_columns(Profile::kReference).size(), 23U);
   EXPECT_THAT(
       csv_header(detail_columns(Profile::kDocumented), Titles::kEnglish),
