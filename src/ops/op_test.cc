@@ -5,9 +5,11 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "ops/mindspore_names.h"
 #include "ops/op_lists.h"
 
 namespace msprobe::ops {
@@ -94,6 +96,18 @@ TEST(OpTable, TheCollectorsListsAreCurrent) {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     EXPECT_TRUE(text == list.text()) << path << ": run make_op_lists python/msprobe";
   }
+}
+
+TEST(MindSporeNames, AreThoseOfPyTorch) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(torch_names_of("MintFunctional.dense").front(), "Functional.linear");
+  EXPECT_EQ(torch_names_of("Mint.add"),
+            (Names{"Torch.add", "Functional.add", "Tensor.add", "Aten.add"}));
+  EXPECT_EQ(torch_names_of("MintDistributed.all_reduce"), Names{"Distributed.all_reduce"});
+  EXPECT_EQ(torch_names_of("Functional.flash_attention_score").front(), "NPU.npu_fusion_attention");
+  EXPECT_EQ(torch_names_of("Mint.add_ex")[4], "Torch.add");
+  EXPECT_EQ(torch_names_of("Mint.special.erfc").back(), "Aten.special_erfc");
+  EXPECT_TRUE(torch_names_of("Primitive.matmul.MatMul").empty());
 }
 
 }  // namespace

@@ -2,32 +2,16 @@
 #include "execute/mindspore/mindspore_names.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "ops/mindspore_names.h"
+
 namespace msprobe::execute::mindspore {
 namespace {
-
-// The groups of PyTorch in which a name of a MindSpore group is looked for.
-struct GroupRow {
-  std::string_view group;
-  std::array<std::string_view, 3> torch;
-};
-constexpr GroupRow kGroups[] = {
-    {"Mint", {"Torch", "Functional", "Tensor"}},
-    {"MintFunctional", {"Functional", "Torch", ""}},
-    {"Tensor", {"Tensor", "", ""}},
-};
-
-// Internal spellings of an API: "add_ex" is "add".
-constexpr std::string_view kInternal = "_ex";
-
-// The fused attention is known by the name of the same operator of PyTorch's NPU back end.
-constexpr std::string_view kAttention = "Functional.flash_attention_score";
 
 struct Resolved {
   std::string type;  // of PyTorch
@@ -48,8 +32,9 @@ const Api* torch_api(std::string_view api) {
 }
 
 bool look_into_groups(std::string_view type, std::string_view bare_name, Resolved& found) {
-  const auto row = std::ranges::find(kGroups, type, &GroupRow::group);
-  if (row == std::end(kGroups)) return false;
+  const auto groups = ops::mindspore_groups();
+  const auto row = std::ranges::find(groups, type, &ops::MindSporeGroup::group);
+  if (row == groups.end()) return false;
   for (const std::string_view group : row->torch) {
     if (group.empty()) break;
     found.api = find_api(group, bare_name);
@@ -68,13 +53,14 @@ Resolved resolve(std::string_view type, std::string_view bare_name) {
   if (own != own_rows().end()) {
     found.own = std::make_unique<Api>(*own);
     found.api = found.own.get();
-    set_name(found, api == kAttention
-                        ? "NPU.npu_fusion_attention"
+    set_name(found, api == ops::kMindSporeAttention
+                        ? std::string(ops::kTorchAttention)
                         : fmt::format("{}.{}", type == "Tensor" ? type : "Torch", bare_name));
     return found;
   }
-  const auto renamed = std::ranges::find(renamed_rows(), api, &RenamedRow::api);
-  if (renamed != renamed_rows().end()) {
+  const auto rows = ops::mindspore_renamed();
+  const auto renamed = std::ranges::find(rows, api, &RenamedRow::api);
+  if (renamed != rows.end()) {
     set_name(found, renamed->torch);
     const Api* torch = torch_api(renamed->torch);
     if (torch == nullptr || renamed->signature.empty()) {
@@ -86,8 +72,8 @@ Resolved resolve(std::string_view type, std::string_view bare_name) {
     return found;
   }
   if (look_into_groups(type, bare_name, found)) return found;
-  if (bare_name.ends_with(kInternal)) {
-    return resolve(type, bare_name.substr(0, bare_name.size() - kInternal.size()));
+  if (bare_name.ends_with(ops::kInternal)) {
+    return resolve(type, bare_name.substr(0, bare_name.size() - ops::kInternal.size()));
   }
   return found;
 }

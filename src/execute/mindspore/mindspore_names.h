@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MindSpore's recorded names stand for: `Mint`, `MintFunctional`, the methods of its tensors,
-// and its fused attention. Most are PyTorch's APIs of the same name and arguments; the rows here
-// are those that are not.
+// and its fused attention. Most are PyTorch's APIs; the names and arguments that
+// differ are in ops/mindspore_names.h, the few that mean something else here.
 #pragma once
 
 #include <span>
@@ -9,12 +9,8 @@
 
 #include "core/call_name.h"
 #include "execute/api.h"
-#include "execute/renamed.h"
 
 namespace msprobe::execute::mindspore {
-
-// Other names, other order of arguments.
-std::span<const RenamedRow> renamed_rows();
 
 // APIs whose meaning differs from PyTorch's.
 std::span<const ApiRow> own_rows();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "execute/mindspore/mindspore_names.h"
+#include "ops/mindspore_names.h"
 
-namespace msprobe::execute::mindspore {
+#include <algorithm>
+#include <array>
+
+namespace msprobe::ops {
 namespace {
 
 constexpr std::string_view kDimKeep = "input, dim|axis=None, keepdim|keepdims|keep_dims=False";
@@ -23,6 +26,19 @@ constexpr std::string_view kGridSample =
 constexpr std::string_view kGridSampleOn =
     "input grid mode=mode padding_mode=padding_mode align_corners=align_corners";
 constexpr std::string_view kLinear = "input, weight, bias=None";
+
+constexpr std::string_view kCommunication = "Distributed";
+constexpr MindSporeGroup kChecked[] = {
+    {"Mint", {"Torch", "Functional", "Tensor"}},
+    {"MintFunctional", {"Functional", "Torch"}},
+    {"Tensor", {"Tensor"}},
+};
+// Groups that are recorded and compared, but never run.
+constexpr MindSporeGroup kCompared[] = {
+    {"Functional", {"Functional", "Torch", "Tensor"}},  // mindspore.ops
+    {"Distributed", {kCommunication}},
+    {"MintDistributed", {kCommunication}},
+};
 
 constexpr RenamedRow kRenamed[] = {
     // Arguments in another order, or with other defaults and names
@@ -93,6 +109,10 @@ constexpr RenamedRow kRenamed[] = {
      "input k dim=dim largest=largest sorted=sorted"},
 
     // Other names
+    {"Tensor.astype", "Tensor.to", "self, dtype, copy=True", "self dtype=dtype"},
+    {"Tensor.expand_dims", "Torch.unsqueeze", "input, axis", "input dim=axis"},
+    {"Tensor.inv", "Torch.reciprocal", "", ""},
+    {"Tensor.invert", "Torch.bitwise_not", "", ""},
     {"Mint.avg_pool2d", "Functional.avg_pool2d", "", ""},
     {"Mint.batch_norm", "Functional.batch_norm", "", ""},
     {"Mint.conv2d", "Functional.conv2d", "", ""},
@@ -118,8 +138,42 @@ constexpr RenamedRow kRenamed[] = {
     {"MintFunctional.one_hot_ext", "Functional.one_hot", "", ""},
 };
 
+void add_groups(std::span<const MindSporeGroup> groups, std::string_view group,
+                std::string_view bare_name, std::vector<std::string>& names) {
+  const auto row = std::ranges::find(groups, group, &MindSporeGroup::group);
+  if (row == groups.end()) return;
+  for (const std::string_view torch : row->torch) {
+    if (!torch.empty()) names.push_back(std::string(torch) + "." + std::string(bare_name));
+  }
+  if (row->torch.front() == kCommunication) return;
+  // Operators that the lists of the collector lack are recorded below autograd.
+  std::string& aten = names.emplace_back("Aten." + std::string(bare_name));
+  std::ranges::replace(aten.begin() + 5, aten.end(), '.', '_');
+}
+
 }  // namespace
 
-std::span<const RenamedRow> renamed_rows() { return kRenamed; }
+std::span<const RenamedRow> mindspore_renamed() { return kRenamed; }
 
-}  // namespace msprobe::execute::mindspore
+std::span<const MindSporeGroup> mindspore_groups() { return kChecked; }
+
+std::vector<std::string> torch_names_of(std::string_view api) {
+  std::vector<std::string> names;
+  const std::size_t dot = api.find('.');
+  if (dot == std::string_view::npos) return names;
+  if (api == kMindSporeAttention) names.emplace_back(kTorchAttention);
+  const auto* const renamed = std::ranges::find(kRenamed, api, &RenamedRow::api);
+  if (renamed != std::end(kRenamed)) names.emplace_back(renamed->torch);
+  const std::string_view group = api.substr(0, dot);
+  const std::string_view bare_name = api.substr(dot + 1);
+  add_groups(kChecked, group, bare_name, names);
+  add_groups(kCompared, group, bare_name, names);
+  if (bare_name.ends_with(kInternal)) {
+    for (std::string& name : torch_names_of(api.substr(0, api.size() - kInternal.size()))) {
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+}  // namespace msprobe::ops
