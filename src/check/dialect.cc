@@ -2,9 +2,10 @@
 #include "check/dialect.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
+
+#include "dump/framework.h"
 
 namespace msprobe::check {
 namespace {
@@ -14,22 +15,6 @@ constexpr std::size_t kLookedAtCalls = 100;
 using AnyDialect = const Dialect& (*)();
 constexpr AnyDialect kDialects[] = {&pytorch_dialect, &older_dialect, &mindspore_dialect,
                                     &mindtorch_dialect};
-
-// As a dump spells it, in lower case.
-struct FrameworkRow {
-  std::string_view framework;
-  std::string_view dialect;
-};
-constexpr FrameworkRow kFrameworks[] = {
-    {"pytorch", "pytorch"}, {"pt", "pytorch"},          {"mindspore", "mindspore"},
-    {"ms", "mindspore"},    {"mindtorch", "mindtorch"},
-};
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 bool has_torch_tensors(const dump::DumpIndex& dump) {
   const std::size_t count = std::min(dump.calls.size(), kLookedAtCalls);
@@ -53,9 +38,8 @@ Result<const Dialect*> dialect_of(const dump::DumpIndex& dump, const std::filesy
     return fail(ErrorKind::kFormat,
                 fmt::format("Key \"framework\" not found in {}", path.string()));
   }
-  const std::string name = lower(*dump.framework);
-  const auto row = std::ranges::find(kFrameworks, name, &FrameworkRow::framework);
-  const Dialect* dialect = row == std::end(kFrameworks) ? nullptr : find_dialect(row->dialect);
+  const auto framework = dump::parse_framework(*dump.framework);
+  const Dialect* dialect = framework ? find_dialect(name(*framework)) : nullptr;
   if (dialect != nullptr) return dialect;
   return fail(ErrorKind::kUnsupported,
               fmt::format("Unsupported framework in api_info: {}", *dump.framework));

@@ -7,7 +7,8 @@
 namespace msprobe::dump {
 namespace {
 
-constexpr std::array<std::string_view, 3> kEntryKinds{"forward", "backward", "parameters_grad"};
+constexpr std::array<std::string_view, 4> kEntryKinds{"forward", "backward", "parameters_grad",
+                                                      "debug"};
 
 std::optional<EntryKind> entry_kind(std::string_view part) {
   const auto* const found = std::ranges::find(kEntryKinds, part);

@@ -31,7 +31,7 @@ class PlaceBelow {
   PlaceBelow(std::string& place, std::size_t index) : place_(place), size_(place.size()) {
     std::array<char, 24> digits;
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), index).ptr;
-    place_ += '.';
+    if (!place_.empty()) place_ += '.';
     place_.append(digits.data(), end);
   }
   PlaceBelow(const PlaceBelow&) = delete;
@@ -80,7 +80,20 @@ class EntryReader::Implementation {
 
  private:
   bool read_members() {
+    if (out_->parts.kind == EntryKind::kDebug) return read_saved();
     return out_->parts.kind == EntryKind::kParametersGrad ? read_gradients() : read_call();
+  }
+
+  // A value that debugger.save() was given. Its tensors are judged as results, its numbers and
+  // texts as arguments: these must be equal.
+  bool read_saved() {
+    part_ = ItemPart::kOutput;
+    is_keyword_ = false;
+    if (!read_value()) return false;
+    for (Item& item : out_->items) {
+      if (item.kind != ItemKind::kTensor) item.part = ItemPart::kInput;
+    }
+    return true;
   }
 
   bool read_call() {

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDumpFile = "dump.json";
+constexpr std::string_view kValuesFile = "debug.json";
 
 // The number of "rank3" after `word`; "rank" alone is the first of its kind.
 std::optional<std::int64_t> number_after(std::string_view name, std::string_view word) {
@@ -42,14 +43,15 @@ std::vector<fs::path> directories_in(const fs::path& directory) {
   return found;
 }
 
-bool has_dump(const fs::path& directory) {
-  std::error_code ignored;
-  return fs::exists(directory / kDumpFile, ignored);
-}
-
-void add_ranks(const fs::path& directory, std::int64_t step, StepTree& tree) {
+// Of a file of this name in the directories of a tree.
+void add_ranks(const fs::path& directory, std::int64_t step, std::string_view file,
+               StepTree& tree) {
   const auto add = [&](std::int64_t rank, const fs::path& place) {
-    tree.emplace(DumpPlace{step, rank}, PlacedDump{place / kDumpFile, directory});
+    tree.emplace(DumpPlace{step, rank}, PlacedDump{place / file, directory});
+  };
+  const auto has_dump = [file](const fs::path& place) {
+    std::error_code ignored;
+    return fs::exists(place / file, ignored);
   };
   if (has_dump(directory)) return add(-1, directory);
   std::vector<fs::path> processes;
@@ -66,15 +68,21 @@ void add_ranks(const fs::path& directory, std::int64_t step, StepTree& tree) {
   if (!has_ranks && processes.size() == 1) add(-1, processes.front());
 }
 
-}  // namespace
-
-Result<StepTree> find_dumps(const fs::path& directory) {
+StepTree tree_of(const fs::path& directory, std::string_view file) {
   StepTree tree;
   for (const fs::path& below : directories_in(directory)) {
     const auto step = number_after(below.filename().string(), "step");
-    if (step) add_ranks(below, *step, tree);
+    if (step) add_ranks(below, *step, file, tree);
   }
-  if (tree.empty()) add_ranks(directory, -1, tree);
+  if (tree.empty()) add_ranks(directory, -1, file, tree);
+  return tree;
+}
+
+}  // namespace
+
+Result<StepTree> find_dumps(const fs::path& directory, bool or_values) {
+  StepTree tree = tree_of(directory, kDumpFile);
+  if (tree.empty() && or_values) tree = tree_of(directory, kValuesFile);
   if (!tree.empty()) return tree;
   return fail(ErrorKind::kUsage,
               fmt::format("{}: found neither dump.json nor directories rank<N> or step<N> with "

@@ -18,13 +18,15 @@ struct DumpPlace {
 };
 
 struct PlacedDump {
-  std::filesystem::path dump;       // dump.json
+  std::filesystem::path dump;       // dump.json, or debug.json
   std::filesystem::path directory;  // of its step
 };
 using StepTree = std::map<DumpPlace, PlacedDump>;
 
 // A directory with dump.json; one of a step, with rank<N> (`rank` alone is rank 0) or a single
 // proc<pid>, which has no rank; or one of several step<N>. An error says what is missing.
-Result<StepTree> find_dumps(const std::filesystem::path& directory);
+//
+// `or_values`: where there is no dump.json, the debug.json of level debug is taken.
+Result<StepTree> find_dumps(const std::filesystem::path& directory, bool or_values = false);
 
 }  // namespace msprobe::dump

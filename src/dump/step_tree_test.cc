@@ -67,5 +67,16 @@ TEST_F(StepTreeTest, TwoProcessesAreNoRank) {
   EXPECT_THAT(found(), ElementsAre(HasSubstr("found neither dump.json nor directories rank<N>")));
 }
 
+TEST_F(StepTreeTest, SavedValuesAreTakenWhereThereAreNoCalls) {
+  fs::create_directories(root_ / "step0/rank0");
+  std::ofstream(root_ / "step0/rank0/debug.json") << "{}";
+  EXPECT_FALSE(find_dumps(root_));
+  const auto tree = find_dumps(root_, true);
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(tree->begin()->second.dump.filename(), "debug.json");
+  add_dump("step1/rank0");
+  EXPECT_EQ(find_dumps(root_, true)->begin()->second.dump.filename(), "dump.json");
+}
+
 }  // namespace
 }  // namespace msprobe::dump
