@@ -63,7 +63,8 @@ class Classifier {
     const Call& call = target_.calls[number];
     const Call& other = golden_.calls[partner.golden];
     result_.again += partner.again ? 1 : 0;
-    result_.renamed += call.api != other.api ? 1 : 0;
+    const std::string_view api = call.known_as.empty() ? call.api : call.known_as;
+    result_.renamed += api != other.api ? 1 : 0;
     const Worst outputs = apart(number, false);
     if (partner.match == Match::kOutputs || outputs.excess <= 1) {
       ++result_.agreeing;

@@ -11,6 +11,8 @@
 #include "divergence/place.h"
 #include "divergence/read_run.h"
 #include "dump/entry_index.h"
+#include "dump/framework.h"
+#include "dump/printable.h"
 #include "dump/step_tree.h"
 
 namespace msprobe::divergence {
@@ -78,6 +80,11 @@ Result<NonFiniteReport> walk_step(const StepDumps& step) {
     if (!index) {
       report.notes.push_back(index.error().message);
       continue;
+    }
+    if (index->framework && !dump::parse_framework(*index->framework)) {
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("{}: framework {}: expected pytorch, mindspore or mindtorch",
+                              rank.dump.string(), dump::printable(*index->framework)));
     }
     runs.push_back(read_run(*index, rank.dump.string()));
     read.push_back(rank);

@@ -62,19 +62,30 @@ bool is_output(ItemPart part) { return part == ItemPart::kOutput || part == Item
 
 }  // namespace
 
-void add_entry(const dump::Entry& entry, Trace& run) {
+void add_entry(const dump::Entry& entry, Trace& run, const EntryOptions& options) {
   Call call;
   call.entry = run.names.emplace_back(entry.name);
   call.at = entry.at;
-  name_call(call);
+  name_call(call, options.known_as);
+  if (!options.known_as.empty()) {
+    const auto other = dump::parse_entry_name(options.known_as);
+    if (other) call.known_as = run.names.emplace_back(other->owner);
+  }
   call.first = static_cast<std::uint32_t>(run.tensors.size());
   call.first_argument = static_cast<std::uint32_t>(run.arguments.size());
   Communication communication;
-  for (const Item& item : entry.items) {  // inputs come before outputs
+  std::size_t left_out = 0;
+  for (std::uint32_t i = 0; i < entry.items.size(); ++i) {  // inputs come before outputs
+    const Item& item = entry.items[i];
+    if (left_out < options.without.size() && options.without[left_out] == i) {
+      ++left_out;
+      continue;
+    }
     const bool output = is_output(item.part);
     if (item.kind == ItemKind::kTensor) {
-      run.tensors.push_back(describe(item, run.paths.add(item.place)));
-      run.has_checksums = run.has_checksums || run.tensors.back().checksum != 0;
+      RunTensor& tensor = run.tensors.emplace_back(describe(item, run.paths.add(item.place)));
+      if (!options.float_checksums && is_unknown_to_numpy(item.dtype)) tensor.checksum = 0;
+      run.has_checksums = run.has_checksums || tensor.checksum != 0;
       ++(output ? call.outputs : call.inputs);
     } else if (!output && item.kind != ItemKind::kGroup) {
       add_argument(item, call, run);
@@ -89,14 +100,17 @@ void add_entry(const dump::Entry& entry, Trace& run) {
   run.calls.push_back(call);
 }
 
-RecordedRun read_run(const dump::EntryIndex& index, std::string_view place) {
+RecordedRun read_run(const dump::EntryIndex& index, std::string_view place,
+                     std::span<const std::string> names) {
   RecordedRun recorded;
   dump::EntryReader reader;
   dump::Entry entry;
-  for (const dump::EntrySlice& slice : index.entries) {
-    const Result<void> read = reader.read(slice, place, entry);
+  for (std::size_t i = 0; i < index.entries.size(); ++i) {
+    const Result<void> read = reader.read(index.entries[i], place, entry);
     if (read) {
-      add_entry(entry, recorded.run);
+      EntryOptions options;
+      if (!names.empty()) options.known_as = names[i];
+      add_entry(entry, recorded.run, options);
     } else if (recorded.broken++ == 0) {
       recorded.first_fault = read.error().message;
     }

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/result.h"
 #include "divergence/recorded_run.h"
@@ -12,8 +15,14 @@
 
 namespace msprobe::divergence {
 
+struct EntryOptions {
+  std::string_view known_as;  // its name in the other run, where that differs; empty: its own
+  std::span<const std::uint32_t> without;  // items that are left out, in rising order
+  bool float_checksums = true;  // of types that numpy lacks; MindSpore takes them as float32
+};
+
 // Appends one entry, in any order; finish() ends the run.
-void add_entry(const dump::Entry& entry, Trace& run);
+void add_entry(const dump::Entry& entry, Trace& run, const EntryOptions& options = {});
 
 struct RecordedRun {
   Trace run;
@@ -23,6 +32,8 @@ struct RecordedRun {
 
 // Reads all entries; `place` (file name) opens messages. For a caller that has no other use for
 // them.
-RecordedRun read_run(const dump::EntryIndex& index, std::string_view place);
+// `names`: what each entry is called in the other run; empty: the same.
+RecordedRun read_run(const dump::EntryIndex& index, std::string_view place,
+                     std::span<const std::string> names = {});
 
 }  // namespace msprobe::divergence

@@ -19,21 +19,6 @@ std::string_view other_spelling(std::string_view name) {
   return op == nullptr ? std::string_view() : op->traits.operation;
 }
 
-// "Tensor.__iadd__" and "Torch.add_" both become "add", "Torch.concat" becomes "cat": a renamed
-// call is still known.
-std::string_view operation_of(std::string_view api) {
-  const std::size_t dot = api.find('.');
-  std::string_view name = dot == std::string_view::npos ? api : api.substr(dot + 1);
-  if (const auto other = other_spelling(name); !other.empty()) return other;
-  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) {
-    name = name.substr(2, name.size() - 4);
-  } else if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__")) {
-    name.remove_suffix(1);
-  }
-  const auto other = other_spelling(name);
-  return other.empty() ? name : other;
-}
-
 double spacing_of(DType dtype) {
   if (dtype == DType::kHiFloat8) return 0x1p-2;
   const std::optional<BinaryFormat> format = binary_format(dtype);
@@ -51,6 +36,24 @@ std::uint64_t bits_of(const dump::ItemValue& value) {
 
 }  // namespace
 
+bool is_unknown_to_numpy(std::string_view dtype) {
+  const std::optional<DType> known = parse_dtype(dtype);
+  return known && (*known == DType::kBFloat16 || info(*known).kind == DTypeClass::kFloat8);
+}
+
+std::string_view operation_of(std::string_view api) {
+  const std::size_t dot = api.find('.');
+  std::string_view name = dot == std::string_view::npos ? api : api.substr(dot + 1);
+  if (const auto other = other_spelling(name); !other.empty()) return other;
+  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) {
+    name = name.substr(2, name.size() - 4);
+  } else if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__")) {
+    name.remove_suffix(1);
+  }
+  const auto other = other_spelling(name);
+  return other.empty() ? name : other;
+}
+
 std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
   seed ^= value + 0x9e3779b97f4a7c15U + (seed << 6U) + (seed >> 2U);
   seed *= 0xff51afd7ed558ccdU;
@@ -67,12 +70,14 @@ std::uint32_t TextPool::add(std::string_view text) {
 
 RunTensor describe(const dump::Item& item, std::uint32_t path) {
   RunTensor tensor{.path = path};
+  std::string_view dtype_name = item.dtype;
   if (const std::optional<DType> dtype = parse_dtype(item.dtype)) {
+    dtype_name = info(*dtype).name;  // the same of "torch.int64" and "Int64"
     tensor.spacing = spacing_of(*dtype);
     tensor.values = tensor.spacing > 0 ? Values::kReal : Values::kWhole;
   }
   std::uint64_t form = mix(static_cast<std::uint64_t>(tensor.values), 17);
-  if (tensor.values != Values::kReal) form = mix(form, hash_of(item.dtype));
+  if (tensor.values != Values::kReal) form = mix(form, hash_of(dtype_name));
   tensor.count = 1;
   for (const std::int64_t extent : item.shape) {
     form = mix(form, static_cast<std::uint64_t>(extent));
@@ -97,13 +102,15 @@ RunTensor describe(const dump::Item& item, std::uint32_t path) {
   return tensor;
 }
 
-void name_call(Call& call) {
+void name_call(Call& call, std::string_view known_as) {
   const std::optional<dump::EntryName> parts = dump::parse_entry_name(call.entry);
   if (!parts) return;
+  const auto other = known_as.empty() ? parts : dump::parse_entry_name(known_as);
   call.direction = parts->kind;
   call.api = parts->owner;
   call.is_module = parts->is_module;
-  const std::string_view operation = parts->is_module ? parts->owner : operation_of(parts->owner);
+  const std::string_view owner = other ? other->owner : parts->owner;
+  const std::string_view operation = parts->is_module ? owner : operation_of(owner);
   call.name = hash_of(operation);
   call.twin = mix(hash_of(parts->owner), hash_of(parts->number));
   const ops::Op* const op = ops::find(operation);

@@ -45,10 +45,11 @@ struct Communication {
 };
 
 struct Call {
-  std::string_view entry;  // "Torch.matmul.3.forward"
-  std::string_view api;    // "Torch.matmul"; of a module "Module.blocks.0.Block"
-  std::uint64_t at = 0;    // where in the file
-  std::uint64_t name = 0;  // hash of the API name without prefix, in-place and operator spelling
+  std::string_view entry;     // "Torch.matmul.3.forward"
+  std::string_view api;       // "Torch.matmul"; of a module "Module.blocks.0.Block"
+  std::string_view known_as;  // what the other run calls the API, where that is known; else empty
+  std::uint64_t at = 0;       // where in the file
+  std::uint64_t name = 0;     // hash of the API name without prefix, in-place and operator spelling
   std::uint64_t arguments = 0;  // hash of the arguments that are not tensors
   std::uint64_t twin = 0;       // the same for the forward and the backward pass of one call
   std::uint32_t first = 0;      // in Trace::tensors: inputs, then outputs
@@ -109,8 +110,16 @@ struct Trace {
 // Describes a recorded tensor; `path` is the number of "input.0", "output.1" in Trace::paths.
 RunTensor describe(const dump::Item& item, std::uint32_t path);
 
-// Fills what follows from Call::entry.
-void name_call(Call& call);
+// Whether numpy lacks the dtype: bfloat16, and the types of 8 bits.
+bool is_unknown_to_numpy(std::string_view dtype);
+
+// "Tensor.__iadd__" and "Torch.add_" both become "add", "Torch.concat" becomes "cat": a renamed
+// call is still known.
+std::string_view operation_of(std::string_view api);
+
+// Fills what follows from Call::entry, and from the name of the call in the other run (empty: the
+// same).
+void name_call(Call& call, std::string_view known_as = {});
 
 // Completes a run whose entries are all there: puts its calls in the order of the file, each once,
 // and gives the gradients of a module's parameters the inputs of its backward pass.
