@@ -304,7 +304,7 @@ def bad_input(root, work):
         "empty": {**whole, "data": {}},
         "task": {**whole, "task": "structure"},
         "other_task": {**whole, "task": "tensor"},
-        "framework": {**whole, "framework": "mindspore"},
+        "framework": {**whole, "framework": "tensorflow"},
     }
     for name, value in cases.items():
         for pair in ((save(f"{work}/bad/{name}/dump.json", value), good), (good, f"{work}/bad/{name}/dump.json")):

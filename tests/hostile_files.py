@@ -295,11 +295,17 @@ def comparison_files():
         "structure.json": json.dumps(dump(entries, task="structure")),
         "no_task.json": json.dumps(dump(entries, task=None)),
         "mindspore.json": json.dumps(dump(entries, framework="mindspore")),
+        "tensorflow.json": json.dumps(dump(entries, framework="tensorflow")),
+        "debug_level.json": json.dumps(dump(entries, level="debug")),
         "checksums.json": json.dumps(dump({"Torch.exp.0.forward": forward(tensor_record(md5="8ba71454"))})),
         "other_calls.json": json.dumps(dump({"Torch.tanh.0.forward": forward(tensor_record())})),
         "no_tensor_files.json": json.dumps(dump({"Torch.exp.0.forward": forward(tensor_record(data_name="good.pt"))}, task="tensor")),
         "mapping_list.yaml": "- a\n- b\n",
         "mapping_open.yaml": "a: [b\n",
+        "layers_flat.yaml": "TopLayer: stem\n",
+        "apis_uneven.yaml": "- ms_api: Mint.add\n  pt_api: Torch.add\n  ms_args: [0, 1]\n  pt_args: [0]\n",
+        "apis_places.yaml": "- ms_api: Mint.add\n  pt_api: Torch.add\n  ms_args: [-1, x]\n  pt_args: [0, {}]\n",
+        "apis_no_name.yaml": "- ms_api: Mint.add\n",
     }
 
 

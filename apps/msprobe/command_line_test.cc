@@ -43,6 +43,11 @@ TEST(Spellings, EveryDocumentedOneIsRewritten) {
       .long_names = {"cell_mapping"}, .letters = "om", .spellings = {{"-cm", "cell_mapping"}}};
   EXPECT_EQ(rewrite_spellings(Words{"-cm", "cells.yaml"}, dumps),
             (Words{"--cell_mapping=cells.yaml"}));
+  const DeclaredOptions apis{
+      .long_names = {"api_mapping"}, .letters = "o", .spellings = {{"-am", "api_mapping"}}};
+  EXPECT_EQ(rewrite_spellings(Words{"-am", "apis.yaml"}, apis), (Words{"--api_mapping=apis.yaml"}));
+  EXPECT_EQ(rewrite_spellings(Words{"-am", "-o", "out"}, apis),
+            (Words{"--api_mapping", "-o", "out"}));
 }
 
 // The commands that take each of the documents' spellings.
@@ -55,7 +60,8 @@ TEST(Spellings, CommandsDeclareThoseOfTheDocuments) {
       EXPECT_TRUE(long_names.try_emplace(documented, long_name).first->second == long_name);
     }
   }
-  EXPECT_EQ(long_names, (std::map<std::string, std::string>{{"-api_info", "api_info_file"},
+  EXPECT_EQ(long_names, (std::map<std::string, std::string>{{"-am", "api_mapping"},
+                                                            {"-api_info", "api_info_file"},
                                                             {"-backward", "backward_input_file"},
                                                             {"-cm", "cell_mapping"},
                                                             {"-config", "config_path"},
@@ -66,6 +72,7 @@ TEST(Spellings, CommandsDeclareThoseOfTheDocuments) {
                                                             {"-forward", "forward_input_file"},
                                                             {"-gp", "golden_path"},
                                                             {"-gpu", "gpu_csv_path"},
+                                                            {"-lm", "layer_mapping"},
                                                             {"-npu", "npu_csv_path"},
                                                             {"-save_error_data", "save_error_data"},
                                                             {"-tensor_log", "is_print_compare_log"},

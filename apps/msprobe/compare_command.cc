@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// msprobe compare: two dumps of PyTorch, item by item, or two graph-mode dumps, operator by
+// msprobe compare: two dumps of a model, item by item, or two graph-mode dumps, operator by
 // operator. The input decides which.
 #include "compare_command.h"
 
@@ -44,6 +44,13 @@ void declare_dump_options(cli::Parser& command, CompareCommand& options) {
   command.flag("-cm,--cell_mapping", options.cell_mapping,
                "pair cells with modules; with FILE also modules of other names (lines "
                "\"path.Class: path.Class\")");
+  command
+      .value("-lm,--layer_mapping", options.layer_mapping,
+             "file of modules with other paths: per class, lines \"path: path\"")
+      .named("YAML");
+  command.flag("-am,--api_mapping", options.api_mapping,
+               "MindSpore beside PyTorch: pair APIs by the built-in table (always so); FILE has "
+               "further ones (ms_api, pt_api)");
   command
       .value("--config", options.config, "matrices to multiply tensors with before the comparison")
       .named("YAML");

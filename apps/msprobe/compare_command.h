@@ -25,10 +25,12 @@ struct CompareCommand {
   bool xlsx = false;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 
-  // Two dumps of PyTorch.
+  // Two dumps of a model.
   bool fuzzy = false;
   std::string data_mapping;
   std::string cell_mapping;  // a file, or kBesideResults: no file
+  std::string layer_mapping;
+  std::string api_mapping;  // a file, or kBesideResults: no file
   std::string config;
   bool diff_analyze = false;
   bool log_rows = false;

@@ -14,7 +14,8 @@ struct OptionalValue {
 };
 constexpr OptionalValue kOptionalValues[] = {
     {"--json", ".json"},         {"--report", ".html"},      {"--xlsx", ".xlsx"},
-    {"--cell_mapping", ".yaml"}, {"--cell_mapping", ".yml"}, {"--cell_mapping", ".json"}};
+    {"--cell_mapping", ".yaml"}, {"--cell_mapping", ".yml"}, {"--cell_mapping", ".json"},
+    {"--api_mapping", ".yaml"},  {"--api_mapping", ".yml"},  {"--api_mapping", ".json"}};
 
 // Whether `word` is the value of the option before it.
 bool is_optional_value(const std::string& word, std::string_view before) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// msprobe compare on two dumps of PyTorch: files, or directories of ranks and steps.
+// msprobe compare on two dumps of a model: files, or directories of ranks and steps.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -58,6 +58,19 @@ Result<dump_compare::DumpCompareOptions> base_options(const CompareCommand& comm
         dump_compare::read_cell_mapping(command.cell_mapping);
     if (!mapping) return propagate(mapping);
     options.cell_mapping = *std::move(mapping);
+  }
+  if (!command.layer_mapping.empty()) {
+    Result<dump_compare::LayerMapping> mapping =
+        dump_compare::read_layer_mapping(command.layer_mapping);
+    if (!mapping) return propagate(mapping);
+    options.layer_mapping = *std::move(mapping);
+  }
+  if (command.api_mapping == report::kBesideResults) {
+    options.api_mapping.emplace();
+  } else if (!command.api_mapping.empty()) {
+    Result<dump_compare::ApiMapping> mapping = dump_compare::read_api_mapping(command.api_mapping);
+    if (!mapping) return propagate(mapping);
+    options.api_mapping = *std::move(mapping);
   }
   return options;
 }

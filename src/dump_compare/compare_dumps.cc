@@ -15,6 +15,8 @@
 #include "dump/printable.h"
 #include "dump/stack_json.h"
 #include "dump_compare/entry_verdict.h"
+#include "dump_compare/golden_names.h"
+#include "dump_compare/item_pairing.h"
 #include "dump_compare/real_data.h"
 #include "measure/chunks.h"
 
@@ -28,6 +30,11 @@ using dump::Item;
 
 // Entries that are worked on together: enough that starting the threads is cheap, little memory.
 constexpr std::size_t kBlockEntries = 2048;
+
+constexpr std::string_view kNoGradient = "the golden dump has no such gradient";
+constexpr std::string_view kOtherGradients =
+    "PyTorch recorded the gradients of an autograd node inside the function, not those of its "
+    "arguments";
 
 struct Side {
   const EntryIndex& index;
@@ -117,9 +124,13 @@ class Comparison {
   }
 
   Result<void> start() {
+    const Result<Frameworks> frameworks = frameworks_of(target_.index, golden_.index, options_);
+    if (!frameworks) return propagate(frameworks);
+    frameworks_ = *frameworks;
     const Result<DataMode> mode = mode_of(target_.index, golden_.index, options_);
     if (!mode) return propagate(mode);
     start_.mode = *mode;
+    start_.is_debug = target_.index.level == kDebugLevel;
     if (const auto opened = open_companions(); !opened) return propagate(opened);
     if (*mode == DataMode::kReal) {
       if (const auto opened = files_.open(options_.target, options_.golden, options_.products);
@@ -163,10 +174,15 @@ class Comparison {
   }
 
   EntryPairing pair() {
-    const CellMapping* const cells = options_.cell_mapping ? &*options_.cell_mapping : nullptr;
+    NameRules rules{.cells_are_modules = frameworks_.differ(),
+                    .mindspore_apis = frameworks_.names_differ()};
+    if (options_.cell_mapping) rules.cells = &*options_.cell_mapping;
+    if (options_.layer_mapping) rules.layers = &*options_.layer_mapping;
+    if (options_.api_mapping) rules.apis = &*options_.api_mapping;
+    names_ = golden_names(target_.index, golden_.index, rules);
     EntryPairing pairing = options_.fuzzy ? pair_by_sequence(target_.index, golden_.index,
-                                                             start_.mode == DataMode::kMd5)
-                                          : pair_by_name(target_.index, golden_.index, cells);
+                                                             start_.mode == DataMode::kMd5, names_)
+                                          : pair_by_name(target_.index, golden_.index, names_);
     if (options_.data_mapping) {
       for (std::uint32_t i = 0; i < golden_.index.entries.size(); ++i) {
         golden_names_.emplace(golden_.index.entries[i].name, i);
@@ -198,6 +214,8 @@ class Comparison {
   void target_rows(std::size_t at, EntryRows& out) const {
     std::string fault;
     out.target = read(target_, at, out, fault);
+    out.across = frameworks_.differ();
+    if (!names_.empty()) out.known_as = names_[at];
     const EntryPair& pair = pairing_.pairs[at];
     const Entry* golden = nullptr;
     if (pair.golden != kNoEntry) {
@@ -205,9 +223,17 @@ class Comparison {
       golden = out.golden.back().get();
     }
     describe(out);
+    ItemPairing items;
+    if (golden != nullptr && fault.empty()) {
+      const ApiRule* const rule = rules_of(*out.target);
+      items = pair_items(*out.target, *golden, out.across, rule);
+      out.other_gradients = items.other_gradients;
+    }
     out.rows.reserve(out.target->items.size());
-    for (const Item& item : out.target->items) {
+    for (std::size_t i = 0; i < out.target->items.size(); ++i) {
+      const Item& item = out.target->items[i];
       ItemRow& row = out.rows.emplace_back();
+      row.across = out.across;
       row.target_entry = out.target.get();
       row.target = &item;
       row.is_first = out.rows.size() == 1;
@@ -216,12 +242,30 @@ class Comparison {
         row.messages.push_back(fault);
         continue;
       }
-      match(row, out, golden, pair);
+      match(row, out, golden, pair, items.golden.empty() ? kNoItem : items.golden[i]);
     }
-    if (golden != nullptr && fault.empty()) out.golden_left = items_left(*out.target, *golden);
+    if (golden == nullptr || !fault.empty()) return;
+    out.golden_left = items_left(items, *golden);
+    if (out.across) list_lone_gradients(out, items, *golden);
   }
 
-  void match(ItemRow& row, EntryRows& out, const Entry* golden, const EntryPair& pair) const {
+  static void list_lone_gradients(EntryRows& out, const ItemPairing& items, const Entry& golden) {
+    for (std::uint32_t i = 0; i < out.target->items.size(); ++i) {
+      if (items.golden[i] == kNoItem && is_api_gradient(*out.target, out.target->items[i])) {
+        out.target_gradients.push_back(i);
+      }
+    }
+    for (const std::uint32_t i : out.golden_left) {
+      if (is_api_gradient(golden, golden.items[i])) out.golden_gradients.push_back(i);
+    }
+  }
+
+  const ApiRule* rules_of(const Entry& target) const {
+    return options_.api_mapping ? options_.api_mapping->find(target.parts.owner) : nullptr;
+  }
+
+  void match(ItemRow& row, EntryRows& out, const Entry* golden, const EntryPair& pair,
+             std::uint32_t item) const {
     if (options_.data_mapping) {
       const auto mapped =
           options_.data_mapping->find(dump::item_name(*row.target_entry, *row.target));
@@ -231,13 +275,13 @@ class Comparison {
       set_unmatched(row, fmt::format("the golden dump has no {}", row.target_entry->name));
       return;
     }
-    const auto found = std::ranges::find(golden->items, row.target->place, &Item::place);
-    if (found == golden->items.end()) {
-      set_unmatched(
-          row, fmt::format("{} of the golden dump has no {}", golden->name, row.target->place));
+    if (item != kNoItem) return set_matched(row, *golden, golden->items[item], pair.match);
+    if (out.across && is_api_gradient(*row.target_entry, *row.target)) {
+      set_unmatched(row, std::string(out.other_gradients ? kOtherGradients : kNoGradient));
       return;
     }
-    set_matched(row, *golden, *found, pair.match);
+    set_unmatched(row,
+                  fmt::format("{} of the golden dump has no {}", golden->name, row.target->place));
   }
 
   void match_mapped(ItemRow& row, EntryRows& out, const std::string& name) const {
@@ -268,6 +312,9 @@ class Comparison {
       row.differences[i] =
           difference_of(statistic_of(row.target, statistic), statistic_of(row.golden, statistic));
     }
+    if (row.across && same_dtype_argument(*row.target, *row.golden)) {
+      row.differences.fill({Difference::Kind::kNone});
+    }
   }
 
   static void set_unmatched(ItemRow& row, std::string reason) {
@@ -277,12 +324,14 @@ class Comparison {
 
   // Items of a paired entry that the target's entry lacks. They come at the end, with the other
   // ones that only the golden dump has.
-  static std::vector<std::uint32_t> items_left(const Entry& target, const Entry& golden) {
+  static std::vector<std::uint32_t> items_left(const ItemPairing& items, const Entry& golden) {
+    std::vector<bool> used(golden.items.size());
+    for (const std::uint32_t item : items.golden) {
+      if (item != kNoItem) used[item] = true;
+    }
     std::vector<std::uint32_t> left;
-    if (std::ranges::equal(target.items, golden.items, {}, &Item::place, &Item::place)) return left;
-    for (std::uint32_t i = 0; i < golden.items.size(); ++i) {
-      const auto found = std::ranges::find(target.items, golden.items[i].place, &Item::place);
-      if (found == target.items.end()) left.push_back(i);
+    for (std::uint32_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) left.push_back(i);
     }
     return left;
   }
@@ -344,6 +393,8 @@ class Comparison {
   Side target_;
   Side golden_;
   CompareStart start_;
+  Frameworks frameworks_;
+  std::vector<std::string> names_;  // of the target's entries in the golden dump; empty: the same
   EntryPairing pairing_;
   std::unordered_map<std::string_view, std::uint32_t> golden_names_;
   std::optional<dump::StackIndex> stacks_;

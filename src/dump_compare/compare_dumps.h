@@ -9,11 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
 #include "dump/construct_json.h"
 #include "dump/entry_index.h"
+#include "dump/framework.h"
 #include "dump_compare/entry_pairing.h"
 #include "dump_compare/item_columns.h"
 #include "dump_compare/item_row.h"
@@ -21,6 +23,9 @@
 #include "dump_compare/matrix_products.h"
 
 namespace msprobe::dump_compare {
+
+// Of a recording of values that the training saved.
+inline constexpr std::string_view kDebugLevel = "debug";
 
 // Whether the table has a column of stacks.
 enum class StackMode : std::uint8_t {
@@ -35,6 +40,8 @@ struct DumpCompareOptions {
   bool fuzzy = false;
   std::optional<DataMapping> data_mapping;
   std::optional<CellMapping> cell_mapping;
+  std::optional<LayerMapping> layer_mapping;
+  std::optional<ApiMapping> api_mapping;  // of a MindSpore target and a PyTorch golden dump
   std::shared_ptr<const MatrixProducts> products;  // null: tensors are compared as they are
   StackMode stack_mode = StackMode::kAutomatic;
   std::filesystem::path stack_json;  // empty: beside the target
@@ -52,6 +59,7 @@ Result<OpenDumps> open_dumps(const DumpCompareOptions& options);
 // What is known before the first row.
 struct CompareStart {
   DataMode mode = DataMode::kStatistics;
+  bool is_debug = false;  // values that the training saved, not calls
   bool has_stacks = false;
   std::vector<ItemColumn> columns;
   const dump::ConstructIndex* modules = nullptr;  // of the target; null: not recorded
@@ -73,6 +81,18 @@ struct DumpCompareEvents {
 // last. An error is a fault of the input as a whole.
 Result<Totals> compare(const OpenDumps& dumps, const DumpCompareOptions& options,
                        const DumpCompareEvents& events);
+
+// Whose dumps are compared.
+struct Frameworks {
+  dump::Framework target = dump::Framework::kPyTorch;
+  dump::Framework golden = dump::Framework::kPyTorch;
+
+  bool differ() const { return target != golden; }
+  bool names_differ() const { return differ() && target == dump::Framework::kMindSpore; }
+};
+// An error if they cannot be compared with each other.
+Result<Frameworks> frameworks_of(const dump::EntryIndex& target, const dump::EntryIndex& golden,
+                                 const DumpCompareOptions& options);
 
 // The mode of two dumps; an error if they cannot be compared with each other.
 Result<DataMode> mode_of(const dump::EntryIndex& target, const dump::EntryIndex& golden,

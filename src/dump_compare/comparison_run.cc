@@ -103,7 +103,8 @@ class DumpComparison {
           pair.shown.empty() ? "" : " of " + pair.shown, start.target_entries,
           start.golden_entries);
       const std::string stem =
-          fmt::format("compare_result{}{}_{}", options_.suffix, pair.suffix, options_.timestamp);
+          fmt::format("{}compare_result{}{}_{}", start.is_debug ? "debug_" : "", options_.suffix,
+                      pair.suffix, options_.timestamp);
       Result<DumpTable> started = DumpTable::start(
           options_.out, tables::free_stem(options_.out, stem), options_.xlsx, start);
       if (!started) return propagate(started);
@@ -112,7 +113,7 @@ class DumpComparison {
         report = &reports_.emplace_back(pair, start, as_given(pair.target));
         search_.keep_flow();
       }
-      search_.start(pair, as_given(pair.target), start);
+      if (!start.is_debug) search_.start(pair, as_given(pair.target), start);
       return finish_tables(pair.step);
     };
     events.on_block = [&](std::span<const EntryRows> block) -> Result<void> {

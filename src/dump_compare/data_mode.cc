@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
+#include "dump/printable.h"
 #include "dump_compare/compare_dumps.h"
 
 namespace msprobe::dump_compare {
 namespace {
 
+using dump::Framework;
+
 Failure refused(ErrorKind kind, const std::filesystem::path& path, std::string_view text) {
   return fail(kind, fmt::format("{}: {}", path.string(), text));
 }
 
-std::string framework_of(const dump::EntryIndex& index) {
-  std::string name = index.framework.value_or("pytorch");
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
+// A dump without the key is PyTorch's.
+Result<Framework> framework_of(const dump::EntryIndex& index, const std::filesystem::path& path) {
+  if (!index.framework) return Framework::kPyTorch;
+  const auto framework = dump::parse_framework(*index.framework);
+  if (framework) return *framework;
+  return refused(ErrorKind::kUnsupported, path,
+                 fmt::format("framework {}: expected pytorch, mindspore or mindtorch",
+                             dump::printable(*index.framework)));
 }
 
 // Whether a tensor has a checksum. A text that only looks like one is read closely.
@@ -44,11 +49,6 @@ Result<void> check_side(const dump::EntryIndex& index, const std::filesystem::pa
     return refused(ErrorKind::kUsage, path,
                    "no recorded calls: was anything between start() and stop()?");
   }
-  const std::string framework = framework_of(index);
-  if (framework != "pytorch") {
-    return refused(ErrorKind::kUnsupported, path,
-                   fmt::format("framework {}: only PyTorch dumps can be compared", framework));
-  }
   if (index.task != "tensor" && index.task != "statistics") {
     return refused(
         ErrorKind::kUnsupported, path,
@@ -61,10 +61,39 @@ Result<void> check_side(const dump::EntryIndex& index, const std::filesystem::pa
 
 }  // namespace
 
+Result<Frameworks> frameworks_of(const dump::EntryIndex& target, const dump::EntryIndex& golden,
+                                 const DumpCompareOptions& options) {
+  const Result<Framework> of_target = framework_of(target, options.target);
+  if (!of_target) return propagate(of_target);
+  const Result<Framework> of_golden = framework_of(golden, options.golden);
+  if (!of_golden) return propagate(of_golden);
+  const Frameworks found{*of_target, *of_golden};
+  if (found.golden == Framework::kMindSpore && found.differ()) {
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("{} is of {}, {} of {}: pass the MindSpore dump as the target (-tp) and "
+                    "the other as the golden one (-gp)",
+                    options.target.string(), dump::name(found.target), options.golden.string(),
+                    dump::name(found.golden)));
+  }
+  if (options.api_mapping && !found.names_differ()) {
+    return fail(ErrorKind::kUsage,
+                "--api_mapping is for a target of MindSpore and a golden dump of PyTorch");
+  }
+  return found;
+}
+
 Result<DataMode> mode_of(const dump::EntryIndex& target, const dump::EntryIndex& golden,
                          const DumpCompareOptions& options) {
   if (const auto checked = check_side(target, options.target); !checked) return propagate(checked);
   if (const auto checked = check_side(golden, options.golden); !checked) return propagate(checked);
+  if ((target.level == kDebugLevel) != (golden.level == kDebugLevel)) {
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("only {} is of level debug; compare dump.json with dump.json, or "
+                    "debug.json with debug.json",
+                    (target.level == kDebugLevel ? options.target : options.golden).string()));
+  }
   if (target.task != golden.task) {
     return fail(
         ErrorKind::kUsage,

@@ -29,6 +29,11 @@ void make_room(divergence::Trace& run, std::uint64_t entries) {
   run.tensors.reserve(count * kTensorsOfAnEntry);
 }
 
+divergence::EntryOptions options_of(const EntryRows& rows, std::string_view known_as,
+                                    std::span<const std::uint32_t> without) {
+  return {.known_as = known_as, .without = without, .float_checksums = !rows.across};
+}
+
 std::string_view name_of(divergence::Role role) {
   switch (role) {
     case divergence::Role::kIntroduces:
@@ -64,11 +69,19 @@ void DivergenceSearch::add(std::span<const EntryRows> block, DataMode mode, int 
   measure::spread(2, threads, [&](std::size_t side) {
     for (const EntryRows& rows : block) {
       if (side == 0) {
-        if (rows.target && !rows.target->is_broken) add_entry(*rows.target, rank.target);
+        if (rows.target && !rows.target->is_broken) {
+          add_entry(*rows.target, rank.target,
+                    options_of(rows, rows.known_as, rows.target_gradients));
+        }
         continue;
       }
       for (const std::unique_ptr<dump::Entry>& golden : rows.golden) {
-        if (!golden->is_broken) add_entry(*golden, rank.golden);
+        if (golden->is_broken) continue;
+        const bool is_partner = golden == rows.golden.front();
+        add_entry(*golden, rank.golden,
+                  options_of(rows, {},
+                             is_partner ? std::span(rows.golden_gradients)
+                                        : std::span<const std::uint32_t>()));
       }
     }
   });

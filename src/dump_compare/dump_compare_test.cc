@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "dump_compare/compare_dumps.h"
+#include "dump_compare/dumps_for_test.h"
 #include "dump_compare/inputs.h"
 
 namespace msprobe::dump_compare {
@@ -57,63 +56,6 @@ TEST(Cells, MappingOfCells) {
   EXPECT_EQ(mapping.entry("Cell.trunk.Conv2d.forward.0"), "Module.stem.Convolution.forward.0");
   EXPECT_EQ(mapping.entry("Module.x.a.LSTMCell.backward.1"), "Module.x.b.LSTMCell.backward.1");
   EXPECT_EQ(mapping.entry("Torch.a.0.forward"), "Torch.a.0.forward");
-}
-
-class InScratch : public ::testing::Test {
- protected:
-  fs::path put(const fs::path& name, const std::string& words) const {
-    return scratch_.write(name, words);
-  }
-  fs::path dump(const fs::path& name, const std::string& data) {
-    return put(name, R"({"task": "statistics", "framework": "pytorch", "data": {)" + data + "}}");
-  }
-
-  struct Outcome {
-    std::vector<std::string> rows;  // "target golden result"
-    Totals totals;
-    std::string fault;
-  };
-  static Outcome compared(DumpCompareOptions options) {
-    Outcome outcome;
-    const auto dumps = open_dumps(options);
-    if (!dumps) {
-      outcome.fault = dumps.error().message;
-      return outcome;
-    }
-    DumpCompareEvents events;
-    events.on_rows = [&](const EntryRows& rows) -> Result<void> {
-      for (const ItemRow& row : rows.rows) {
-        const auto shown = [](const dump::Entry* entry, const dump::Item* item) {
-          return item == nullptr ? std::string("-") : dump::item_name(*entry, *item);
-        };
-        outcome.rows.push_back(shown(row.target_entry, row.target) + " " +
-                               shown(row.golden_entry, row.golden) + " " +
-                               std::string(name(row.outcome)));
-      }
-      return {};
-    };
-    const auto totals = compare(*dumps, options, events);
-    if (totals) {
-      outcome.totals = *totals;
-    } else {
-      outcome.fault = totals.error().message;
-    }
-    return outcome;
-  }
-
-  ScratchDirectory scratch_;
-  const fs::path directory_ = scratch_.path();
-};
-
-std::string tensor(double norm, const std::string& dtype = "torch.float32") {
-  const std::string number = std::to_string(norm);
-  return R"({"type": "torch.Tensor", "dtype": ")" + dtype + R"(", "shape": [2], "Max": )" + number +
-         R"(, "Min": )" + number + R"(, "Mean": )" + number + R"(, "Norm": )" + number +
-         R"(, "requires_grad": false})";
-}
-
-std::string call(const std::string& name, const std::string& input, const std::string& output) {
-  return "\"" + name + R"(": {"input_args": [)" + input + R"(], "output": [)" + output + "]}";
 }
 
 TEST_F(InScratch, ErrorsThatACallMakesAreFound) {

@@ -71,7 +71,7 @@ class EntryNumbers {
 }  // namespace
 
 EntryPairing pair_by_name(const EntryIndex& target, const EntryIndex& golden,
-                          const CellMapping* cells) {
+                          std::span<const std::string> names) {
   EntryPairing pairing;
   pairing.pairs.resize(target.entries.size());
   std::unordered_map<std::string_view, std::uint32_t> by_name;
@@ -92,19 +92,14 @@ EntryPairing pair_by_name(const EntryIndex& target, const EntryIndex& golden,
     }
   }
   for (std::uint32_t i = 0; i < target.entries.size(); ++i) {
-    const std::string mapped = cells ? cells->entry(target.entries[i].name) : std::string();
-    const std::string_view wanted = cells ? mapped : target.entries[i].name;
+    const std::string_view wanted = names.empty() ? target.entries[i].name : names[i];
     const auto name = dump::parse_entry_name(wanted);
     if (name && name->kind == EntryKind::kBackward) {
-      // The number is that of the target's own name, which outlives `mapped`.
-      const auto own = dump::parse_entry_name(target.entries[i].name);
-      calls_of(name->owner).target.push_back({i, own->number});
+      calls_of(name->owner).target.push_back({i, name->number});
       continue;
     }
     const auto found = by_name.find(wanted);
-    if (found == by_name.end()) continue;
-    const bool renamed = wanted != target.entries[i].name;
-    pairing.pairs[i] = {found->second, renamed ? EntryMatch::kMapping : EntryMatch::kName};
+    if (found != by_name.end()) pairing.pairs[i] = {found->second, EntryMatch::kName};
   }
   for (auto& [owner, calls] : backward) {
     pair_equal_numbers(calls, pairing.pairs);
@@ -113,14 +108,22 @@ EntryPairing pair_by_name(const EntryIndex& target, const EntryIndex& golden,
       pairing.pairs[calls.target[i].entry] = {calls.golden[i].entry, EntryMatch::kOrder};
     }
   }
+  for (std::uint32_t i = 0; i < target.entries.size(); ++i) {
+    EntryPair& pair = pairing.pairs[i];
+    if (pair.match == EntryMatch::kName &&
+        golden.entries[pair.golden].name != target.entries[i].name) {
+      pair.match = EntryMatch::kMapping;
+    }
+  }
   list_golden_only(golden, pairing);
   return pairing;
 }
 
-EntryPairing pair_by_sequence(const EntryIndex& target, const EntryIndex& golden, bool exact) {
+EntryPairing pair_by_sequence(const EntryIndex& target, const EntryIndex& golden, bool exact,
+                              std::span<const std::string> names) {
   EntryPairing pairing;
   pairing.pairs.resize(target.entries.size());
-  const divergence::RecordedRun of_target = divergence::read_run(target, {});
+  const divergence::RecordedRun of_target = divergence::read_run(target, {}, names);
   const divergence::RecordedRun of_golden = divergence::read_run(golden, {});
   const divergence::Alignment aligned = divergence::align(of_target.run, of_golden.run, exact);
   const EntryNumbers target_numbers(target);

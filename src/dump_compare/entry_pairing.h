@@ -3,16 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "core/result.h"
 #include "dump/entry_index.h"
 #include "dump_compare/item_row.h"
-#include "dump_compare/mapping.h"
 
 namespace msprobe::dump_compare {
 
@@ -31,12 +27,13 @@ struct EntryPairing {
 // Forward calls and gradients pair by name. Backward calls of one API pair by number; those whose
 // number the other side lacks pair in file order if there are as many on both sides, so that a run
 // that computes its forward calls again still pairs up.
+// `names`: what the entries of the target are called in the golden dump (golden_names.h).
 EntryPairing pair_by_name(const dump::EntryIndex& target, const dump::EntryIndex& golden,
-                          const CellMapping* cells);
+                          std::span<const std::string> names);
 
 // Fuzzy matching: the sequences of calls are aligned by names, shapes and values, whatever the
 // numbers of the calls are. `exact`: by checksums instead of values.
 EntryPairing pair_by_sequence(const dump::EntryIndex& target, const dump::EntryIndex& golden,
-                              bool exact);
+                              bool exact, std::span<const std::string> names);
 
 }  // namespace msprobe::dump_compare

@@ -43,9 +43,9 @@ void align_single(StepTree& target, StepTree& golden) {
 }
 
 Result<DumpPairs> pair_directories(const fs::path& target, const fs::path& golden) {
-  Result<StepTree> of_target = dump::find_dumps(target);
+  Result<StepTree> of_target = dump::find_dumps(target, true);
   if (!of_target) return propagate(of_target);
-  Result<StepTree> of_golden = dump::find_dumps(golden);
+  Result<StepTree> of_golden = dump::find_dumps(golden, true);
   if (!of_golden) return propagate(of_golden);
   align_single(*of_target, *of_golden);
   DumpPairs found;
@@ -78,7 +78,7 @@ Result<DumpPairs> pair_directories(const fs::path& target, const fs::path& golde
 
 }  // namespace
 
-bool has_dumps(const fs::path& directory) { return dump::find_dumps(directory).has_value(); }
+bool has_dumps(const fs::path& directory) { return dump::find_dumps(directory, true).has_value(); }
 
 Result<DumpPairs> find_dumps(const fs::path& target, const fs::path& golden) {
   std::error_code ignored;

@@ -5,10 +5,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "core/crc32.h"
+#include "core/dtype.h"
 #include "core/python_text.h"
 
 namespace msprobe::dump_compare {
@@ -139,6 +141,20 @@ std::string_view dtype_text(const Item& item) {
       break;
   }
   return names_a_rank(item) && !item.type.empty() ? item.type : class_text(item.value);
+}
+
+bool same_dtype(const Item& target, const Item& golden, bool across) {
+  if (dtype_text(target) == dtype_text(golden)) return true;
+  if (!across || target.kind != ItemKind::kTensor || golden.kind != ItemKind::kTensor) return false;
+  const std::optional<DType> dtype = parse_dtype(target.dtype);
+  return dtype && dtype == parse_dtype(golden.dtype);
+}
+
+bool same_dtype_argument(const Item& target, const Item& golden) {
+  constexpr std::string_view kDtype = ".dtype";  // "mindspore.dtype", "torch.dtype"
+  if (!target.type.ends_with(kDtype) || !golden.type.ends_with(kDtype)) return false;
+  const std::optional<DType> dtype = parse_dtype(target.value.text);
+  return dtype && dtype == parse_dtype(golden.value.text);
 }
 
 void append_shape(std::string& out, const Item& item) {

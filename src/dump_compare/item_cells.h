@@ -37,6 +37,11 @@ bool same_cell(const ItemCell& target, const ItemCell& golden);
 
 // "torch.float32", "<class 'int'>", "slice"
 std::string_view dtype_text(const dump::Item& item);
+// Of a tensor, or of a dtype that was passed as an argument. `across`: "Float16" and
+// "torch.float16" are the same.
+bool same_dtype(const dump::Item& target, const dump::Item& golden, bool across);
+// Both are arguments that name a dtype, and the same one.
+bool same_dtype_argument(const dump::Item& target, const dump::Item& golden);
 // "[2, 3]"; "[]" of what is not a tensor
 std::string shape_text(const dump::Item& item);
 void append_shape(std::string& out, const dump::Item& item);

@@ -131,6 +131,10 @@ void euclidean_cell(Out& out, const ItemRow& row, const EntryRows&) {
 }
 
 void consistent_cell(Out& out, const ItemRow& row, const EntryRows&) {
+  if (lacks_requires_grad(row)) {
+    out += kNotKnown;
+    return;
+  }
   out += requires_grad_text(row.target) == requires_grad_text(row.golden) ? "True" : "False";
 }
 

@@ -29,6 +29,16 @@ void EntryRows::clear() {
   csv.clear();
   csv_sizes.clear();
   golden_left.clear();
+  across = false;
+  known_as = {};
+  other_gradients = false;
+  target_gradients.clear();
+  golden_gradients.clear();
+}
+
+bool lacks_requires_grad(const ItemRow& row) {
+  if (!row.across || !row.is_matched()) return false;
+  return row.target->requires_grad.has_value() != row.golden->requires_grad.has_value();
 }
 
 void add(Totals& totals, const ItemRow& row) {

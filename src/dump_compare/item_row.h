@@ -67,6 +67,7 @@ struct ItemRow {
   const dump::Item* golden = nullptr;  // null: only the target dump has it
   EntryMatch match = EntryMatch::kNone;
   bool is_first = false;  // of its entry
+  bool across = false;    // the dumps are of different frameworks
 
   std::array<Difference, kStatisticCount> differences;
   RealNumbers real;
@@ -90,12 +91,20 @@ struct EntryRows {
   std::string module;                    // the module it ran in; empty: not known
   std::string csv;                       // the rows as CSV, if a table is wanted
   std::vector<std::uint32_t> csv_sizes;  // bytes of each of them, line end included
-  std::vector<std::uint32_t> golden_left;           // items of the golden entry without counterpart
+  std::vector<std::uint32_t> golden_left;  // items of the golden entry without counterpart
+  bool across = false;                     // the dumps are of different frameworks
+  std::string_view known_as;     // the target's entry in the golden dump; empty: its own name
+  bool other_gradients = false;  // the sides' results are not the same gradients
+  // Gradients of a backward pass that only one side has, as indices of items.
+  std::vector<std::uint32_t> target_gradients, golden_gradients;
   std::vector<std::unique_ptr<dump::Entry>> spare;  // memory of entries that are done with
 
   // Makes room for the rows of another entry, and keeps the memory for them.
   void clear();
 };
+
+// One framework records requires_grad and the other does not.
+bool lacks_requires_grad(const ItemRow& row);
 
 struct Totals {
   std::uint64_t rows = 0;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the entries of the target are called in the golden dump, where the two dumps do not name
+// their calls alike: another framework, other modules, a mapping file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dump/entry_index.h"
+#include "dump_compare/mapping.h"
+
+namespace msprobe::dump_compare {
+
+struct NameRules {
+  bool cells_are_modules = false;  // "Cell." and "Module." mean the same
+  bool mindspore_apis = false;     // APIs of MindSpore beside those of PyTorch
+  const CellMapping* cells = nullptr;
+  const LayerMapping* layers = nullptr;
+  const ApiMapping* apis = nullptr;
+
+  bool any() const { return cells_are_modules || mindspore_apis || cells || layers || apis; }
+};
+
+// One name for each entry of the target, whether the golden dump has it or not. Empty: all are
+// called the same.
+//
+// APIs of one operation are counted together, in the order of the file, if one side calls it by
+// several names (Mint.add; Torch.add and Tensor.__add__) and both call it equally often; else calls
+// keep their numbers. Modules are looked up by their path if the class has another name.
+std::vector<std::string> golden_names(const dump::EntryIndex& target,
+                                      const dump::EntryIndex& golden, const NameRules& rules);
+
+}  // namespace msprobe::dump_compare
