@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests that need MindSpore itself, on its CPU: the collector, and the device `mindspore`. Not part of tools/test.sh.
+# The tests that need MindSpore itself, on its CPU: the collector, a comparison with PyTorch, and the device `mindspore`. Not part of tools/test.sh.
 #
 #   tools/test_mindspore.sh          all of them, with what is built in build/release or build/dev
 #
@@ -35,6 +35,7 @@ fi
 
 export GLOG_v=4
 "$python" -W ignore tests/mindspore/test_collector.py
+"$python" -W ignore tests/mindspore/compare_check.py "$built/bin/msprobe"
 
 export MSPROBE_MINDSPORE_PYTHON=$python
 python3 tests/mindspore/differential.py "$built/bin/msprobe"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare() and compare_distributed(): what scripts of the documents call."""
+import csv
 import glob
 import os
 import shutil
@@ -68,6 +69,33 @@ class Compare(unittest.TestCase):
         names = {"Torch.mul.0.forward.input.0": "Torch.exp.0.forward.input.0"}
         compare({"npu_path": self.npu, "bench_path": self.gpu}, self.out, data_mapping=names)
         self.assertIn("Torch.mul.0.forward.input.0,Torch.exp.0.forward.input.0", self.table())
+
+    def test_a_layer_mapping_is_a_file_or_a_dict(self):
+        self.assertEqual(compare({"npu_path": self.npu, "bench_path": self.gpu}, self.out, layer_mapping={"TopLayer": {"a": "b"}}), 0)
+        with self.assertRaisesRegex(CompareError, "for a target of MindSpore"):
+            compare({"npu_path": self.npu, "bench_path": self.gpu}, self.out, api_mapping=[{"ms_api": "Mint.add", "pt_api": "Torch.add"}])
+
+    def test_values_that_a_training_saved(self):
+        for task in ("statistics", "tensor"):
+            out = os.path.join(self.directory, task)
+            for name, scale in (("first", 1.0), ("second", 3.0)):
+                with debugger({"task": task}, level="debug") as made:
+                    w = torch.ones(4, requires_grad=True)
+                    hidden = w * scale
+                    made.save({"hidden": hidden, "size": 4}, "values")
+                    hidden.sum().backward()
+                    made.step()
+                    shutil.copytree(made.dump_path, os.path.join(out, name))
+            first, second = (os.path.join(out, name) for name in ("first", "second"))
+            self.assertEqual(compare_distributed(first, second, out), 1)
+            table = self.rows(out)
+            self.assertEqual({name: row["Result"] for name, row in table.items()},
+                             {"values.0.debug.hidden": "error", "values.0.debug.size": "pass", "values_grad.0.debug.hidden": "pass"})
+            self.assertEqual(compare_distributed(first, first, os.path.join(out, "same")), 0)
+
+    def rows(self, out):
+        with open(glob.glob(os.path.join(out, "debug_compare_result_step0_*.csv"))[0], encoding="utf-8") as file:
+            return {row["NPU Name"]: row for row in csv.DictReader(file)}
 
     def test_directories_pair_by_rank(self):
         root = [os.path.join(self.directory, side, "step0") for side in ("npu", "gpu")]

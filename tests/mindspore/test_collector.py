@@ -249,10 +249,163 @@ class Recording(unittest.TestCase):
             self.assertEqual(list(read(dump_dir, 1)["data"]), ["Mint.add.0.forward"])
 
     def test_wrong_settings_are_named(self):
-        for settings, text in (({"level": "L0"}, "level: found 'L0'"), ({"task": "overflow_check"}, "task: found 'overflow_check'")):
+        for settings, text in (({"level": "debug"}, "level: found 'debug'"), ({"task": "overflow_check"}, "task: found 'overflow_check'")):
             with self.subTest(text), tempfile.TemporaryDirectory() as dump_dir:
                 with self.assertRaisesRegex(AssertionError, text):
                     run(f"PrecisionDebugger(dump_path=DUMP, **{settings!r})", dump_dir)
+
+    def test_levels_of_cells_need_the_model(self):
+        for start, text in (("start()", "needs the model: debugger.start"), ("start(3)", "found int, expected an nn.Cell")):
+            with self.subTest(start), tempfile.TemporaryDirectory() as dump_dir:
+                with self.assertRaisesRegex(AssertionError, text):
+                    run(f"PrecisionDebugger(dump_path=DUMP, level='L0').{start}", dump_dir)
+
+
+NET = """
+class Layer(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.weight = Parameter(floats(3), name="weight"); self.frozen = Parameter(floats(3), name="frozen", requires_grad=False)
+    def construct(self, x, scale=1.0):
+        return mint.mul(x, self.weight) * scale, x
+class Outer(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.inner = Layer()
+    def construct(self, x):
+        left, right = self.inner(x, scale=2.0)
+        return mint.add(left, right)
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.list = nn.CellList([Outer(), Layer()])
+    def construct(self, x):
+        y, _ = self.list[1](self.list[0](x))
+        return y.sum()
+net = Net()
+x = Parameter(floats(2, 3), name="x")
+train = ms.value_and_grad(lambda: net(x), None, [x, net.list[0].inner.weight, net.list[1].weight])
+"""
+
+
+class Cells(unittest.TestCase):
+    """Levels L0 and mix."""
+
+    def record(self, level: str, dump_dir: str, script: str, **settings) -> dict:
+        run(NET + f"debugger = PrecisionDebugger(dump_path=DUMP, level={level!r}, **{settings!r})\n" + textwrap.dedent(script), dump_dir)
+        return read(dump_dir)["data"]
+
+    def test_entries_are_those_of_modules(self):
+        with tempfile.TemporaryDirectory() as dump_dir:
+            data = self.record("L0", dump_dir, "debugger.start(net); train(); debugger.stop(); debugger.step()")
+            self.assertEqual(list(data), ["Cell.list.0.inner.Layer.forward.0", "Cell.list.0.Outer.forward.0", "Cell.list.1.Layer.forward.0",
+                                          "Cell.list.1.Layer.parameters_grad.0", "Cell.list.1.Layer.backward.0",
+                                          "Cell.list.0.inner.Layer.parameters_grad.0", "Cell.list.0.inner.Layer.backward.0",
+                                          "Cell.list.0.Outer.backward.0"])
+            forward = data["Cell.list.0.inner.Layer.forward.0"]
+            self.assertEqual(list(forward), ["input_args", "input_kwargs", "output", "parameters"])
+            self.assertEqual(forward["input_kwargs"], {"scale": {"type": "float", "value": 2.0}})
+            self.assertEqual(len(forward["output"]), 2)
+            self.assertEqual(list(forward["parameters"]), ["weight", "frozen"])
+            self.assertEqual(read(dump_dir, 0, "construct.json"), {
+                "Cell.list.0.Outer.forward.0": None, "Cell.list.0.inner.Layer.forward.0": "Cell.list.0.Outer.forward.0",
+                "Cell.list.1.Layer.forward.0": None, "Cell.list.1.Layer.backward.0": None, "Cell.list.0.Outer.backward.0": None,
+                "Cell.list.0.inner.Layer.backward.0": "Cell.list.0.Outer.backward.0"})
+            stacks = read(dump_dir, 0, "stack.json")
+            self.assertIn("Cell.list.0.inner.Layer.forward.0", [name for names, _ in stacks.values() for name in names])
+
+    def test_gradients_are_right(self):
+        with tempfile.TemporaryDirectory() as dump_dir:
+            data = self.record("L0", dump_dir, "debugger.start(net); train(); debugger.stop(); debugger.step()")
+        x, weight = (numpy.arange(6, dtype=numpy.float32).reshape(2, 3) / 8 - 1, numpy.arange(3, dtype=numpy.float32) / 8 - 1)
+        hidden = x * weight * 2 + x
+        at_hidden = numpy.broadcast_to(weight, (2, 3))
+
+        def check(tensor, wanted):
+            self.assertAlmostEqual(tensor["Norm"], float(numpy.linalg.norm(wanted)), delta=1e-5)
+            self.assertAlmostEqual(tensor["Max"], float(wanted.max()), delta=1e-5)
+
+        last, first = data["Cell.list.1.Layer.backward.0"], data["Cell.list.0.inner.Layer.backward.0"]
+        check(last["input"][0], numpy.ones((2, 3)))
+        check(last["output"][0], at_hidden)
+        check(data["Cell.list.1.Layer.parameters_grad.0"]["weight"][0], hidden.sum(0))
+        check(first["input"][0], at_hidden)
+        check(data["Cell.list.0.inner.Layer.parameters_grad.0"]["weight"][0], (at_hidden * 2 * x).sum(0))
+        check(data["Cell.list.0.Outer.backward.0"]["output"][0], at_hidden * (weight * 2 + 1))
+
+    def test_mix_has_apis_inside_cells(self):
+        with tempfile.TemporaryDirectory() as dump_dir:
+            data = self.record("mix", dump_dir, "debugger.start(net); train(); debugger.stop(); debugger.step()")
+            construct = read(dump_dir, 0, "construct.json")
+            for name, parent in (("Mint.mul.0.forward", "Cell.list.0.inner.Layer.forward.0"), ("Mint.add.0.forward", "Cell.list.0.Outer.forward.0"),
+                                 ("Mint.mul.0.backward", "Cell.list.0.inner.Layer.backward.0")):
+                self.assertIn(name, data)
+                self.assertEqual(construct[name], parent)
+
+    def test_steps_filters_and_calls_without_gradients(self):
+        with tempfile.TemporaryDirectory() as dump_dir:
+            data = self.record("L0", dump_dir, """
+                for _ in range(2):
+                    debugger.start(net); net(x); net(x); debugger.stop(); debugger.step()
+                """, task="tensor")
+            self.assertEqual([name for name in data if "Outer" in name], ["Cell.list.0.Outer.forward.0", "Cell.list.0.Outer.forward.1"])
+            self.assertEqual(list(read(dump_dir, 1)["data"]), list(data))
+            self.assertTrue((pathlib.Path(dump_dir) / "step0/rank0/dump_tensor_data/Cell.list.0.inner.Layer.forward.0.parameters.weight.npy")
+                            .exists())
+
+    def test_backward_passes_are_counted(self):
+        with tempfile.TemporaryDirectory() as dump_dir:
+            data = self.record("L0", dump_dir, "debugger.start(net); train(); train(); debugger.stop(); debugger.step()")
+            names = [name for name in data if "list.1.Layer" in name]
+            self.assertEqual(sorted(names), [f"Cell.list.1.Layer.{part}.{number}" for part in ("backward", "forward", "parameters_grad")
+                                             for number in (0, 1)])
+            first, second = (data[f"Cell.list.1.Layer.parameters_grad.{number}"] for number in (0, 1))
+            self.assertEqual(first, second)
+
+    def test_a_training_computes_the_same_and_nothing_stays(self):
+        with tempfile.TemporaryDirectory() as dump_dir:
+            text = run(NET + """
+before = nn.Cell.__call__
+plain, plain_gradients = train()
+debugger = PrecisionDebugger(dump_path=DUMP, level="mix")
+debugger.start(net)
+assert nn.Cell.__call__ is not before
+loss, gradients = train()
+debugger.stop()
+assert nn.Cell.__call__ is before
+debugger.step()
+assert loss == plain
+for gradient, wanted in zip(gradients, plain_gradients):
+    assert (gradient.asnumpy() == wanted.asnumpy()).all()
+again, _ = train()
+assert again == plain
+print("equal")
+""", dump_dir)
+        self.assertIn("equal", text)
+
+    def test_a_cell_that_raises_keeps_its_inputs(self):
+        with tempfile.TemporaryDirectory() as dump_dir:
+            run("""
+                class Bad(nn.Cell):
+                    def construct(self, x):
+                        raise ValueError("bad")
+                class Net(nn.Cell):
+                    def __init__(self):
+                        super().__init__()
+                        self.bad = Bad()
+                    def construct(self, x):
+                        return self.bad(x)
+                debugger = PrecisionDebugger(dump_path=DUMP, level="L0")
+                net = Net()
+                debugger.start(net)
+                try:
+                    net(floats(2))
+                except ValueError:
+                    pass
+                debugger.stop()
+                """, dump_dir)
+            data = read(dump_dir)["data"]
+            self.assertEqual({name: list(entry) for name, entry in data.items()}, {"Cell.bad.Bad.forward.0": ["input_args", "input_kwargs"]})
 
 
 if __name__ == "__main__":

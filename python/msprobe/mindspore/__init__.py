@@ -10,7 +10,8 @@ try:
 except ImportError as error:
     raise ImportError("msprobe.mindspore: its native module is missing or built for another Python; run 'pip install .' in the directory of "
                       "msprobe to build it for this one") from error
+from msprobe.common.comparison import compare, compare_distributed
 from msprobe.mindspore.callback import MsprobeStep
 from msprobe.mindspore.debugger import PrecisionDebugger
 
-__all__ = ["MsprobeStep", "PrecisionDebugger"]
+__all__ = ["MsprobeStep", "PrecisionDebugger", "compare", "compare_distributed"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a recording wrapper around the APIs of MindSpore while something is recorded, and takes it away again."""
+"""Puts a recording wrapper around the APIs and the Cells of MindSpore while something is recorded, and takes it away again."""
 import functools
 import os
-from typing import Callable
+from typing import Callable, Dict
 
 import mindspore
 from mindspore import mint
@@ -12,6 +12,7 @@ from msprobe.common import call_site
 from msprobe.common.ops_file import read_ops
 from msprobe.common.session import NativeSession
 from msprobe.mindspore import values
+from msprobe.mindspore.cells import Cells
 from msprobe.mindspore.compilation import Compilation
 from msprobe.mindspore.dropout import DropoutOfMint
 from msprobe.mindspore.gradients import Bracket
@@ -41,13 +42,18 @@ class _Place:
 
 
 class Session(NativeSession):
-    def __init__(self, settings: dict, wide_list: bool, is_hidden: Callable[[str], bool]) -> None:
+    """`level`: L1 records calls of APIs, L0 those of Cells, mix both."""
+
+    def __init__(self, settings: dict, level: str, wide_list: bool, is_hidden: Callable[[str], bool]) -> None:
         super().__init__()
         self.warned_of_model = False
         self.native.set_callbacks(self._callbacks(), {})
-        self._places, functions = self._wrap(read_ops(OPS_FILE), wide_list, is_hidden)
+        names = read_ops(OPS_FILE) if level in ("L1", "mix") else {}
+        self._places, functions = self._wrap(names, wide_list, is_hidden)
         self.native.set_apis(functions, [])
-        self.configure(settings)
+        self.cells = Cells(self.native, settings, self.report) if level in ("L0", "mix") else None
+        self._parked: Dict[str, tuple] = {}  # directory -> the numbers that Cells have got
+        self.configure({"tree": self.cells is not None, **settings})
         self._compilation = Compilation(self._pause, self._resume)
 
     def _callbacks(self) -> dict:
@@ -116,6 +122,25 @@ class Session(NativeSession):
         self._compilation.stop()
         self._pause()
 
+    def end_step(self) -> None:
+        if self.cells is not None:
+            self.cells.end_step()
+        super().end_step()
+
+    def park_step(self, key: str) -> None:
+        if self.cells is not None:
+            self._parked[key] = self.cells.park()
+        super().park_step(key)
+
+    def resume_step(self, key: str, tensors: str) -> None:
+        super().resume_step(key, tensors)
+        if self.cells is not None:
+            self.cells.resume(self._parked.pop(key, ({}, {})))
+
+    def forget_parked_steps(self) -> None:
+        super().forget_parked_steps()
+        self._parked.clear()
+
     def close(self) -> None:
         """Ends for good."""
         self.stop()
@@ -125,7 +150,11 @@ class Session(NativeSession):
     def _pause(self) -> None:
         for place in self._places:
             place.restore()
+        if self.cells is not None:
+            self.cells.restore()
 
     def _resume(self) -> None:
         for place in self._places:
             place.exchange()
+        if self.cells is not None:
+            self.cells.exchange()
