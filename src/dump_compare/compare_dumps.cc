@@ -173,12 +173,27 @@ class Comparison {
     return {};
   }
 
+  // Only names of another framework need them.
+  std::optional<dump::ConstructIndex> modules_of_golden() const {
+    std::error_code ignored;
+    const fs::path construct = options_.golden.parent_path() / "construct.json";
+    if (!frameworks_.names_differ() || !fs::exists(construct, ignored)) return std::nullopt;
+    Result<dump::ConstructIndex> modules = dump::open_construct(construct);
+    if (!modules || modules->size() == 0) return std::nullopt;
+    return *std::move(modules);
+  }
+
   EntryPairing pair() {
     NameRules rules{.cells_are_modules = frameworks_.differ(),
                     .mindspore_apis = frameworks_.names_differ()};
     if (options_.cell_mapping) rules.cells = &*options_.cell_mapping;
     if (options_.layer_mapping) rules.layers = &*options_.layer_mapping;
     if (options_.api_mapping) rules.apis = &*options_.api_mapping;
+    const std::optional<dump::ConstructIndex> golden_modules = modules_of_golden();
+    if (modules_ && golden_modules) {
+      rules.target_modules = &*modules_;
+      rules.golden_modules = &*golden_modules;
+    }
     names_ = golden_names(target_.index, golden_.index, rules);
     EntryPairing pairing = options_.fuzzy ? pair_by_sequence(target_.index, golden_.index,
                                                              start_.mode == DataMode::kMd5, names_)

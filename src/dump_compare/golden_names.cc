@@ -2,11 +2,15 @@
 #include "dump_compare/golden_names.h"
 
 #include <algorithm>
+#include <compare>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,23 +26,27 @@ using dump::EntryName;
 
 // --- APIs ---
 
-// The calls of one API, each once, in the order of the file.
-struct ApiCalls {
-  std::vector<std::string_view> numbers;
-  std::vector<std::uint32_t> at;  // the entry where each is first
-  std::unordered_set<std::string_view> known;
+struct ApiCall {
+  std::string_view api;
+  std::string_view number;
+  auto operator<=>(const ApiCall&) const = default;
 };
-using CallsByApi = std::map<std::string_view, ApiCalls>;
+struct PlacedCall {
+  ApiCall call;
+  std::string module;  // the golden name of the module call around it; empty: none, or not known
+};
+// Every call once, in the order of the file.
+using Calls = std::vector<PlacedCall>;
 
-CallsByApi calls_of_apis(const EntryIndex& dump) {
-  CallsByApi calls;
-  for (std::uint32_t i = 0; i < dump.entries.size(); ++i) {
-    const auto name = dump::parse_entry_name(dump.entries[i].name);
+Calls calls_of(const EntryIndex& dump,
+               const std::function<std::string(std::string_view entry)>& module_of) {
+  Calls calls;
+  std::set<ApiCall> known;
+  for (const dump::EntrySlice& entry : dump.entries) {
+    const auto name = dump::parse_entry_name(entry.name);
     if (!name || name->is_module) continue;
-    ApiCalls& api = calls[name->owner];
-    if (!api.known.insert(name->number).second) continue;
-    api.numbers.push_back(name->number);
-    api.at.push_back(i);
+    const ApiCall call{name->owner, name->number};
+    if (known.insert(call).second) calls.push_back({call, module_of(entry.name)});
   }
   return calls;
 }
@@ -51,99 +59,94 @@ std::string operation_key(std::string_view api) {
   return key;
 }
 
-struct GoldenCall {
-  std::string_view api;
-  std::string_view number;
-};
-
-// Which call of the golden dump each call of the target is, by API and number.
+// Which call of the golden dump each call of the target is.
 class ApiNames {
  public:
-  ApiNames(const EntryIndex& target, const EntryIndex& golden, const ApiMapping* mapping)
-      : target_(calls_of_apis(target)), golden_(calls_of_apis(golden)), mapping_(mapping) {
-    struct Pool {
-      std::vector<std::string_view> target, golden;
-    };
-    std::map<std::string, Pool> pools;
-    for (const auto& [api, calls] : golden_) pools[operation_key(api)].golden.push_back(api);
-    for (const auto& [api, calls] : target_) {
-      const ApiRule* const rule = mapping_ ? mapping_->find(api) : nullptr;
-      if (rule != nullptr) {
-        by_number(api, rule->golden);
-        continue;
-      }
-      const std::vector<std::string> names = ops::torch_names_of(api);
-      if (!names.empty()) pools[operation_key(names.front())].target.push_back(api);
-    }
-    for (const auto& [operation, pool] : pools) {
-      const bool by_its_name = pool.target.size() == 1 && pool.golden.size() == 1 &&
-                               !named_in_golden(pool.target.front()).empty();
-      if (!by_its_name && in_order(pool.target, pool.golden)) continue;
-      for (const std::string_view api : pool.target) by_number(api, named_in_golden(api));
-    }
+  ApiNames(Calls target, Calls golden, const ApiMapping* mapping)
+      : target_(std::move(target)), golden_(std::move(golden)), mapping_(mapping) {
+    for (const PlacedCall& call : golden_) golden_apis_.insert(call.call.api);
+    pair_pools(true);
+    pair_pools(false);
   }
 
-  // Nothing: no API of the golden dump is this one.
-  std::optional<GoldenCall> find(const EntryName& name) const {
-    const auto api = names_.find(name.owner);
-    if (api == names_.end()) return std::nullopt;
-    const auto call = api->second.find(name.number);
-    if (call == api->second.end()) return std::nullopt;
-    return call->second;
+  // Nothing: no call of the golden dump is this one.
+  std::optional<ApiCall> find(const EntryName& name) const {
+    const auto found = names_.find({name.owner, name.number});
+    if (found == names_.end()) return std::nullopt;
+    return found->second;
   }
 
  private:
-  using Names = std::unordered_map<std::string_view, GoldenCall>;
+  // Calls of one operation.
+  struct Pool {
+    std::vector<ApiCall> target, golden;
+  };
+
+  std::vector<std::string> names_of(std::string_view api) const {
+    const ApiRule* const rule = mapping_ ? mapping_->find(api) : nullptr;
+    return rule ? std::vector{rule->golden} : ops::torch_names_of(api);
+  }
 
   std::string_view named_in_golden(std::string_view api) const {
-    for (const std::string& name : ops::torch_names_of(api)) {
-      if (const auto found = golden_.find(name); found != golden_.end()) return found->first;
+    for (const std::string& name : names_of(api)) {
+      if (const auto found = golden_apis_.find(name); found != golden_apis_.end()) return *found;
     }
     return {};
   }
 
-  void by_number(std::string_view api, std::string_view golden) {
-    if (golden.empty()) return;
-    Names& names = names_[api];
-    for (const std::string_view number : target_.at(api).numbers) {
-      names.emplace(number, GoldenCall{golden, number});
+  // Of what has no partner yet, inside each module call or over the whole run.
+  void pair_pools(bool in_modules) {
+    std::map<std::string, Pool> pools;
+    const auto pool_of = [&](const PlacedCall& call, std::string_view api) -> Pool& {
+      return pools[fmt::format("{}\n{}", in_modules ? call.module : "", operation_key(api))];
+    };
+    for (const PlacedCall& call : golden_) {
+      if (taken_.contains(call.call) || (in_modules && call.module.empty())) continue;
+      pool_of(call, call.call.api).golden.push_back(call.call);
     }
-  }
-
-  struct Placed {
-    std::uint32_t at;
-    GoldenCall call;
-  };
-  static std::vector<Placed> together(const CallsByApi& calls,
-                                      const std::vector<std::string_view>& apis) {
-    std::vector<Placed> all;
-    for (const std::string_view api : apis) {
-      const ApiCalls& found = calls.at(api);
-      for (std::size_t i = 0; i < found.numbers.size(); ++i) {
-        all.push_back({found.at[i], {api, found.numbers[i]}});
+    for (const PlacedCall& call : target_) {
+      if (names_.contains(call.call) || (in_modules && call.module.empty())) continue;
+      const std::vector<std::string> names = names_of(call.call.api);
+      if (!names.empty()) pool_of(call, names.front()).target.push_back(call.call);
+    }
+    for (const auto& [key, pool] : pools) {
+      const bool counts_agree = pool.target.size() == pool.golden.size();
+      if (counts_agree && (in_modules || !keep_numbers(pool))) {
+        for (std::size_t i = 0; i < pool.target.size(); ++i) take(pool.target[i], pool.golden[i]);
+      } else if (!in_modules) {
+        by_number(pool);
       }
     }
-    std::ranges::sort(all, {}, &Placed::at);
-    return all;
   }
 
-  // False: the sides call the operation a different number of times.
-  bool in_order(const std::vector<std::string_view>& target,
-                const std::vector<std::string_view>& golden) {
-    const std::vector<Placed> of_target = together(target_, target);
-    const std::vector<Placed> of_golden = together(golden_, golden);
-    if (of_target.size() != of_golden.size()) return false;
-    for (std::size_t i = 0; i < of_target.size(); ++i) {
-      const GoldenCall& own = of_target[i].call;
-      names_[own.api].emplace(own.number, of_golden[i].call);
+  // One API on each side, and the table says that they are the same.
+  bool keep_numbers(const Pool& pool) const {
+    const auto one_api = [](const std::vector<ApiCall>& calls) {
+      return std::ranges::all_of(
+          calls, [&](const ApiCall& call) { return call.api == calls.front().api; });
+    };
+    return !pool.target.empty() && one_api(pool.target) && one_api(pool.golden) &&
+           !named_in_golden(pool.target.front().api).empty();
+  }
+
+  void by_number(const Pool& pool) {
+    for (const ApiCall& call : pool.target) {
+      const ApiCall golden{named_in_golden(call.api), call.number};
+      if (!golden.api.empty() && !taken_.contains(golden)) take(call, golden);
     }
-    return true;
   }
 
-  CallsByApi target_;
-  CallsByApi golden_;
+  void take(const ApiCall& target, const ApiCall& golden) {
+    names_.emplace(target, golden);
+    taken_.insert(golden);
+  }
+
+  Calls target_;
+  Calls golden_;
   const ApiMapping* mapping_;
-  std::unordered_map<std::string_view, Names> names_;
+  std::set<std::string_view, std::less<>> golden_apis_;
+  std::map<ApiCall, ApiCall> names_;
+  std::set<ApiCall> taken_;
 };
 
 // --- Modules ---
@@ -214,7 +217,18 @@ std::vector<std::string> golden_names(const EntryIndex& target, const EntryIndex
   if (!rules.any()) return names;
   const ModuleNames modules(target, golden, rules);
   std::optional<ApiNames> apis;
-  if (rules.mindspore_apis) apis.emplace(target, golden, rules.apis);
+  if (rules.mindspore_apis) {
+    const bool knows_modules = rules.target_modules != nullptr && rules.golden_modules != nullptr;
+    const auto of_target = [&](std::string_view entry) {
+      const std::string_view module =
+          knows_modules ? rules.target_modules->parent(entry) : std::string_view();
+      return module.empty() ? std::string() : modules.of(module);
+    };
+    const auto of_golden = [&](std::string_view entry) {
+      return std::string(knows_modules ? rules.golden_modules->parent(entry) : "");
+    };
+    apis.emplace(calls_of(target, of_target), calls_of(golden, of_golden), rules.apis);
+  }
   names.reserve(target.entries.size());
   for (const dump::EntrySlice& entry : target.entries) {
     const auto name = dump::parse_entry_name(entry.name);

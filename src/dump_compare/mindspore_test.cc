@@ -98,6 +98,26 @@ TEST_F(Across, OperationsOfSeveralNamesCountTogether) {
               Contains("Mint.add.1.forward.input.0 Torch.add.1.forward.input.0 pass"));
 }
 
+TEST_F(Across, CallsInsideOneModuleBelongTogether) {
+  const auto of_target = [](const std::string& name) {
+    return call(name + ".forward", cell_tensor(1), cell_tensor(1));
+  };
+  const auto of_golden = [](const std::string& name) {
+    return call(name + ".forward", tensor(1), tensor(1));
+  };
+  // The target adds once more in the first module; nothing shifts in the second.
+  const auto options =
+      pair(of_target("Mint.add.0") + "," + of_target("Mint.add.1") + "," + of_target("Mint.add.2"),
+           of_golden("Torch.add.0") + "," + of_golden("Torch.add.1"));
+  put("construct.json", R"({"Mint.add.0.forward": "Cell.a.A.forward.0", "Mint.add.1.forward":
+      "Cell.a.A.forward.0", "Mint.add.2.forward": "Cell.b.B.forward.0",
+      "Torch.add.0.forward": "Module.a.A.forward.0", "Torch.add.1.forward": "Module.b.B.forward.0"})");
+  const auto rows = compared(options).rows;
+  EXPECT_THAT(rows, Contains("Mint.add.0.forward.input.0 Torch.add.0.forward.input.0 pass"));
+  EXPECT_THAT(rows, Contains("Mint.add.1.forward.input.0 - unmatched"));
+  EXPECT_THAT(rows, Contains("Mint.add.2.forward.input.0 Torch.add.1.forward.input.0 pass"));
+}
+
 TEST_F(Across, ArgumentsMayBePositionalOnOneSide) {
   const auto options =
       pair(call("Mint.mean.0.forward", cell_tensor(1) + R"(, {"type": "int", "value": 1})", "null"),

@@ -144,7 +144,7 @@ class Session(NativeSession):
     def close(self) -> None:
         """Ends for good."""
         self.stop()
-        self.flush()
+        self.settle()
         self.free()
 
     def _pause(self) -> None:
