@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "dump_input.h"
@@ -19,7 +20,13 @@ Result<std::filesystem::path> resumed_directory(const std::string& given,
 // The result CSV in `directory` with the latest time in its name; empty if there is none.
 std::string latest_result(const std::filesystem::path& directory);
 
-// For report and diff: a CSV, or the latest result CSV of a directory.
-Result<std::filesystem::path> result_to_show(const std::string& given);
+struct NamedResult {
+  std::filesystem::path csv;
+  std::string place;  // "step1/rank0" in a check of several dumps, else empty
+};
+
+// For report and diff: a CSV; the latest result CSV of a directory; or, of the -o directory of a
+// check of several dumps, those of its steps and ranks in their order. At least one.
+Result<std::vector<NamedResult>> results_to_show(const std::string& given);
 
 }  // namespace msprobe::app

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // msprobe diff: two checks of the same calls -> what fails now that did not, what was fixed.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 #include "check_results.h"
 #include "cli/parser.h"
 #include "command.h"
-#include "core/path_check.h"
+#include "core/json_writer.h"
 #include "report/changes.h"
 #include "report/changes_text.h"
 #include "report_options.h"
@@ -24,34 +25,119 @@ struct DiffArguments {
   std::string older;
   std::string newer;
   ReportJob job;
+  bool other_dump = false;
   bool json = false;
 };
 
-ExitStatus run(DiffArguments& arguments) {
-  for (const std::string& csv : {arguments.older, arguments.newer}) {
-    const Result<std::filesystem::path> path = result_to_show(csv);
-    if (!path) return refuse(path.error());
-    arguments.job.csvs.push_back(*path);
+struct Compared {
+  std::string place;  // "step1/rank0" of checks of several dumps
+  ReportRun newer;
+  Changes changes;
+};
+
+// An error names `older` and `newer`, as the user would.
+Result<Compared> compare(const DiffArguments& arguments, const NamedResult& older,
+                         const NamedResult& newer) {
+  ReportJob job = arguments.job;
+  job.csvs = {older.csv, newer.csv};
+  Result<std::vector<ReportRun>> runs = read_runs(job);
+  if (!runs) return propagate(runs);
+  if (runs->front().kind != runs->back().kind) {
+    return fail(ErrorKind::kUsage,
+                "one file is from a check, the other from a comparison: pass two of the same kind");
   }
-  const Result<std::vector<ReportRun>> runs = read_runs(arguments.job);
-  if (!runs) return refuse(runs.error());
-  const std::string& fail_on = arguments.job.verdict.fail_on;
-  const ReportRun& older = runs->front();
-  const ReportRun& newer = runs->back();
-  if (older.kind != newer.kind) {
-    return refuse(
-        {ErrorKind::kUsage,
-         "one file is from a check, the other from a comparison: pass two of the same kind"});
-  }
-  const Changes changes = report::changes_between(older, newer, fail_on);
+  const std::string old_name = older.place.empty() ? arguments.older : older.csv.string();
+  const std::string new_name = newer.place.empty() ? arguments.newer : newer.csv.string();
+  const std::string& old_dump = runs->front().dump_hash;
+  const std::string& new_dump = runs->back().dump_hash;
+  Changes changes =
+      report::changes_between(runs->front(), runs->back(), arguments.job.verdict.fail_on);
   if (changes.in_both == 0) {
-    return refuse({ErrorKind::kUsage,
-                   fmt::format("{} and {} have no call in common: they come from different dumps",
-                               arguments.older, arguments.newer)});
+    return fail(ErrorKind::kUsage,
+                fmt::format("{} and {} have no call in common: they come from different dumps",
+                            old_name, new_name));
   }
-  fmt::print("{}", arguments.json ? report::changes_json(newer, changes) + "\n"
-                                  : report::changes_text(newer, changes));
-  return changes.appeared.empty() ? kPassed : kFailed;
+  if (!arguments.other_dump && !old_dump.empty() && !new_dump.empty() && old_dump != new_dump) {
+    return fail(ErrorKind::kUsage,
+                fmt::format("{} and {} are checks of different dumps, so calls of one name need "
+                            "not be the same calls; if the same training was recorded again, "
+                            "add --other-dump",
+                            old_name, new_name));
+  }
+  return Compared{newer.place, std::move(runs->back()), std::move(changes)};
+}
+
+std::string text_of(const std::vector<Compared>& compared, const std::vector<std::string>& alone) {
+  if (compared.size() == 1 && compared.front().place.empty()) {
+    return report::changes_text(compared.front().newer, compared.front().changes);
+  }
+  std::string text;
+  for (const auto& [place, newer, changes] : compared) {
+    text += fmt::format("{}: ", place);
+    if (const std::string calls = report::changed_calls_text(newer, changes); !calls.empty()) {
+      text += "\n" + calls;
+    }
+    text += report::changes_counts(changes);
+  }
+  for (const std::string& place : alone) text += fmt::format("{}: not compared\n", place);
+  return text;
+}
+
+std::string json_of(const std::vector<Compared>& compared, const std::vector<std::string>& alone) {
+  if (compared.size() == 1 && compared.front().place.empty()) {
+    return report::changes_json(compared.front().newer, compared.front().changes);
+  }
+  JsonWriter json;
+  json.begin_object().key("dumps").begin_array();
+  for (const auto& [place, newer, changes] : compared) {
+    json.begin_object().key("place").value(place);
+    report::write_changes(json, newer, changes);
+    json.end_object();
+  }
+  json.end_array().key("not_compared").begin_array();
+  for (const std::string& place : alone) json.value(place);
+  json.end_array().end_object();
+  return json.text();
+}
+
+ExitStatus run(const DiffArguments& arguments) {
+  const Result<std::vector<NamedResult>> older = results_to_show(arguments.older);
+  if (!older) return refuse(older.error());
+  const Result<std::vector<NamedResult>> newer = results_to_show(arguments.newer);
+  if (!newer) return refuse(newer.error());
+  if (older->front().place.empty() != newer->front().place.empty()) {
+    return refuse({ErrorKind::kUsage,
+                   fmt::format("one is a check of several dumps, the other of one: name the "
+                               "directory of one of its dumps, such as {}",
+                               (older->front().place.empty() ? newer : older)
+                                   ->front()
+                                   .csv.parent_path()
+                                   .string())});
+  }
+  std::vector<Compared> compared;
+  std::vector<std::string> alone;
+  for (const NamedResult& result : *newer) {
+    const auto before = std::ranges::find(*older, result.place, &NamedResult::place);
+    if (before == older->end()) {
+      alone.push_back(result.place + " (only in the new)");
+      continue;
+    }
+    Result<Compared> pair = compare(arguments, *before, result);
+    if (!pair) return refuse(pair.error());
+    compared.push_back(*std::move(pair));
+  }
+  for (const NamedResult& result : *older) {
+    const auto after = std::ranges::find(*newer, result.place, &NamedResult::place);
+    if (after == newer->end()) alone.push_back(result.place + " (only in the old)");
+  }
+  if (compared.empty()) {
+    return refuse({ErrorKind::kUsage, fmt::format("{} and {} have no step and rank in common",
+                                                  arguments.older, arguments.newer)});
+  }
+  fmt::print("{}", arguments.json ? json_of(compared, alone) + "\n" : text_of(compared, alone));
+  const bool fails = std::ranges::any_of(
+      compared, [](const Compared& one) { return !one.changes.appeared.empty(); });
+  return fails ? kFailed : kPassed;
 }
 
 }  // namespace
@@ -61,7 +147,8 @@ Run declare_diff(cli::Parser& command) {
   command.group("Input");
   command
       .value("OLD", arguments->older,
-             "result or details CSV of the earlier check, or its directory")
+             "result or details CSV of the earlier check, or its directory (of one dump, or of "
+             "several)")
       .required();
   command
       .value("NEW", arguments->newer, "result or details CSV of the later check, or its directory")
@@ -70,6 +157,8 @@ Run declare_diff(cli::Parser& command) {
       .value("--dump", arguments->job.dump,
              "dump.json of the calls, for source lines (default: the one that was checked)")
       .named("DUMP");
+  command.flag("--other-dump", arguments->other_dump,
+               "compare checks of different dumps, call by call of the same name");
   command.group("Output");
   command.flag("--json", arguments->json, "print the lists as JSON");
   declare_verdict_options(command, arguments->job.verdict, /*has_strict=*/true);

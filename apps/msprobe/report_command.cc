@@ -29,9 +29,21 @@ struct ReportArguments {
 
 ExitStatus run(ReportArguments& arguments) {
   for (const std::string& csv : arguments.csvs) {
-    const Result<std::filesystem::path> path = result_to_show(csv);
-    if (!path) return refuse(path.error());
-    arguments.job.csvs.push_back(*path);
+    const Result<std::vector<NamedResult>> results = results_to_show(csv);
+    if (!results) return refuse(results.error());
+    if (!results->front().place.empty()) {
+      if (arguments.csvs.size() > 1) {
+        return refuse({ErrorKind::kUsage,
+                       fmt::format("{} is a check of several dumps: name it alone; msprobe diff "
+                                   "compares two of them",
+                                   csv)});
+      }
+      arguments.job.directory = csv;
+    }
+    for (const NamedResult& result : *results) {
+      arguments.job.csvs.push_back(result.csv);
+      if (!result.place.empty()) arguments.job.places.push_back(result.place);
+    }
   }
   if (!arguments.job.dump.empty()) {
     const Result<std::filesystem::path> dump =
@@ -57,7 +69,7 @@ Run declare_report(cli::Parser& command) {
   command
       .value("CSV", arguments->csvs,
              "result or details CSVs of acc_check, multi_acc_check, merge_checks and "
-             "api_precision_compare, or the -o directory of a check")
+             "api_precision_compare, or the -o directory of a check (of one dump, or of several)")
       .required();
   command
       .value("--dump", arguments->job.dump,

@@ -73,11 +73,13 @@ Result<void> write_job_workbook(const ReportFiles& files, const ReportJob& job,
 
 Result<void> write_report_files(const ReportFiles& files, const ReportJob& job) {
   if (!files.any()) return {};
-  const Result<void> workbook = write_job_workbook(files, job, job.csvs.front());
+  fs::path first = job.csvs.front();
+  if (!job.directory.empty()) first = job.directory / first.filename();
+  const Result<void> workbook = write_job_workbook(files, job, first);
   if (!workbook) return workbook;
   const Result<std::vector<ReportRun>> runs = read_runs(job);
   if (!runs) return propagate(runs);
-  return write_runs(files, *runs, page_path(files, job.csvs.front()), job.verdict.fail_on);
+  return write_runs(files, *runs, page_path(files, first), job.verdict.fail_on);
 }
 
 }  // namespace msprobe::app

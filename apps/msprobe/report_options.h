@@ -32,6 +32,7 @@ struct ReportJob {
   VerdictOptions verdict;
   bool profile_given = false;
   std::vector<std::string> places = {};
+  std::filesystem::path directory = {};  // of a check of several dumps: files beside it go here
 };
 
 Result<std::vector<report::ReportRun>> read_runs(const ReportJob& job);

@@ -65,19 +65,62 @@ std::vector<double> numbers_of_row(const DumpRow& row, DumpMode mode) {
   return numbers;
 }
 
+// "int" of "<class 'int'>": a number that is not a tensor.
+std::string plain_type(std::string text) {
+  constexpr std::string_view kStart = "<class '";
+  constexpr std::string_view kEnd = "'>";
+  std::size_t at = 0;
+  while ((at = text.find(kStart, at)) != std::string::npos) {
+    const std::size_t end = text.find(kEnd, at);
+    if (end == std::string::npos) break;
+    text.erase(end, kEnd.size());
+    text.erase(at, kStart.size());
+  }
+  return text;
+}
+
+// "argument is 0.5, in the reference 1e-05" of "argument 0.5 against 1e-05": what the table says
+// briefly, for a page that has room.
+std::string plain_message(const std::string& message) {
+  constexpr std::string_view kAgainst = " against ";
+  std::string text = plain_type(message);
+  for (const std::string_view what : {"requires_grad", "argument", "dtype", "shape", "checksum"}) {
+    const std::string start = fmt::format("{} ", what);
+    const std::size_t at = text.find(start);
+    const std::size_t against = text.find(kAgainst, at);
+    if (at == std::string::npos || against == std::string::npos) continue;
+    if (at != 0 && !text.substr(0, at).ends_with(": ")) continue;
+    text.replace(against, kAgainst.size(), ", in the reference ");
+    text.insert(at + what.size(), " is");
+    break;
+  }
+  return text;
+}
+
+// "step 1/rank 0": a row and a column of the page's grid. Empty: two files were named.
+std::string place_of(const DumpPair& pair) {
+  std::string place = pair.shown;
+  if (const std::size_t comma = place.find(", "); comma != std::string::npos) {
+    place.replace(comma, 2, "/");
+  }
+  return place;
+}
+
 report::ReportRow row_of(const DumpRow& row, DumpMode mode) {
   report::ReportRow out;
   const dump::Item& item = row.target != nullptr ? *row.target : *row.golden;
   out.part = item.place;
   out.status = verdict_of_row(row);
-  if (row.target != nullptr) out.device_dtype = dtype_text(*row.target);
-  if (row.golden != nullptr) out.bench_dtype = dtype_text(*row.golden);
+  if (row.target != nullptr) out.device_dtype = plain_type(std::string(dtype_text(*row.target)));
+  if (row.golden != nullptr) out.bench_dtype = plain_type(std::string(dtype_text(*row.golden)));
   out.shape = shape_text(item);
   if (row.is_matched()) {
     out.algorithm =
         fmt::format("{}: {}", name(row.match), dump::item_name(*row.golden_entry, *row.golden));
   }
-  out.message = fmt::format("{}", fmt::join(row.messages, "; "));
+  std::vector<std::string> said;
+  for (const std::string& message : row.messages) said.push_back(plain_message(message));
+  out.message = fmt::format("{}", fmt::join(said, "; "));
   out.numbers = numbers_of_row(row, mode);
   return out;
 }
@@ -114,6 +157,7 @@ DumpCompareReport::DumpCompareReport(const DumpPair& pair, const CompareStart& s
   if (start.modules != nullptr) modules_ = *start.modules;
   run_.kind = "dumps";
   run_.title = pair.shown.empty() ? "two dumps" : pair.shown;
+  run_.place = place_of(pair);
   run_.directions = {"input", "output"};
   run_.group_title = "module";
   run_.origin = {{"compared dump", pair.target.string()},

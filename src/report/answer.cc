@@ -81,7 +81,7 @@ void add_to_card(std::map<Key, CauseCard>& cards, const ReportRun& run, std::siz
   if (card.calls == 0 || rank(size) > rank(card.worst)) {
     card.worst = size;
     card.worst_call = index;
-    card.evidence = why(run, call);
+    card.evidence = cause_text(run, call);
   }
   card.api = call.api;
   card.cause = cause;
@@ -121,6 +121,13 @@ std::string cause_name(const ReportRun& run, const ReportCall& call) {
   if (row == nullptr) return {};
   const std::string_view cause = row->likely_cause;
   return std::string(tables::trim(cause.substr(0, cause.find_first_of(":;"))));
+}
+
+std::string cause_text(const ReportRun& run, const ReportCall& call) {
+  const ReportRow* row = telling_row(run, call);
+  const bool bare = row != nullptr && row->likely_cause.find_first_of(":;") == std::string::npos;
+  if (!bare || row->strict_reason.empty()) return why(run, call);
+  return row->likely_cause + ": " + row->strict_reason;
 }
 
 std::string source_line(const ReportRun& run, const ReportCall& call) {

@@ -34,6 +34,9 @@ double worst_over_bound(const ReportRun& run, const ReportCall& call);
 // that is farthest off; empty if nothing fits.
 std::string cause_name(const ReportRun& run, const ReportCall& call);
 
+// The same in full: why() of the call, and for a cause without details the strict reason.
+std::string cause_text(const ReportRun& run, const ReportCall& call);
+
 // "train.py:28" of the innermost own line; empty if it is not known.
 std::string source_line(const ReportRun& run, const ReportCall& call);
 

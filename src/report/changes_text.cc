@@ -40,26 +40,38 @@ void write_calls(JsonWriter& json, std::string_view key, const ReportRun& run,
 
 }  // namespace
 
-std::string changes_json(const ReportRun& newer, const Changes& changes) {
-  JsonWriter json;
-  json.begin_object();
+void write_changes(JsonWriter& json, const ReportRun& newer, const Changes& changes) {
   write_calls(json, "new", newer, changes.appeared);
   write_calls(json, "fixed", newer, changes.fixed);
   write_calls(json, "still_failing", newer, changes.still);
   json.key("in_both").value(changes.in_both).key("only_old").value(changes.only_old);
-  json.key("only_new").value(changes.only_new).end_object();
+  json.key("only_new").value(changes.only_new);
+}
+
+std::string changes_json(const ReportRun& newer, const Changes& changes) {
+  JsonWriter json;
+  json.begin_object();
+  write_changes(json, newer, changes);
+  json.end_object();
   return json.text();
 }
 
-std::string changes_text(const ReportRun& newer, const Changes& changes) {
+std::string changed_calls_text(const ReportRun& newer, const Changes& changes) {
   return calls_text("New failures", newer, changes.appeared) +
          calls_text("Fixed", newer, changes.fixed) +
-         calls_text("Still failing", newer, changes.still) +
-         fmt::format(
-             "{} new, {} fixed, {} still failing; {} calls in both, {} only in the old, {} only "
-             "in the new\n",
-             changes.appeared.size(), changes.fixed.size(), changes.still.size(), changes.in_both,
-             changes.only_old, changes.only_new);
+         calls_text("Still failing", newer, changes.still);
+}
+
+std::string changes_counts(const Changes& changes) {
+  return fmt::format(
+      "{} new, {} fixed, {} still failing; {} calls in both, {} only in the old, {} only "
+      "in the new\n",
+      changes.appeared.size(), changes.fixed.size(), changes.still.size(), changes.in_both,
+      changes.only_old, changes.only_new);
+}
+
+std::string changes_text(const ReportRun& newer, const Changes& changes) {
+  return changed_calls_text(newer, changes) + changes_counts(changes);
 }
 
 }  // namespace msprobe::report

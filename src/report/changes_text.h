@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/json_writer.h"
 #include "report/changes.h"
 #include "report/report_data.h"
 
@@ -12,5 +13,11 @@ namespace msprobe::report {
 // `newer`: the run that the changes count in.
 std::string changes_text(const ReportRun& newer, const Changes& changes);
 std::string changes_json(const ReportRun& newer, const Changes& changes);
+
+// The parts of these: tables of the calls, empty if there are none; the last line; the keys of an
+// object.
+std::string changed_calls_text(const ReportRun& newer, const Changes& changes);
+std::string changes_counts(const Changes& changes);
+void write_changes(JsonWriter& json, const ReportRun& newer, const Changes& changes);
 
 }  // namespace msprobe::report

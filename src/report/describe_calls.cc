@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include "core/file.h"
 #include "dump/call_sites.h"
@@ -14,6 +13,8 @@
 #include "dump/legacy_json.h"
 #include "dump/stack_json.h"
 #include "judge/judge.h"
+#include "ops/parameter_names.h"
+#include "report/call_groups.h"
 #include "tables/number_text.h"
 
 namespace msprobe::report {
@@ -115,7 +116,7 @@ Result<void> describe_arguments(ReportRun& run, const fs::path& path) {
     const auto found = slices.find(call.name);
     if (found == slices.end()) continue;
     const Result<dump::CallRecord> record = parser.parse(*found->second, path.string());
-    call.arguments = record ? arguments_text(record->forward) : "\t" + record.error().message;
+    call.arguments = record ? arguments_text(call.api, record->forward) : "\t" + record.error().message;
   }
   return {};
 }
@@ -156,76 +157,10 @@ Result<std::string> read_stacks(ReportRun& run, const fs::path& path) {
   return index->note();
 }
 
-// Groups the calls by the line of the user's program that made them.
-void group_by_line(ReportRun& run) {
-  bool any = false;
-  for (ReportCall& call : run.calls) {
-    const StackFrame* frame = call.stack ? own_frame(run.stacks[*call.stack]) : nullptr;
-    if (frame == nullptr) {
-      call.group = "no recorded stack";
-      continue;
-    }
-    any = true;
-    call.group = fmt::format("{}:{}  {}", fs::path(frame->file).filename().string(), frame->line,
-                             frame->code);
-  }
-  if (any) {
-    run.group_title = "source line";
-    return;
-  }
-  for (ReportCall& call : run.calls) call.group = call.name.substr(0, call.name.find('.'));
-}
-
-// "Module.layers.0.attn.Attention" of "Module.layers.0.attn.Attention.forward.0".
-std::string module_name(std::string_view entry) {
-  for (const std::string_view direction : {".forward", ".backward"}) {
-    if (const std::size_t at = entry.rfind(direction); at != std::string_view::npos) {
-      return std::string(entry.substr(0, at));
-    }
-  }
-  return std::string(entry);
-}
-
-// {"Functional.conv2d.0.forward": "Module.conv1.Conv2d.forward.0", ...}: empty at level L1. A
-// parent may also be a list whose first element is its name.
-Result<std::string> group_by_module(ReportRun& run, const fs::path& path) {
-  simdjson::dom::parser parser;
-  simdjson::dom::object parents;
-  if (parser.load(path.string()).get_object().get(parents) != simdjson::SUCCESS) {
-    return fail(ErrorKind::kFormat, fmt::format("{}: not a JSON object", path.string()));
-  }
-  std::unordered_map<std::string_view, std::string> modules;
-  for (const auto& [entry, parent] : parents) {
-    std::string_view text;
-    simdjson::dom::array list;
-    if (parent.get(list) == simdjson::SUCCESS && list.at(0).get(text) != simdjson::SUCCESS)
-      continue;
-    if (text.empty() && parent.get(text) != simdjson::SUCCESS) continue;
-    modules.emplace(entry, module_name(text));
-  }
-  if (modules.empty()) return std::string();
-  bool any = false;
-  for (ReportCall& call : run.calls) {
-    const auto found = modules.find(call.name + ".forward");
-    if (found == modules.end() || found->second.empty()) continue;
-    any = true;
-    call.group = found->second;
-  }
-  if (any) run.group_title = "module";
-  return std::string();
-}
-
-// At level L1 the tree of modules is not recorded, but each call's module is.
 Result<std::string> read_sites(ReportRun& run, const fs::path& path) {
   const Result<dump::CallSites> sites = dump::open_call_sites(path);
   if (!sites) return propagate(sites);
-  for (ReportCall& call : run.calls) {
-    call.site = sites->where(call.name);
-    if (run.group_title == "module" || call.site.module.empty()) continue;
-    call.group = call.site.module;
-  }
-  const auto has_module = [](const ReportCall& call) { return !call.site.module.empty(); };
-  if (std::ranges::any_of(run.calls, has_module)) run.group_title = "module";
+  for (ReportCall& call : run.calls) call.site = sites->where(call.name);
   return std::string();
 }
 
@@ -276,10 +211,11 @@ StackFrame parse_frame(std::string_view text) {
   return frame;
 }
 
-std::string arguments_text(const dump::ForwardRecord& call) {
+std::string arguments_text(std::string_view api, const dump::ForwardRecord& call) {
   std::string out;
+  const std::vector<std::string> names = ops::parameter_names(api, call.input_args.size());
   for (std::size_t i = 0; i < call.input_args.size(); ++i) {
-    append_argument(out, std::to_string(i), call.input_args[i]);
+    append_argument(out, names[i], call.input_args[i]);
   }
   for (const dump::DictItem& item : call.input_kwargs) {
     append_argument(out, item.first, item.second);
@@ -288,19 +224,28 @@ std::string arguments_text(const dump::ForwardRecord& call) {
 }
 
 Result<std::string> describe_calls(ReportRun& run, const fs::path& dump) {
-  if (const Result<void> read = describe_arguments(run, dump); !read) return propagate(read);
+  if (const Result<void> found = describe_arguments(run, dump); !found) return propagate(found);
   std::string warning;
-  const auto beside = [&](const fs::path& path,
-                          Result<std::string> (*read)(ReportRun&, const fs::path&)) {
+  // Without a file, the report lacks only what comes from it.
+  const auto is_there = [](const fs::path& path) {
     std::error_code error;
-    if (!fs::is_regular_file(path, error)) return;
-    const Result<std::string> note = read(run, path);
+    return fs::is_regular_file(path, error);
+  };
+  const auto read = [&](const fs::path& path,
+                        Result<std::string> (*reader)(ReportRun&, const fs::path&)) {
+    if (!is_there(path)) return;
+    const Result<std::string> note = reader(run, path);
     if (warning.empty()) warning = note ? *note : note.error().message;
   };
-  beside(stack_file_of(dump), &read_stacks);
-  group_by_line(run);
-  beside(dump.parent_path() / "construct.json", &group_by_module);
-  beside(dump.parent_path() / "call_sites.json", &read_sites);
+  read(stack_file_of(dump), &read_stacks);
+  read(dump.parent_path() / "call_sites.json", &read_sites);
+  ModuleNames modules;
+  if (const fs::path construct = dump.parent_path() / "construct.json"; is_there(construct)) {
+    Result<ModuleNames> names = read_construct(construct);
+    if (!names && warning.empty()) warning = names.error().message;
+    if (names) modules = *std::move(names);
+  }
+  group_calls(run, modules);
   return warning;
 }
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -29,6 +30,6 @@ std::filesystem::path stack_file_of(const std::filesystem::path& dump);
 std::vector<std::string> frames_of(const dump::StackIndex& stacks, const std::string& call);
 
 // One line per argument: name, tab, dtype, shape and range, or the value.
-std::string arguments_text(const dump::ForwardRecord& call);
+std::string arguments_text(std::string_view api, const dump::ForwardRecord& call);
 
 }  // namespace msprobe::report

@@ -21,7 +21,10 @@ constexpr std::string_view kStacks = R"json({"0": [["Torch.mm.0.forward", "Torch
 
 ReportRun two_calls() {
   ReportRun run;
-  for (const char* name : {"Torch.mm.0", "Torch.mm.1"}) run.calls.emplace_back().name = name;
+  for (const char* name : {"Torch.mm.0", "Torch.mm.1"}) {
+    run.calls.emplace_back().name = name;
+    run.calls.back().api = "Torch.mm";
+  }
   return run;
 }
 
@@ -33,7 +36,7 @@ TEST(DescribeCalls, ArgumentsAndTheUsersLine) {
   const Result<std::string> warning = describe_calls(run, dump);
   ASSERT_TRUE(warning.has_value()) << warning.error().message;
   EXPECT_EQ(*warning, "");
-  EXPECT_EQ(run.calls[0].arguments, "0\tfloat16 (2, 3)  -2.25 .. 1.5  requires grad\np\t2");
+  EXPECT_EQ(run.calls[0].arguments, "input\tfloat16 (2, 3)  -2.25 .. 1.5  requires grad\np\t2");
   ASSERT_EQ(run.stacks.size(), 1U) << "the same stack is kept once";
   EXPECT_EQ(run.calls[1].stack, 0U);
   EXPECT_EQ(own_frame(run.stacks[0])->line, 50U);
@@ -51,8 +54,9 @@ TEST(DescribeCalls, ModulesComeBeforeLines) {
   ReportRun run = two_calls();
   ASSERT_TRUE(describe_calls(run, dump).has_value());
   EXPECT_EQ(run.group_title, "module");
-  EXPECT_EQ(run.calls[0].group, "Module.head.Linear");
-  EXPECT_EQ(run.calls[1].group, "Module.tail.Linear");
+  EXPECT_EQ(run.calls[0].group, "head");
+  EXPECT_EQ(run.calls[1].group, "tail");
+  EXPECT_EQ(run.group_kinds.at("head"), "Linear");
 }
 
 TEST(DescribeCalls, TheModuleOfACallIsKnownWithoutATree) {

@@ -109,13 +109,16 @@ void write_calls(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_texts(json, "name", calls, std::mem_fn(&ReportCall::name), blocks);
   write_texts(json, "api", calls, std::mem_fn(&ReportCall::api), blocks);
   write_texts(json, "group", calls, std::mem_fn(&ReportCall::group), blocks);
-  write_texts(json, "why", calls, [&](const ReportCall& call) { return why(run, call); }, blocks);
+  write_texts(
+      json, "why", calls, [&](const ReportCall& call) { return cause_text(run, call); }, blocks);
   write_texts(json, "message", calls, std::mem_fn(&ReportCall::message), blocks);
   write_texts(json, "arguments", calls, std::mem_fn(&ReportCall::arguments), blocks);
   write_texts(
       json, "line", calls, [&](const ReportCall& call) { return source_line(run, call); }, blocks);
   write_texts(
       json, "cause", calls, [&](const ReportCall& call) { return cause_name(run, call); }, blocks);
+  write_texts(
+      json, "dtype", calls, [&](const ReportCall& call) { return call_dtype(run, call); }, blocks);
   write_standings(json, run, blocks);
   write_spreads(json, run, blocks);
   write_verdicts(json, "forward", calls, std::mem_fn(&ReportCall::forward), blocks);
@@ -167,7 +170,7 @@ void write_rows(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_metrics(json, run, blocks);
 }
 
-// What a comparison adds: who reads from whom, and which group is part of which.
+// Who reads from whom, in a comparison; and which group is part of which.
 void write_relations(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.key("edges").begin_object();
   write_integers(json, "from", run.edges, std::mem_fn(&Edge::from), blocks);
@@ -176,7 +179,9 @@ void write_relations(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   JsonWriter parents;
   parents.begin_array();
   for (const auto& [group, parent] : run.group_parents) {
-    parents.begin_array().value(group).value(parent).end_array();
+    const auto kind = run.group_kinds.find(group);
+    parents.begin_array().value(group).value(parent);
+    parents.value(kind == run.group_kinds.end() ? "" : kind->second).end_array();
   }
   parents.end_array();
   json.key("groupParents").value(blocks.add(packed_bytes(parents.text())));
@@ -237,10 +242,11 @@ void write_stacks(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
 // Cards beyond it are not worth their place: the table has every call.
 constexpr std::size_t kMostCards = 200;
 
-void write_card(JsonWriter& json, const CauseCard& card) {
+void write_card(JsonWriter& json, const ReportRun& run, const CauseCard& card) {
   json.begin_object().key("api").value(card.api).key("cause").value(card.cause);
   json.key("evidence").value(card.evidence).key("calls").value(card.calls);
-  json.key("slight").value(card.slight).key("worstCall").value(card.worst_call).key("worst");
+  json.key("slight").value(card.slight).key("worstCall").value(card.worst_call);
+  json.key("worstName").value(run.calls[card.worst_call].name).key("worst");
   card.worst == kNoNumber ? json.null() : json.value(card.worst);
   json.key("lines").begin_array();
   for (const std::string& line : card.lines) json.value(line);
@@ -262,7 +268,7 @@ void write_answer(JsonWriter& json, const ReportRun& run) {
   }
   json.end_array().key("cardCount").value(answer.cards.size()).key("cards").begin_array();
   for (std::size_t i = 0; i < answer.cards.size() && i < kMostCards; ++i) {
-    write_card(json, answer.cards[i]);
+    write_card(json, run, answer.cards[i]);
   }
   json.end_array();
   std::array<std::size_t, kStandings> counts{};
@@ -296,6 +302,7 @@ void write_since(JsonWriter& json, const Since& since) {
 void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.begin_object();
   json.key("kind").value(run.kind).key("title").value(run.title);
+  json.key("place").value(run.place);
   json.key("origin").begin_array();
   for (const auto& [what, value] : run.origin) {
     json.begin_array().value(what).value(value).end_array();

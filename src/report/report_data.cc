@@ -41,6 +41,21 @@ const StackFrame* own_frame(const Stack& stack) {
   return own == stack.end() ? nullptr : &*own;
 }
 
+std::string call_dtype(const ReportRun& run, const ReportCall& call) {
+  constexpr std::string_view kRecorded = ", recorded is ";  // as strict/judge_call.cc says it
+  for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
+    const ReportRow& row = run.rows[i];
+    const std::size_t at = row.strict_reason.find(kRecorded);
+    if (row.strict_reason.starts_with("dtype ") && at != std::string::npos) {
+      const std::string_view recorded =
+          std::string_view(row.strict_reason).substr(at + kRecorded.size());
+      return std::string(recorded.substr(0, recorded.find_first_of(" ,;")));
+    }
+    if (!row.device_dtype.empty()) return row.device_dtype;
+  }
+  return {};
+}
+
 const ReportRow* telling_row(const ReportRun& run, const ReportCall& call) {
   const ReportRow* found = nullptr;
   double farthest = 0;

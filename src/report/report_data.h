@@ -121,11 +121,13 @@ struct Since {
 struct ReportRun {
   std::string kind;                                         // "check", "compare", "torchair"
   std::string title;                                        // of its tab: the device, the file
+  std::string place;  // of one of several dumps: "step1/rank0"
   std::vector<std::pair<std::string, std::string>> origin;  // what it is made of: "device" -> "cpu"
   std::array<std::string_view, 2> directions{"forward", "backward"};  // as the parts of rows start
   std::string group_title = "API type";
   std::string rerun_command;  // up to the name of the call; empty: not known
   std::string dump;           // the dump.json as given; empty: not known
+  std::string dump_hash;      // of what was checked, by the check's own record; empty: not known
   std::vector<Metric> metrics;
   std::vector<Limits> limits{{}};  // the first is empty: nothing is held against anything
   std::vector<ReportCall> calls;
@@ -135,6 +137,7 @@ struct ReportRun {
   // Groups and the group each one is part of (empty: none); a parent that has no calls of its own
   // is named here, too.
   std::vector<std::pair<std::string, std::string>> group_parents;
+  std::map<std::string, std::string> group_kinds;  // of modules: "layers.0.norm2" -> "LayerNorm"
   std::optional<FirstDifference> first_difference;
   std::optional<Since> since;
   // Calls that pass and are not in `calls`, by API: a check that goes on keeps only the others.
@@ -146,6 +149,9 @@ bool in_first_direction(const ReportRun& run, const ReportRow& row);
 
 // The innermost frame of the user's own code; null if there is none.
 const StackFrame* own_frame(const Stack& stack);
+
+// What the outputs of a call are, or where they differ from it should be: its dtype. Empty: unknown.
+std::string call_dtype(const ReportRun& run, const ReportCall& call);
 
 // The row with a likely cause that is farthest beyond its bound; null if no row has a cause.
 const ReportRow* telling_row(const ReportRun& run, const ReportCall& call);

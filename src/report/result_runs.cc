@@ -97,6 +97,7 @@ Result<ReportRun> read_check(const ResultFiles& files, const ResultRunsJob& job)
   Result<ReportRun> run = read_run(files, judged_by);
   if (!run) return run;
   if (!device.empty()) run->title = device;
+  run->dump_hash = fact(facts, "dump");
   add_error_maps(*run, files.details, job);
   read_scripts(*run, scripts_directory(files.details));
   for (const std::string_view key : {"device", "torch", "profile", "seed", "recorded"}) {
@@ -166,7 +167,10 @@ Result<std::vector<ReportRun>> read_result_runs(const ResultRunsJob& job) {
     }
     Result<ReportRun> run = read_check(*files, job);
     if (!run) return propagate(run);
-    if (!job.places.empty()) run->title = job.places[checks.size()] + " " + run->title;
+    if (!job.places.empty()) {
+      run->place = job.places[checks.size()];
+      run->title = run->place + " " + run->title;
+    }
     checks.push_back(std::move(*run));
   }
   std::vector<ReportRun> runs;

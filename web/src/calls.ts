@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of a run as the page works with them: who is worst, who passes the filter, in which order.
-import {badness, kFlagged, kInherits, kIntroduces, kLost, kNoNumber, kOverBound, kRight, kSkipped, kSlight, kStandings, kWrong, Metric, Run, textAt} from './data';
+import {badness, isBad, kAgrees, kInherits, kIntroduces, kNoNumber, kOverBound, kRight, kSkipped, kSlight, kStandings, kWrong, Metric, Run, textAt} from './data';
+import {count} from './dom';
 import {GroupTree} from './tree';
+import {standingOrder, standingWord} from './words';
 
 /** A number of the call table: the worst of a metric over the rows of a call. */
 export interface Worst { label: string; title: string; numbers: Float64Array; largest: boolean }
@@ -15,15 +17,16 @@ export interface Filter {
   dtype: number | null;
   cause: number | null;
   group: number | null;
+  spread: number | null;
   range: Range | null;
 }
 export const noFilter = (): Filter =>
-    ({text: '', standing: null, api: null, dtype: null, cause: null, group: null, range: null});
+    ({text: '', standing: null, api: null, dtype: null, cause: null, group: null, spread: null, range: null});
 
 export type SortKey = 'order' | 'spread' | 'name' | 'group' | 'forward' | 'backward' | 'standing' | 'why' | number;
 export interface Sort { key: SortKey; descending: boolean }
 
-const kCosine = 'Cosine similarity';
+const kCosine = 'Cosine similarity', kRelative = 'Maximum relative error', kAbsolute = 'Maximum absolute error';
 
 /** Metrics the table shows where a run has them. A cosine is shown as its distance to 1: the digits are in that. */
 const shownMetrics: [title: string, side: string, label: string, largest: boolean][] = [
@@ -34,7 +37,7 @@ const shownMetrics: [title: string, side: string, label: string, largest: boolea
   [kCosine, '', '1 - cosine', true],
   ['1 - cosine', '', '1 - cosine', true],
   ['Maximum absolute error', '', 'Max abs err', true],
-  ['Maximum relative error', '', 'Max rel err', true],
+  [kRelative, '', 'Max rel err', true],
   ['Maximum ULP error', '', 'Max ULP', true],
   ['Relative difference of max', '', 'Max rel diff', true],
   ['Relative difference of l2 norm', '', 'L2 rel diff', true],
@@ -57,15 +60,35 @@ function worstOf(run: Run, metric: Metric, largest: boolean): Float64Array {
   return out;
 }
 
+/**
+ * The relative error is taken over the elements that are finite on both sides. Beside a NaN it would look as if all
+ * were well, so a call is as bad here as in its absolute error.
+ */
+function spoil(run: Run, relative: Float64Array): void {
+  const metric = run.metrics.find((m) => m.title === kAbsolute && m.side === '');
+  if (!metric) return;
+  worstOf(run, metric, true).forEach((x, call) => {
+    if (relative[call] !== kNoNumber && !Number.isFinite(x)) relative[call] = x;
+  });
+}
+
+const kindOfSpread: Record<number, number> = {[kIntroduces]: kWrong, [kInherits]: kSlight, [kAgrees]: kRight};
+const spreadOfKind: Record<number, string> = {[kWrong]: 'introduces', [kSlight]: 'inherits', [kRight]: 'agrees', [kSkipped]: 'not compared'};
+
+/** A cause is that of a call that is off. */
+const hasCause = (standing: number): boolean => isBad(standing) || standing === kSlight;
+
 export class Calls {
   readonly count: number;
   readonly apis: string[];
   readonly api: Uint32Array;
-  readonly dtype: Uint32Array;    // of the first row that has one, as an index of run.dtype
+  readonly dtype: Uint32Array;
   readonly overBound: Worst | null;
   readonly metrics: Worst[];
   readonly hasStrict: boolean;
   readonly hasSpread: boolean;    // a comparison that knows who introduces a difference
+  /** What colours a call in the tree and in tables of counts: its standing, or in a comparison what stands for it. */
+  readonly kind: Uint8Array;
   readonly groups: GroupTree;
   private order: Uint32Array;     // all calls, sorted
   private readonly lowerNames: string[];
@@ -76,20 +99,12 @@ export class Calls {
     this.count = run.info.calls.count;
     this.apis = run.api.values;
     this.api = run.api.ids;
-    this.dtype = new Uint32Array(this.count);
+    this.dtype = run.dtype.ids;
     this.hasStrict = run.info.answer.hasStrict;
     this.hasSpread = run.spread.some((spread) => spread === kIntroduces || spread === kInherits);
-    const nothing = run.dtype.values.indexOf('');
-    this.lowerNames = new Array(this.count);
-    for (let i = 0; i < this.count; i++) {
-      const name = textAt(run.name, i);
-      this.lowerNames[i] = name.toLowerCase();
-      const end = run.firstRow[i] + run.rowCount[i];
-      let row = run.firstRow[i];
-      while (row + 1 < end && run.dtype.ids[row] === nothing) row++;
-      this.dtype[i] = run.dtype.ids[row];
-    }
-    this.groups = new GroupTree(run);
+    this.lowerNames = Array.from({length: this.count}, (_, i) => textAt(run.name, i).toLowerCase());
+    this.kind = this.hasSpread ? run.spread.map((spread) => kindOfSpread[spread] ?? kSkipped) : run.standing;
+    this.groups = new GroupTree(run, this.kind);
     this.namedAfterApi = run.info.kind !== 'torchair';
     this.metrics = [];
     for (const [title, side, label, largest] of shownMetrics) {
@@ -98,6 +113,7 @@ export class Calls {
       if (title === 'Maximum ULP error' && this.metrics.some((m) => m.title === kOverBound)) continue;
       if (!metric) continue;
       const numbers = worstOf(run, metric, title !== kCosine && largest);
+      if (title === kRelative) spoil(run, numbers);
       if (title === kCosine) numbers.forEach((x, i) => { if (x !== kNoNumber) numbers[i] = Math.max(0, 1 - x); });
       this.metrics.push({label, title, largest, numbers});
     }
@@ -105,17 +121,20 @@ export class Calls {
     this.order = Uint32Array.from({length: this.count}, (_, i) => i);
   }
 
-  /** What the table is sorted by at first: who introduces a difference, the error over bound, or the verdict. */
-  get defaultSort(): Sort {
-    if (this.hasSpread) return {key: 'spread', descending: true};
-    return {key: this.overBound ? this.metrics.indexOf(this.overBound) : 'standing', descending: true};
+  /** What the table is sorted by at first: who introduces a difference, else what is wrong. */
+  get defaultSort(): Sort { return {key: this.hasSpread ? 'spread' : 'standing', descending: true}; }
+
+  /** How many of these calls have no number in a metric. */
+  blanks(metric: Worst, calls: Uint32Array): number {
+    let n = 0;
+    for (const call of calls) if (metric.numbers[call] === kNoNumber) n++;
+    return n;
   }
 
-  /** Calls that have no number in a metric. */
-  blanks(metric: Worst): number {
-    let n = 0;
-    for (const x of metric.numbers) if (x === kNoNumber) n++;
-    return n;
+  /** "2 wrong, 5 pass", of counts by kind. */
+  words(counts: number[]): string {
+    const word = (kind: number) => (this.hasSpread ? spreadOfKind[kind] : standingWord(this.run.info, kind));
+    return standingOrder.filter((kind) => counts[kind] > 0).map((kind) => `${count(counts[kind])} ${word(kind)}`).join(', ');
   }
 
   name(call: number): string { return textAt(this.run.name, call); }
@@ -136,7 +155,8 @@ export class Calls {
       if (filter.standing !== null && this.run.standing[call] !== filter.standing) continue;
       if (filter.api !== null && this.api[call] !== filter.api) continue;
       if (filter.dtype !== null && this.dtype[call] !== filter.dtype) continue;
-      if (filter.cause !== null && (this.run.cause.ids[call] !== filter.cause || this.run.standing[call] > kSlight)) continue;
+      if (filter.cause !== null && (this.run.cause.ids[call] !== filter.cause || !hasCause(this.run.standing[call]))) continue;
+      if (filter.spread !== null && this.run.spread[call] !== filter.spread) continue;
       if (inGroup && !inGroup[this.run.group.ids[call]]) continue;
       if (inRange && !inRange[call]) continue;
       let found = 1;
@@ -146,13 +166,14 @@ export class Calls {
     return out.subarray(0, kept);
   }
 
-  /** 1 for the calls whose API, group or reason holds the word: asked once per value, not once per call. */
+  /** 1 for the calls whose API, group, line or reason holds the word: asked once per value, not once per call. */
   private matches(word: string): Uint8Array {
     const holds = (values: string[]) => Uint8Array.from(values, (value) => Number(value.toLowerCase().includes(word)));
-    const api = holds(this.apis), group = holds(this.run.group.values), why = holds(this.run.why.values);
-    const apis = this.api, groups = this.run.group.ids, reasons = this.run.why.ids;
+    const {run} = this;
+    const api = holds(this.apis), group = holds(run.group.values), why = holds(run.why.values), line = holds(run.line.values);
+    const apis = this.api, groups = run.group.ids, reasons = run.why.ids, lines = run.line.ids;
     const out = new Uint8Array(this.count);
-    for (let call = 0; call < out.length; call++) out[call] = api[apis[call]] | group[groups[call]] | why[reasons[call]];
+    for (let call = 0; call < out.length; call++) out[call] = api[apis[call]] | group[groups[call]] | why[reasons[call]] | line[lines[call]];
     // Only a word that ends so can reach into the number behind the API.
     if (this.namedAfterApi && !/[.\d]$/.test(word)) return out;
     for (let call = 0; call < out.length; call++) if (out[call] === 0 && this.lowerNames[call].includes(word)) out[call] = 1;
@@ -219,7 +240,7 @@ export class Calls {
       if (Number.isNaN(x)) return top;
       if (x !== kNoNumber) return Math.min(Math.max(x, -Number.MAX_VALUE), Number.MAX_VALUE);
       const standing = this.run.standing[call];
-      if (standing === kWrong || standing === kLost) return top;
+      if (isBad(standing)) return top;
       // Between what is beyond its bound and what is within.
       if (ofBound) return standing === kSlight ? 4 : 1 + Number.EPSILON * (standing === kSkipped ? 2 : 1);
       return standing === kRight ? (descending ? -Infinity : Infinity) : top;
@@ -240,8 +261,8 @@ export class Calls {
   }
 }
 
-/** By standing: wrong, lost, slight, flagged, skipped, pass. */
-const severityOf = [6, 4, 3, 1, 2, 5];
+/** By standing, as standingOrder of words.ts has them. */
+const severityOf = Float64Array.from({length: kStandings}, (_, standing) => standingOrder.length - standingOrder.indexOf(standing));
 
 /** The place of each value in alphabetical order, empty values last where asked. */
 function ranks(values: string[], ids: Uint32Array, emptyLast = false): Float64Array {
@@ -265,9 +286,8 @@ export function tally(names: string[], ids: Uint32Array, standing: Uint8Array): 
     all[ids[i]].total++;
     all[ids[i]].counts[standing[i]]++;
   }
-  const order = [kWrong, kLost, kSlight, kFlagged, kSkipped];
   return all.sort((a, b) => {
-    for (const standing of order) if (a.counts[standing] !== b.counts[standing]) return b.counts[standing] - a.counts[standing];
+    for (const standing of standingOrder) if (a.counts[standing] !== b.counts[standing]) return b.counts[standing] - a.counts[standing];
     return b.total - a.total;
   });
 }

@@ -11,9 +11,12 @@ export const badness = [2, 3, 4, 1, 0];
 /** One word for a call, as src/report/answer.h has them. */
 export const kWrong = 0, kSlight = 1, kFlagged = 2, kRight = 3, kSkipped = 4, kLost = 5;
 export const kStandings = 6;
+/** What makes a device not OK. */
+export const isBad = (standing: number): boolean => standing === kWrong || standing === kLost;
 
 /** What a call of a comparison does to the difference, as src/report/report_data.h has it. */
 export const kUnknownSpread = 0, kAgrees = 1, kIntroduces = 2, kInherits = 3, kOneSided = 4;
+export const kSpreads = 5;
 
 /** The metric the page is about; 1 is the bound. */
 export const kOverBound = 'Error over bound';
@@ -28,7 +31,7 @@ export interface Limit { metric: string; test: string; value: number | string; e
 export interface MetricInfo { title: string; side: '' | 'device' | 'reference'; numbers: BlockId }
 
 export interface Card {
-  api: string; cause: string; evidence: string; calls: number; slight: number; worstCall: number; worst: number | string | null;
+  api: string; cause: string; evidence: string; calls: number; slight: number; worstCall: number; worstName: string; worst: number | string | null;
   lines: string[]; moreLines: number;
 }
 export interface Answer {
@@ -45,6 +48,7 @@ export interface Answer {
 export interface RunInfo {
   kind: string;
   title: string;
+  place: string;  // "step1/rank0" of one of several dumps; empty: there is one
   origin: [string, string][];
   directions: [string, string];
   groupTitle: string;
@@ -55,7 +59,7 @@ export interface RunInfo {
   firstDifference?: { call: number; text: string };
   calls: {
     count: number; name: TextBlocks; api: TextBlocks; group: TextBlocks; why: TextBlocks; message: TextBlocks; arguments: TextBlocks;
-    line: TextBlocks; cause: TextBlocks; standing: BlockId; spread: BlockId; forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
+    line: TextBlocks; cause: TextBlocks; dtype: TextBlocks; standing: BlockId; spread: BlockId; forward: BlockId; backward: BlockId; strict: BlockId; firstRow: BlockId; rowCount: BlockId; stack: BlockId;
   };
   rows: {
     count: number; part: TextBlocks; benchDtype: TextBlocks; deviceDtype: TextBlocks; shape: TextBlocks;
@@ -128,6 +132,9 @@ async function text(blocks: TextBlocks): Promise<TextColumn> {
 
 export interface Metric { title: string; side: MetricInfo['side']; numbers: Float64Array }
 
+/** A group, the one it is part of (empty: none), and the class of a module (empty: not known). */
+export type GroupParent = [group: string, parent: string, kind: string];
+
 /** What the table, the filters and the plots need; the rest is in Details. */
 export interface Run {
   info: RunInfo;
@@ -140,7 +147,7 @@ export interface Run {
   standing: Uint8Array;
   spread: Uint8Array;
   edges: { from: Uint32Array; to: Uint32Array };
-  groupParents: [group: string, parent: string][];
+  groupParents: GroupParent[];
   forward: Uint8Array;
   backward: Uint8Array;
   strict: Uint8Array;
@@ -149,21 +156,22 @@ export interface Run {
   rowStatus: Uint8Array;
   rowStrict: Uint8Array;
   rowCause: TextColumn;
-  dtype: TextColumn;
+  rowDtype: TextColumn;   // of what the device gave
+  dtype: TextColumn;      // of a call: where they differ, what the device should have given
   metrics: Metric[];
 }
 
 export async function loadRun(info: RunInfo): Promise<Run> {
   const {calls, rows} = info;
-  const [name, api, group, why, line, cause, rowCause, dtype] = await Promise.all(
-      [calls.name, calls.api, calls.group, calls.why, calls.line, calls.cause, rows.cause, rows.deviceDtype].map(text));
+  const [name, api, group, why, line, cause, dtype, rowCause, rowDtype] = await Promise.all(
+      [calls.name, calls.api, calls.group, calls.why, calls.line, calls.cause, calls.dtype, rows.cause, rows.deviceDtype].map(text));
   const [standing, spread, forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
       [calls.standing, calls.spread, calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(bytesOf));
   const [firstRow, rowCount, from, to] = await Promise.all([calls.firstRow, calls.rowCount, info.edges.from, info.edges.to].map(integers));
-  const groupParents = await json<[string, string][]>(info.groupParents);
+  const groupParents = await json<GroupParent[]>(info.groupParents);
   const metrics = await Promise.all(info.metrics.map(
       async (metric) => ({title: metric.title, side: metric.side, numbers: await numbers(metric.numbers)})));
-  return {info, name, api, group, why, line, cause, standing, spread, edges: {from, to}, groupParents, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, rowCause, dtype, metrics};
+  return {info, name, api, group, why, line, cause, standing, spread, edges: {from, to}, groupParents, forward, backward, strict, firstRow, rowCount, rowStatus, rowStrict, rowCause, rowDtype, dtype, metrics};
 }
 
 /** The call a row belongs to. */

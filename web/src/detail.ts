@@ -5,7 +5,7 @@ import {Details, Frame, kNoNumber, kOverBound, kSkip, kSkipped, Limit, Metric, t
 import {copyButton, figure, h} from './dom';
 import {mapView} from './map';
 import {rowBadge, standingBadge, verdictBadge} from './table';
-import {callOfEntry, standingHelp, times} from './words';
+import {callOfEntry, plainDtype, standingHelp, times} from './words';
 
 export function detailView(calls: Calls, details: Details, call: number): HTMLElement {
   const {run} = calls;
@@ -19,17 +19,39 @@ export function detailView(calls: Calls, details: Details, call: number): HTMLEl
   const bad = (row: number) => Number(isBad(calls, row));
   const weight = (row: number) => (Number.isNaN(size(row)) ? Infinity : size(row));
   rows.sort((a, b) => bad(b) - bad(a) || (bad(a) ? (weight(b) > weight(a) ? 1 : weight(b) < weight(a) ? -1 : a - b) : a - b));
+  const titleOf = titles(calls, details, call);
   return h('div', {class: 'detail'},
            h('p', {class: 'verdicts'}, standingBadge(run.info, run.standing[call]), ' ',
              over === kNoNumber ? standingHelp(run.info, run.standing[call]) : `${times(over)} \u00d7 bound`,
              line === '' ? '' : ` at ${line}`),
            message !== '' && (run.standing[call] >= kSkipped || !calls.hasStrict) && h('p', {class: 'note message'}, message),
            argumentsView(textAt(details.arguments, call)),
-           ...rows.filter((row) => bad(row)).map((row) => rowView(calls, details, row)),
+           ...rows.filter((row) => bad(row)).map((row) => rowView(calls, details, row, titleOf(row))),
            commandsView(calls, details, call),
            stackView(details, call),
-           ...rows.filter((row) => !bad(row)).map((row) => rowView(calls, details, row)));
+           ...rows.filter((row) => !bad(row)).map((row) => rowView(calls, details, row, titleOf(row))));
 }
+
+/**
+ * "gradient of weight" for "backward.output.1", if as many arguments require grad as there are gradients; "output" for
+ * "forward.output.0". Parts of another form keep their names.
+ */
+function titles({run}: Calls, details: Details, call: number): (row: number) => string {
+  const first = run.firstRow[call], last = first + run.rowCount[call];
+  const parts = Array.from({length: last - first}, (_, i) => textAt(details.part, first + i));
+  const given = textAt(details.arguments, call).split('\n').map((line) => line.split('\t'));
+  const wanting = given.filter(([, text]) => text?.endsWith(kRequiresGrad)).map(([name]) => name);
+  const nested = given.reduce((n, [, text]) => n + (text?.split(kRequiresGrad).length ?? 1) - 1, 0);
+  const gradients = parts.filter((part) => /^backward\.output\.\d+$/.test(part)).length;
+  const outputs = parts.filter((part) => part.startsWith('forward.output.')).length;
+  return (row) => {
+    const part = parts[row - first], number = Number(/^(?:for|back)ward\.output\.(\d+)$/.exec(part)?.[1] ?? NaN);
+    if (Number.isNaN(number)) return part;
+    if (part.startsWith('forward')) return outputs === 1 && number === 0 ? 'output' : `output ${number}`;
+    return wanting.length === gradients && nested === gradients && number < gradients ? `gradient of ${wanting[number]}` : part;
+  };
+}
+const kRequiresGrad = '  requires grad';
 
 const overBoundOf = (calls: Calls, row: number): number => calls.run.metrics.find((m) => m.title === kOverBound)?.numbers[row] ?? kNoNumber;
 
@@ -97,10 +119,10 @@ export function meets(value: number, limit: Limit): boolean | null {
   }
 }
 
-function rowView(calls: Calls, details: Details, row: number): HTMLElement {
+function rowView(calls: Calls, details: Details, row: number, title: string): HTMLElement {
   const {run} = calls;
-  const dtype = textAt(run.dtype, row).replace('torch.', '');
-  const bench = textAt(details.benchDtype, row).replace('torch.', '');
+  const dtype = plainDtype(textAt(run.rowDtype, row));
+  const bench = plainDtype(textAt(details.benchDtype, row));
   const over = overBoundOf(calls, row), bad = isBad(calls, row);
   const facts = [dtype && (bench && bench !== dtype ? `${dtype} against ${bench}` : dtype), textAt(details.shape, row),
                  textAt(details.algorithm, row), over === kNoNumber ? '' : `${times(over)} \u00d7 bound`].filter((fact) => fact !== '');
@@ -109,7 +131,7 @@ function rowView(calls: Calls, details: Details, row: number): HTMLElement {
   const map = details.maps.get(row);
   const metrics = metricsView(run.metrics, run.info.limits[details.limits[row]], row);
   return h('section', {class: bad ? 'row bad' : 'row'},
-           h('h3', {}, textAt(details.part, row), ' ', strict ? rowBadge(run.info, run.rowStrict[row]) : verdictBadge(run.rowStatus[row]), ' ',
+           h('h3', {title: textAt(details.part, row)}, title, ' ', strict ? rowBadge(run.info, run.rowStrict[row]) : verdictBadge(run.rowStatus[row]), ' ',
              h('span', {class: 'note'}, facts.join('  \u00b7  '))),
            cause !== '' && h('p', {class: 'cause'}, h('b', {}, 'Likely cause: '), cause),
            map && mapView(map),
@@ -125,6 +147,7 @@ function metricsView(metrics: Metric[], limits: Limit[], row: number): HTMLEleme
   const at = (title: string, side: string) => metrics.find((m) => m.title === title && m.side === side)?.numbers[row] ?? kNoNumber;
   const sides = ['device', 'reference'].filter((side) => titles.some((title) => at(title, side) !== kNoNumber));
   const shown = (x: number) => (x === kNoNumber ? '' : figure(x));
+  const absolute = at('Maximum absolute error', ''), finite = absolute !== kNoNumber && !Number.isFinite(absolute);
   // What decides comes first.
   const limitOf = (title: string) => limits.find((limit) => limit.metric === title);
   titles.sort((a, b) => Number(!limitOf(a)) - Number(!limitOf(b)));
@@ -135,7 +158,8 @@ function metricsView(metrics: Metric[], limits: Limit[], row: number): HTMLEleme
            h('tbody', {}, ...titles.map((title) => {
              const limit = limitOf(title), own = at(title, '');
              const met = limit ? meets(own, limit) : null;
-             return h('tr', {class: met === false && limit?.effect.startsWith('else') ? 'missed' : ''}, h('th', {scope: 'row'}, title),
+             return h('tr', {class: met === false && limit?.effect.startsWith('else') ? 'missed' : ''},
+                      h('th', {scope: 'row'}, title, finite && title.endsWith('relative error') && h('span', {class: 'note'}, ', of what is finite on both sides')),
                       h('td', {class: 'number'}, shown(own)), ...sides.map((side) => h('td', {class: 'number'}, shown(at(title, side)))),
                       h('td', {}, limit ? `${met === null ? '' : met ? '\u2713 ' : '\u2717 '}${limit.test} ${figure(Number(limit.value))}, ${limit.effect}` : ''),
                       h('td', {}, limit?.origin ?? ''));

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: the answer per device, causes, the order of calls, the call table, plots, and the view of one call.
-import {answers, cards, changes} from './answer';
+import {answers, CardActions, cards, changes, placeCards} from './answer';
 import {Calls, Filter, noFilter, Range, Sort, SortKey} from './calls';
-import {callOf, Card, kOverBound, kStandings, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
+import {callOf, Card, kOverBound, kSpreads, kStandings, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
 import {detailView} from './detail';
 import {count, h} from './dom';
 import {dtypeText, GroupPanel, matrixPanel, modulePanel, Bar, standingBar} from './overview';
 import {farthest, histogram, scatter} from './plots';
 import './compare.css';
 import './report.css';
-import {spreadPanel} from './spread';
+import {spreadPanel, spreadWord} from './spread';
+import {arePlaces} from './places';
 import {Address, readAddress, writeAddress} from './state';
 import {Strip} from './strip';
 import {CallTable} from './table';
 import {treePanel} from './tree';
-import {nounOf, showsCauses, standingWord} from './words';
+import {nounOf, plainDtype, showsCauses, standingWord} from './words';
 
 const summary = readSummary();
+const kSpreadWords = Array.from({length: kSpreads}, (_, i) => spreadWord(i));
 const runs = new Map<RunInfo, Promise<Run>>();
 
 /** What the page measured of itself, for its tests and the curious: milliseconds. */
@@ -48,16 +50,21 @@ class RunView {
                               h('header', {}, this.detailTitle, h('button', {type: 'button', class: 'small', onclick: () => this.leave()}, 'close (Esc)')),
                               this.detailBody);
 
-  constructor(private readonly info: RunInfo) {
+  readonly actions: CardActions;
+  private loaded: () => void = () => {};
+  private readonly ready = new Promise<void>((done) => (this.loaded = done));
+
+  /** `several`: causes are shown once for all dumps, above. */
+  constructor(private readonly info: RunInfo, several: boolean) {
     this.search.placeholder = `Search ${nounOf(info)}, causes, lines  ( / )`;
     this.bar = standingBar(info, (next) => this.change(next(this.filter)));
     this.bar.mark(this.filter);
-    const actions = {show: (card: Card) => this.showCard(card), open: (call: number) => void this.open(call, true),
-                     name: (call: number) => this.calls?.name(call) ?? ''};
-    this.changed = changes(info, actions);
-    this.element = h('div', {class: 'run'}, this.parting, this.changed?.element, showsCauses(info) && cards(info, actions), this.order,
+    this.actions = {show: (card: Card) => void this.showCard(card), open: (call: number) => void this.open(call, true),
+                    name: (call: number) => this.calls?.name(call) ?? ''};
+    this.changed = changes(info, this.actions);
+    this.element = h('div', {class: 'run'}, this.parting, this.changed?.element, !several && showsCauses(info) && cards(info, () => this.actions), this.order, this.panels,
                      h('div', {class: 'toolbar'}, this.bar.element, this.search, this.status, this.chips), this.list,
-                     this.panels, this.compare, this.detail);
+                     this.plots, this.compare, this.detail);
     this.element.addEventListener('keydown', (event) => {
       if (event.key === 'Escape' && !this.detail.hidden) this.leave();
     });
@@ -82,6 +89,7 @@ class RunView {
     this.drawPlots(run);
     this.drawComparison(run);
     timing.ready = performance.now();
+    this.loaded();
   }
 
   focusSearch(): void { this.search.focus(); }
@@ -105,9 +113,9 @@ class RunView {
     else if (!this.detail.hidden) this.close();
   }
 
-  private showCard(card: Card): void {
-    if (!this.calls) return;
-    const {run} = this.calls;
+  private async showCard(card: Card): Promise<void> {
+    await this.ready;
+    const {run} = this.calls!;
     this.change({...noFilter(), api: idOf(run.api.values, card.api), cause: idOf(run.cause.values, card.cause)});
     this.list.scrollIntoView({block: 'nearest'});
     this.table?.focus();
@@ -134,7 +142,7 @@ class RunView {
     writeAddress({
       q: filter.text, result: filter.standing === null ? '' : standingWord(this.info, filter.standing),
       api: name(run.api.values, filter.api), dtype: name(run.dtype.values, filter.dtype), cause: name(run.cause.values, filter.cause),
-      group: name(run.group.values, filter.group),
+      group: name(calls.groups.names, filter.group), spread: filter.spread === null ? '' : spreadWord(filter.spread),
       range: filter.range ? [filter.range.metric.title, filter.range.low, filter.range.high, filter.range.label].join('|') : '',
       sort: plain ? '' : `${sort.descending ? '-' : ''}${typeof sort.key === 'number' ? calls.metrics[sort.key].title : sort.key}`,
     });
@@ -147,7 +155,7 @@ class RunView {
     const [title, low, high, ...label] = (address.range ?? '').split('|');
     const metric = run.metrics.find((m) => m.title === title && m.side === '');
     return {text: address.q ?? '', standing: id(standings, address.result), api: id(run.api.values, address.api),
-            dtype: id(run.dtype.values, address.dtype), cause: id(run.cause.values, address.cause), group: id(run.group.values, address.group),
+            dtype: id(run.dtype.values, address.dtype), cause: id(run.cause.values, address.cause), group: id(this.calls!.groups.names, address.group), spread: id(kSpreadWords, address.spread),
             range: metric ? {metric, low: Number(low), high: Number(high), label: label.join('|')} : null};
   }
 
@@ -167,9 +175,9 @@ class RunView {
     const order = this.calls.select(this.filter, this.sort);
     this.table.show(order, this.sort);
     const sorted = typeof this.sort.key === 'number' ? this.calls.metrics[this.sort.key] : null;
-    const blanks = sorted ? this.calls.blanks(sorted) : 0;
+    const blanks = sorted ? this.calls.blanks(sorted, order) : 0;
     this.status.textContent = `${count(order.length)} of ${count(this.calls.count)} ${nounOf(this.info)}` +
-        (blanks > 0 ? `; ${count(blanks)} have no ${sorted!.label.toLowerCase()}` : '');
+        (blanks > 0 ? `; ${count(blanks)} ${blanks === 1 ? 'has' : 'have'} no ${sorted!.label.toLowerCase()}` : '');
     this.bar.mark(this.filter);
     this.strip?.filter(order);
     for (const group of this.groups) group.mark(this.filter);
@@ -186,7 +194,7 @@ class RunView {
     const chooseGroup = (id: number) => this.change({group: this.filter.group === id ? null : id});
     const module = calls.groups.nested ? groupTree(calls, chooseGroup) : modulePanel(calls, chooseGroup);
     this.groups = [matrix, module];
-    this.panels.replaceChildren(matrix.element, module.element, this.plots);
+    this.panels.replaceChildren(module.element, matrix.element);
   }
 
   private drawChips(): void {
@@ -204,7 +212,8 @@ class RunView {
       filter.api !== null && chip('API', run.api.values[filter.api], {api: null}),
       filter.dtype !== null && chip('dtype', dtypeText(this.calls!, filter.dtype), {dtype: null}),
       filter.cause !== null && chip('cause', run.cause.values[filter.cause] || 'no known pattern', {cause: null}),
-      filter.group !== null && chip(this.info.groupTitle, run.group.values[filter.group], {group: null}),
+      filter.group !== null && chip(this.info.groupTitle, this.calls!.groups.names[filter.group], {group: null}),
+      filter.spread !== null && chip('result', spreadWord(filter.spread), {spread: null}),
       filter.range !== null && chip('range', filter.range.label, {range: null}),
     ].filter((element): element is HTMLButtonElement => element !== false);
     if (shown.length > 0) {
@@ -220,10 +229,10 @@ class RunView {
   private drawPlots(run: Run): void {
     const own = run.metrics.filter((metric) => metric.side === '');
     if (own.length === 0) return;
-    const preferred = [kOverBound, 'Maximum relative error ratio', 'Maximum relative error', 'Mean ULP error', 'Relative difference of max', 'Relative difference of l2 norm'];
-    const shown = preferred.filter((title) => own.some((m) => m.title === title)).slice(0, 2);
+    const preferred = [kOverBound, 'Maximum relative error ratio', 'Maximum relative error', '1 - cosine', 'Maximum absolute error', 'Relative difference of max', 'Relative difference of l2 norm'];
+    const shown = preferred.filter((title) => own.some((m) => m.title === title)).slice(0, kPlots);
     for (const metric of own) {
-      if (shown.length < Math.min(2, own.length) && !shown.includes(metric.title)) shown.push(metric.title);
+      if (shown.length < Math.min(kPlots, own.length) && !shown.includes(metric.title)) shown.push(metric.title);
     }
     this.plots.replaceChildren(h('h2', {}, 'Distribution ', h('span', {class: 'note'}, 'rows: '),
                                  h('span', {class: 'key all'}, 'all'), h('span', {class: 'key bad'}, 'off'), h('span', {class: 'key error'}, 'wrong')),
@@ -251,7 +260,7 @@ class RunView {
     if (titles.length === 0) return;
     const place = h('div', {class: 'sides'});
     const open = (row: number) => void this.open(callOf(run, row), true);
-    const label = (row: number) => `${this.calls!.name(callOf(run, row))} ${textAt(run.dtype, row).replace('torch.', '')}`;
+    const label = (row: number) => `${this.calls!.name(callOf(run, row))} ${plainDtype(textAt(run.rowDtype, row))}`;
     const show = (title: string) => {
       const [device, reference] = [find(title, side)!, find(title, 'reference')!];
       place.replaceChildren(scatter(run, device, reference, open), farthest(run, device, reference, label, open));
@@ -264,10 +273,10 @@ class RunView {
 
   /** Opens a call so that Back closes it; from one call to the next Back still closes. */
   private async open(call: number, focus: boolean): Promise<void> {
-    if (!this.calls) return;
+    await this.ready;
     const closed = Boolean(this.detail.hidden);
     this.detail.hidden = false;
-    writeAddress({call: this.calls.name(call)}, closed);
+    writeAddress({call: this.calls!.name(call)}, closed);
     await this.show(call, focus);
   }
 
@@ -299,8 +308,10 @@ class RunView {
   }
 }
 
+const kPlots = 3;  // side by side
+
 function groupTree(calls: Calls, choose: (id: number) => void): GroupPanel {
-  const tree = treePanel(calls.groups, `By ${calls.run.info.groupTitle}`, choose);
+  const tree = treePanel(calls, `By ${calls.run.info.groupTitle}`, choose);
   return {element: tree.element, mark: ({group}) => tree.mark(group)};
 }
 
@@ -328,17 +339,25 @@ function themeButton(onChange: () => void): HTMLElement {
 }
 
 function start(): void {
-  const views = summary.runs.map((info) => new RunView(info));
+  const several = arePlaces(summary.runs);
+  const views = summary.runs.map((info) => new RunView(info, several));
   const main = h('main', {id: 'main', tabindex: -1});
   // Of an older and a newer check the newer one is what people came for.
   const kFirst = Math.max(0, summary.runs.findIndex((info) => info.since));
   const chosenRun = () => Math.min(Math.max(0, Number(readAddress().run ?? kFirst + 1) - 1 || 0), summary.runs.length - 1);
   let current = chosenRun();
   const loadedViews = new Set<number>();
-  const top = answers(summary.runs, (i) => {
+  const choose = (i: number) => {
     show(i);
-    writeAddress({run: i === kFirst ? '' : String(i + 1), call: '', api: '', dtype: '', cause: '', group: '', range: '', result: '', q: '', sort: ''});
+    writeAddress({run: i === kFirst ? '' : String(i + 1), call: '', api: '', dtype: '', cause: '', group: '', spread: '', range: '', result: '', q: '', sort: ''});
     views[i].follow(readAddress());
+  };
+  const top = answers(summary.runs, choose);
+  // A cause of several dumps is looked at in the dump where it is worst.
+  const causes = several && placeCards(summary.runs, (i) => {
+    const {show: list, open, name} = views[i].actions;
+    const go = () => { if (i !== current) choose(i); };
+    return {show: (card) => { go(); list(card); }, open: (call) => { go(); open(call); }, name};
   });
   const origin = h('dl', {class: 'origin'});
   const subtitle = h('span', {class: 'note subtitle'});
@@ -361,7 +380,7 @@ function start(): void {
         document.querySelector<HTMLElement>('.tbody')?.focus();
       }}, 'Skip to the calls'),
       h('header', {class: 'top'}, h('div', {class: 'line'}, h('h1', {}, 'msprobe report'), subtitle, themeButton(() => views.forEach((view) => view.redraw()))), top.element),
-      main, h('footer', {}, origin, h('p', {class: 'note'}, `msprobe ${summary.version}. Keys: / search, arrows and Enter in the table, Esc or Back closes a call. The CSV files keep all digits.`)));
+      ...(causes ? [h('div', {class: 'run shared'}, causes)] : []), main, h('footer', {}, origin, h('p', {class: 'note'}, `msprobe ${summary.version}. Keys: / search, arrows and Enter in the table, Esc or Back closes a call. The CSV files keep all digits.`)));
   if (summary.runs.length === 0) return;
   show(current);
   // The packed columns follow in the file; the summary is painted before they are read.

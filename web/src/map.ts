@@ -3,6 +3,7 @@
 import {ErrorMap} from './data';
 import {count, h, s} from './dom';
 import {heatOf, heatWords, kNoHeat} from './heat';
+import {Tick, ticksBelow} from './ticks';
 import {times} from './words';
 
 const kCodes = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -106,22 +107,32 @@ function spread(map: ErrorMap): HTMLElement {
   const most = Math.max(...shown), step = (kWidth - 2 * kLeft) / shown.length;
   const height = (n: number) => (n === 0 ? 0 : 3 + ((kHeight - kTop - kBottom - 3) * Math.log1p(n)) / Math.log1p(most));
   const bound = kLeft + (5 - first) * step;
-  const short = (i: number) => (i === 0 ? '=' : i === 15 ? 'NaN' : i === 14 ? '\u2026' : powers[i]);
+  const short = (i: number) => (i === 0 ? '=' : i === 15 ? 'NaN' : i === 14 ? '> 1e9' : powers[i]);
   const words = counts.flatMap((n, i) => (n > 0 ? [`${count(n)} ${binWords[i]}`] : [])).join(', ');
+  const middle = (k: number) => kLeft + (k + 0.5) * step;
+  const text = (tick: Tick, y: number) => s('text', {class: 'tick', x: tick.x, y, 'text-anchor': tick.anchor}, tick.text);
+  // The ends and the bound are named first, then the rest as far as there is room.
+  const places = shown.map((_, k) => k).sort((a, b) => kNamedFirst.indexOf(a + first) - kNamedFirst.indexOf(b + first));
+  const below = ticksBelow(places.map((k) => ({x: middle(k), text: short(first + k), anchor: 'middle'})));
+  // Of two counts that would touch, the larger one is shown; each bar has its own in its title.
+  const above = ticksBelow(shown.flatMap((n, k) => (n > 0 ? [{n, k}] : [])).sort((a, b) => b.n - a.n)
+                               .map(({n, k}) => ({x: middle(k), text: compact(n), anchor: 'middle', n})));
   return h('figure', {}, h('figcaption', {}, 'Elements by error over bound'),
            s('svg', {class: 'spread', viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': `Elements by error over bound: ${words}`},
              ...shown.map((n, k) => {
                const i = first + k, x = kLeft + k * step;
                return s('g', {}, s('title', {}, `${binWords[i]}: ${count(n)}`),
-                        s('rect', {class: `bin heat${binHeat[i]}`, x: x + 1, width: step - 2, y: kHeight - kBottom - height(n), height: height(n)}),
-                        n > 0 && s('text', {class: 'tick', x: x + step / 2, y: kHeight - kBottom - height(n) - 3, 'text-anchor': 'middle'}, compact(n)),
-                        s('text', {class: 'tick', x: x + step / 2, y: kHeight - 12, 'text-anchor': 'middle'}, short(i)));
+                        s('rect', {class: `bin heat${binHeat[i]}`, x: x + 1, width: step - 2, y: kHeight - kBottom - height(n), height: height(n)}));
              }),
+             ...above.map((tick) => text(tick, kHeight - kBottom - height((tick as Tick & {n: number}).n) - 3)),
+             ...below.map((tick) => text(tick, kHeight - 12)),
              s('line', {class: 'axis', x1: kLeft, x2: kWidth - kLeft, y1: kHeight - kBottom, y2: kHeight - kBottom}),
              s('line', {class: 'bound', x1: bound, x2: bound, y1: kTop, y2: kHeight - kBottom})) as unknown as HTMLElement);
 }
 
-const powers = ['', '1e-3', '.01', '.1', '1', '10', '100', '1e3', '1e4', '1e5', '1e6', '1e7', '1e8', '1e9'];
+// Bins by how much they are worth a name: equal, not finite, 1, 1000, ...
+const kNamedFirst = [0, 15, 4, 7, 10, 13, 1, 5, 3, 9, 11, 6, 2, 8, 12, 14];
+const powers = ['', '1e-3', '0.01', '0.1', '1', '10', '100', '1e3', '1e4', '1e5', '1e6', '1e7', '1e8', '1e9'];
 const compact = (n: number): string => (n < 1000 ? String(n) : n < 1e6 ? `${Math.round(n / 100) / 10}k` : `${Math.round(n / 1e5) / 10}M`);
 
 function place(map: ErrorMap, at: number): string {

@@ -5,6 +5,7 @@ import {scaleLog, scaleSymlog} from 'd3-scale';
 import {Range} from './calls';
 import {kError, kNoNumber, kOverBound, kPass, kSkip, kWarning, Metric, Run} from './data';
 import {count, figure, h, s} from './dom';
+import {ticksBelow} from './ticks';
 import {verdictBadge} from './table';
 
 const kWidth = 370, kHeight = 212;
@@ -58,6 +59,12 @@ function binsOf(run: Run, metric: Metric): Bin[] {
   return bins;
 }
 
+/** 1 first, then every 8th, 4th, 2nd power, then the rest: where there is not room for all, these stay. */
+function decadesFirst<T extends {power: number}>(decades: T[]): T[] {
+  const rank = ({power}: T) => [0, 8, 4, 2, 1].findIndex((step) => (step === 0 ? power === 0 : power % step === 0));
+  return [...decades].sort((a, b) => rank(a) - rank(b));
+}
+
 /** Nested bars from one base line: all rows, those that warn or fail, those that fail. */
 export function histogram(run: Run, metric: Metric, onRange: (range: Range) => void): Element {
   const bins = binsOf(run, metric);
@@ -71,15 +78,11 @@ export function histogram(run: Run, metric: Metric, onRange: (range: Range) => v
   const ticks = [1, 10, 100, 1000, 10000, 100000, 1e6].filter((n) => n <= most);
   const axis = ticks.map((n) => s('g', {}, s('line', {class: 'grid', x1: kLeft, x2: kWidth - kRight, y1: y(n), y2: y(n)}),
                                   s('text', {class: 'tick', x: kLeft - 6, y: y(n) + 4, 'text-anchor': 'end'}, count(n))));
-  const labels = bins.map((bin, i) => {
-    const decade = i > 0 && i < bins.length - 1 && (i - 1) % kPerDecade === 0;
-    const every = Math.ceil(bins.length / 16);
-    const power = decade ? Math.round(Math.log10(bin.high) - 1 / kPerDecade) : 0;
-    if (i === 0) return s('text', {class: 'tick', x: x(0.5), y: kHeight - 18, 'text-anchor': 'middle'}, '0');
-    if (i === bins.length - 1) return s('text', {class: 'tick', x: x(i + 1), y: kHeight - 18, 'text-anchor': 'end'}, 'NaN, inf');
-    if (!decade || power % every !== 0 || i < 2 || i > bins.length - 4) return null;
-    return s('text', {class: 'tick', x: x(i), y: kHeight - 18, 'text-anchor': 'middle'}, powerText(power));
-  });
+  const labels = ticksBelow([
+    {x: x(0.5), text: '0', anchor: 'middle'}, {x: kWidth - kRight, text: 'NaN, inf', anchor: 'end'},
+    ...decadesFirst(bins.flatMap((bin, i) => (i > 0 && i < bins.length - 1 && (i - 1) % kPerDecade === 0 ? [{at: i, power: Math.round(Math.log10(bin.high) - 1 / kPerDecade)}] : [])))
+        .map(({at, power}) => ({x: x(at), text: powerText(power), anchor: 'middle' as const})),
+  ]).map((tick) => s('text', {class: 'tick', x: tick.x, y: kHeight - 18, 'text-anchor': tick.anchor}, tick.text));
   const bars = bins.map((bin, i) => {
     if (bin.total === 0) return null;
     const text = `${title} ${bin.label}: ${count(bin.total)} rows, ${count(bin.bad)} warn or fail, ${count(bin.error)} fail`;

@@ -6,13 +6,21 @@ import {copyButton, count, figure, h} from './dom';
 import {callGraph} from './graph';
 import {callOfEntry, nounOf} from './words';
 
-export const spreadWord = (spread: number): string =>
-    ({[kIntroduces]: 'introduces', [kInherits]: 'inherits', [kAgrees]: 'agrees', [kOneSided]: 'one side only'} as Record<number, string>)[spread] ?? 'not compared';
+const spreadWords: Record<number, [one: string, many: string]> = {[kIntroduces]: ['introduces', 'introduce'], [kInherits]: ['inherits', 'inherit'], [kAgrees]: ['agrees', 'agree']};
+/** "introduces", of one call; "introduce", of several. */
+export const spreadWord = (spread: number, calls = 1): string =>
+    spreadWords[spread]?.[calls === 1 ? 0 : 1] ?? (spread === kOneSided ? 'one side only' : 'not compared');
 
-export function spreadBadge(spread: number): HTMLElement | string {
-  if (spread !== kIntroduces && spread !== kInherits) return '';
-  const help = spread === kIntroduces ? 'its inputs agree, its output does not' : 'its inputs differ already';
-  return h('span', {class: `badge ${spread === kIntroduces ? 's0' : 's1'}`, title: help}, spreadWord(spread));
+const spreadHelps: Record<number, string> = {[kIntroduces]: 'its inputs agree, its output does not', [kInherits]: 'its inputs differ already',
+                                            [kAgrees]: 'its outputs agree', [kOneSided]: 'the other side has no such call'};
+export const spreadHelp = (spread: number): string => spreadHelps[spread] ?? 'what it reads or returns was not compared';
+
+/** Colours of results: red, amber, green, blue, grey. */
+const spreadColours: Record<number, string> = {[kIntroduces]: 's0', [kInherits]: 's1', [kAgrees]: 's3', [kOneSided]: 's2'};
+export const spreadColour = (spread: number): string => spreadColours[spread] ?? 's4';
+
+export function spreadBadge(spread: number): HTMLElement {
+  return h('span', {class: `badge ${spreadColour(spread)}`, title: spreadHelp(spread)}, spreadWord(spread));
 }
 
 const kListed = 12;

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // All calls in the order they ran, coloured by error over bound.
 import {Calls} from './calls';
-import {kAgrees, kInherits, kIntroduces, kLost, kNoNumber, kSlight, kWrong} from './data';
+import {isBad, kAgrees, kInherits, kIntroduces, kNoNumber, kOneSided, kSkipped, kSlight, kWrong} from './data';
 import {count, h} from './dom';
-import {heatColours, heatOf, heatWords, kNoHeat} from './heat';
-import {nounOf, times} from './words';
+import {heatColours, heatOf, kNoHeat} from './heat';
+import {nounOf, standingWord, times} from './words';
 
 const kHeight = 34;  // px
 
+const kSlightHeat = 3, kBadHeat = 5, kFarHeat = 6;
+
 /** Of a comparison: items that introduce a difference get the strongest colour. */
-const spreadHeat = (spread: number): number => (spread === kIntroduces ? 6 : spread === kInherits ? 3 : spread === kAgrees ? 0 : kNoHeat);
+const spreadHeat = (spread: number): number =>
+    (spread === kIntroduces ? kBadHeat : spread === kInherits ? kSlightHeat : spread === kOneSided ? 1 : spread === kAgrees ? 0 : kNoHeat);
+
+/** What is wrong is red however small its number is; within the bound the number decides. */
+function standingHeat(standing: number, over: number): number {
+  if (isBad(standing)) return over !== kNoNumber && heatOf(over) === kFarHeat ? kFarHeat : kBadHeat;
+  if (standing === kSlight) return kSlightHeat;
+  if (over !== kNoNumber) return Math.min(heatOf(over), 2);
+  return standing === kSkipped ? kNoHeat : 1;
+}
 
 /** Of two calls in one pixel the worse one is seen. */
 const weight = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 0);
@@ -29,15 +40,16 @@ export class Strip {
     this.heat = new Uint8Array(calls.count);
     for (let call = 0; call < calls.count; call++) {
       const x = calls.overBound?.numbers[call] ?? kNoNumber;
-      const standing = run.standing[call];
-      const bare = standing === kWrong || standing === kLost ? 6 : standing === kSlight ? 3 : calls.overBound ? kNoHeat : 0;
-      this.heat[call] = calls.hasSpread ? spreadHeat(run.spread[call]) : x === kNoNumber ? bare : heatOf(x);
+      this.heat[call] = calls.hasSpread ? spreadHeat(run.spread[call]) : standingHeat(run.standing[call], x);
     }
-    const beyond = this.heat.reduce((n, heat) => n + Number(heat >= 3 && heat < kNoHeat), 0);
-    const scale = calls.hasSpread ? ['agrees', '', '', 'inherits a difference', '', '', 'introduces one', 'not known'] : calls.overBound ? heatWords : ['pass', '', '', 'warning', '', '', 'error', 'skipped'];
+    const beyond = this.heat.reduce((n, heat) => n + Number(heat >= kSlightHeat && heat < kNoHeat), 0);
+    const words = calls.hasSpread ? ['agrees', 'one side only', '', 'inherits a difference', '', 'introduces one', '', 'not compared']
+        : calls.overBound ? ['equal', 'within the bound', 'over half of it', standingWord(run.info, kSlight), '', 'wrong', 'wrong, over 1e6 \u00d7', 'not checked']
+        : ['', 'pass', '', standingWord(run.info, kSlight), '', standingWord(run.info, kWrong), '', 'not checked'];
+    const seen = new Set(this.heat);
     this.element = h('section', {class: 'order', 'aria-label': 'Calls in execution order'},
-                     h('h2', {}, 'Execution order', h('span', {class: 'note'}, calls.overBound ? '  error over bound:' : ''),
-                       h('span', {class: 'legend'}, ...scale.map((word, i) => word !== '' && h('span', {class: `key heat${i}`}, word)))),
+                     h('h2', {}, 'Execution order',
+                       h('span', {class: 'legend'}, ...words.map((word, i) => word !== '' && seen.has(i) && h('span', {class: `key heat${i}`}, word)))),
                      h('div', {class: 'layers', role: 'img', 'aria-label': `${count(calls.count)} ${nounOf(run.info)} in execution order, ${count(beyond)} beyond their bound`}, this.canvas),
                      this.tip);
     new ResizeObserver(() => {
@@ -108,7 +120,7 @@ export class Strip {
     const step = width / columns, gap = step > 5 ? 1 : 0;
     for (let column = 0; column < columns; column++) {
       const call = this.worst[column], heat = this.heat[call];
-      const beyond = heat >= 3 && heat < kNoHeat;
+      const beyond = heat >= kSlightHeat && heat < kNoHeat;
       const height = beyond ? kHeight : kHeight * 0.6;
       context.globalAlpha = this.shown && !this.shown[call] ? 0.18 : 1;
       context.fillStyle = colours[heat];

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call table: only the rows in view exist, so 100,000 calls scroll as 20 do.
 import {Calls, Sort, SortKey, Worst} from './calls';
-import {kNoNumber, kOverBound, kRight, kSkip, kSkipped, kSlight, kWrong, RunInfo, textAt, verdictNames} from './data';
+import {kNoNumber, kOverBound, kPass, kRight, kSkip, kSkipped, kSlight, kWrong, RunInfo, textAt, verdictNames} from './data';
 import {figure, h} from './dom';
 import {spreadBadge} from './spread';
-import {standingHelp, standingWord, times} from './words';
+import {nounOf, standingHelp, standingWord, times} from './words';
 
-const kRowHeight = 26;  // px, as in report.css
+const kRowHeight = 38, kHeadHeight = 44;  // px, as in report.css
 const kMargin = 8;      // rows made beyond the view
 const kPrintedRows = 200;
 const kScrollbar = 20;  // px
+const kFewestRows = 3;  // the height of an empty table
 
-interface Column { key: SortKey; label: string; width: string; cell: (call: number) => Node | string; number?: boolean; help?: string }
+interface Heading { key: SortKey; label: string; help?: string }
+/** Most columns have one heading; a call has its module below it, a verdict its two directions. */
+interface Column { title?: string; headings: Heading[]; rem: number; share?: number; cell: (call: number) => Node | string; number?: boolean; hover?: (call: number) => string }
 
 export function verdictBadge(verdict: number): HTMLElement {
   return h('span', {class: `badge v${verdict}`}, verdict === 4 ? '\u2013' : verdictNames[verdict]);
@@ -28,34 +31,60 @@ export function standingBadge(info: RunInfo, standing: number): HTMLElement {
 
 const title = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** The call, and below it where it is in the model and in the program. */
+function placeOf(calls: Calls, call: number): string {
+  const group = calls.group(call), line = textAt(calls.run.line, call);
+  return line === '' || group.startsWith(line) ? group : group === '' ? line : `${group}  \u00b7  ${line}`;
+}
+
+/** What a comparison says of a call: who is to blame comes before its verdict, and green is only what agrees. */
+function resultOf(calls: Calls, call: number): Node | string {
+  const {run} = calls;
+  if (!calls.hasSpread) return standingBadge(run.info, run.standing[call]);
+  const spread = spreadBadge(run.spread[call]);
+  const verdict = run.standing[call] === kRight ? '' : standingBadge(run.info, run.standing[call]);
+  return h('span', {class: 'stacked'}, spread, verdict);
+}
+
+/** A verdict per direction, one above the other. */
+function directionsOf(calls: Calls, call: number): HTMLElement {
+  const {run} = calls;
+  const line = (key: 'forward' | 'backward', i: number) =>
+      run[key][call] > kSkip ? null : h('span', {class: 'direction'}, h('span', {class: 'note'}, run.info.directions[i]), calls.hasSpread ? plainVerdict(run[key][call]) : verdictBadge(run[key][call]));
+  return h('span', {class: 'stacked'}, line('forward', 0), line('backward', 1));
+}
+
+/** Where another column decides, a pass is no news. */
+function plainVerdict(verdict: number): HTMLElement {
+  return verdict === kPass ? h('span', {class: 'badge v4'}, 'pass') : verdictBadge(verdict);
+}
+
 function columnsOf(calls: Calls): Column[] {
   const {run} = calls;
   const columns: Column[] = [
-    {key: 'order', label: '#', width: '2.8rem', number: true, cell: (call) => String(call + 1)},
-    {key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call', width: 'minmax(12rem, 1.6fr)', cell: (call) => calls.name(call)},
-    {key: 'standing', label: 'Result', width: '5.6rem', cell: (call) => standingBadge(run.info, run.standing[call])},
+    {headings: [{key: 'order', label: '#'}], rem: 2.6, number: true, cell: (call) => String(call + 1)},
+    {headings: [{key: 'name', label: run.info.kind === 'torchair' ? 'Operator' : 'Call'}, {key: 'group', label: run.info.groupTitle}], rem: 12.5, share: 1.4,
+     hover: (call) => `${calls.name(call)}\n${placeOf(calls, call)}`,
+     cell: (call) => h('span', {class: 'stacked'}, h('span', {class: 'callname'}, calls.name(call)), h('span', {class: 'note where'}, placeOf(calls, call)))},
+    {headings: [calls.hasSpread ? {key: 'spread', label: 'Result', help: 'introduces: inputs agree, output does not; inherits: inputs differ already'}
+                                : {key: 'standing', label: 'Result', help: 'what is wrong comes first'}], rem: 5.6, cell: (call) => resultOf(calls, call)},
   ];
-  if (calls.hasSpread) {
-    columns.push({key: 'spread', label: 'Difference', width: '6rem', help: 'introduces: inputs agree, output does not; inherits: inputs differ already',
-                  cell: (call) => spreadBadge(run.spread[call])});
-  }
   const shownMetric = (metric: Worst, i: number) => {
     const ofBound = metric.title === kOverBound;
-    columns.push({key: i, label: metric.label, width: ofBound ? '7.2rem' : '5.6rem', number: true, help: metric.title,
+    columns.push({headings: [{key: i, label: metric.label, help: metric.title}], rem: ofBound ? 5.2 : 4.8, number: true,
                   cell: (call) => (metric.numbers[call] === kNoNumber ? '' : ofBound ? times(metric.numbers[call]) : figure(metric.numbers[call]))});
   };
   if (calls.overBound) shownMetric(calls.overBound, calls.metrics.indexOf(calls.overBound));
   if (run.why.values.some((why) => why !== '')) {
-    columns.push({key: 'why', label: 'Cause', width: 'minmax(10rem, 2fr)', cell: (call) => textAt(run.why, call)});
+    columns.push({headings: [{key: 'why', label: 'Cause'}], rem: 14, share: 2, hover: (call) => textAt(run.why, call),
+                  cell: (call) => h('span', {class: 'why'}, textAt(run.why, call))});
   }
-  columns.push({key: 'group', label: title(run.info.groupTitle), width: 'minmax(8rem, 1.6fr)', cell: (call) => calls.group(call)});
   calls.metrics.forEach((metric, i) => { if (metric !== calls.overBound) shownMetric(metric, i); });
-  const directions = ['forward', 'backward'] as const;
-  directions.forEach((key, i) => {
-    if (run[key].every((v) => v > kSkip)) return;
-    columns.push({key, label: calls.hasStrict ? `Doc. ${run.info.directions[i].slice(0, 3)}.` : title(run.info.directions[i]), width: '4.8rem',
-                  help: `documented verdict, ${run.info.directions[i]}`, cell: (call) => verdictBadge(run[key][call])});
-  });
+  const directions = (['forward', 'backward'] as const).filter((key) => run[key].some((v) => v <= kSkip));
+  if (directions.length > 0) {
+    columns.push({title: calls.hasStrict ? 'Documented' : 'Verdict', rem: 8, cell: (call) => directionsOf(calls, call),
+                  headings: directions.map((key) => ({key, label: run.info.directions[key === 'forward' ? 0 : 1], help: `${calls.hasStrict ? 'documented verdict' : 'verdict'}, ${key === 'forward' ? run.info.directions[0] : run.info.directions[1]}`}))});
+  }
   return columns;
 }
 
@@ -80,9 +109,10 @@ export class CallTable {
     this.body = h('div', {class: 'tbody', tabindex: 0, role: 'grid', 'aria-label': 'Calls', 'aria-multiselectable': 'false'},
                   h('div', {role: 'rowgroup', class: 'thead'}, this.head), this.space);
     this.element = h('div', {class: 'table'}, this.body);
-    this.element.style.setProperty('--columns', this.columns.map((column) => column.width).join(' '));
-    // Of all rows, not of those that pass the filter: the page below stays in its place. A bar to scroll needs some, too.
-    this.element.style.setProperty('--whole', `${(calls.count + 1) * kRowHeight + kScrollbar}px`);
+    const width = ({rem, share}: Column) => (share ? `minmax(${rem}rem, ${share}fr)` : `${rem}rem`);
+    this.element.style.setProperty('--columns', this.columns.map(width).join(' '));
+    this.element.style.setProperty('--least', `${this.columns.reduce((sum, {rem}) => sum + rem, 0)}rem`);
+    this.element.style.setProperty('--gaps', String(this.columns.length - 1));
     this.body.addEventListener('scroll', () => {
       this.top = this.body.scrollTop;
       this.draw();
@@ -105,6 +135,8 @@ export class CallTable {
     this.selected = call === undefined ? -1 : order.indexOf(call);
     if (this.top > 0) this.body.scrollTop = this.top = 0;
     this.body.setAttribute('aria-rowcount', String(order.length + 1));
+    // As high as what it shows; a bar to scroll needs some, too.
+    this.element.style.setProperty('--whole', `${Math.max(kFewestRows, order.length) * kRowHeight + kHeadHeight + kScrollbar}px`);
     this.drawHead();
     this.draw();
   }
@@ -120,25 +152,30 @@ export class CallTable {
 
   /** The buttons stay, so that the focus does. */
   private makeHead(): void {
-    this.head.replaceChildren(...this.columns.map((column) =>
-      h('div', {role: 'columnheader', class: column.number ? 'th number' : 'th'},
-        h('button', {type: 'button', title: column.help, onclick: () => this.sortBy(column)}, column.label,
-          h('span', {class: 'arrow', 'aria-hidden': 'true'})))));
+    const button = ({key, label, help}: Heading, below: boolean) =>
+        h('button', {type: 'button', class: below ? 'below' : '', title: help, onclick: () => this.sortBy(key)}, below ? label : title(label), h('span', {class: 'arrow', 'aria-hidden': 'true'}));
+    this.head.replaceChildren(...this.columns.map((column) => {
+      const [first, ...rest] = column.headings;
+      const top = column.title === undefined ? button(first, false) : h('span', {}, column.title);
+      const below = column.title === undefined ? rest : column.headings;
+      return h('div', {role: 'columnheader', class: column.number ? 'th number' : 'th'}, top,
+               below.length > 0 && h('span', {class: 'belows'}, ...below.map((heading) => button(heading, true))));
+    }));
   }
 
   private drawHead(): void {
     this.columns.forEach((column, i) => {
-      const cell = this.head.children[i], active = this.sort.key === column.key;
-      cell.setAttribute('aria-sort', active ? (this.sort.descending ? 'descending' : 'ascending') : 'none');
-      cell.querySelector('.arrow')!.textContent = active ? (this.sort.descending ? ' \u2193' : ' \u2191') : '';
+      const cell = this.head.children[i], active = column.headings.findIndex(({key}) => key === this.sort.key);
+      cell.setAttribute('aria-sort', active >= 0 ? (this.sort.descending ? 'descending' : 'ascending') : 'none');
+      cell.querySelectorAll('.arrow').forEach((arrow, j) => (arrow.textContent = j === active ? (this.sort.descending ? ' \u2193' : ' \u2191') : ''));
     });
   }
 
-  private sortBy(column: Column): void {
-    const verdict = ['forward', 'backward', 'standing', 'spread'].includes(String(column.key));
-    const worstFirst = verdict || (typeof column.key === 'number' && this.calls.metrics[column.key].largest);
-    const same = this.sort.key === column.key;
-    this.onSort({key: column.key, descending: same ? !this.sort.descending : worstFirst});
+  private sortBy(key: SortKey): void {
+    const verdict = ['forward', 'backward', 'standing', 'spread'].includes(String(key));
+    const worstFirst = verdict || (typeof key === 'number' && this.calls.metrics[key].largest);
+    const same = this.sort.key === key;
+    this.onSort({key, descending: same ? !this.sort.descending : worstFirst});
   }
 
   private draw(): void {
@@ -149,6 +186,7 @@ export class CallTable {
     this.space.style.height = `${(this.printing ? last : this.order.length) * kRowHeight}px`;
     const rows: HTMLElement[] = [];
     for (let place = first; place < last; place++) rows.push(this.row(place));
+    if (this.order.length === 0) rows.push(h('p', {class: 'note empty'}, `No ${nounOf(this.calls.run.info, 1)} passes the filters above.`));
     this.space.replaceChildren(...rows);
     const active = this.selected >= first && this.selected < last;
     if (active) this.body.setAttribute('aria-activedescendant', `row${this.selected}`);
@@ -162,8 +200,7 @@ export class CallTable {
                           onclick: () => this.choose(place, true)},
                   ...this.columns.map((column) => {
                     const content = column.cell(call);
-                    return h('div', {role: 'gridcell', class: column.number ? 'td number' : 'td',
-                                     title: typeof content === 'string' && content.length > 18 ? content : undefined}, content);
+                    return h('div', {role: 'gridcell', class: column.number ? 'td number' : 'td', title: column.hover?.(call)}, content);
                   }));
     row.style.top = `${place * kRowHeight}px`;
     return row;
@@ -180,14 +217,14 @@ export class CallTable {
 
   private scrollTo(place: number): void {
     const top = place * kRowHeight;
-    const height = this.height - 2 * kRowHeight;
+    const height = this.height - kHeadHeight - kRowHeight;
     if (top < this.top) this.body.scrollTop = this.top = top;
     else if (top > this.top + height) this.body.scrollTop = this.top = top - height;
   }
 
   private onKey(event: KeyboardEvent): void {
     if (event.target !== this.body) return;
-    const page = Math.max(1, Math.floor(this.height / kRowHeight) - 2);
+    const page = Math.max(1, Math.floor((this.height - kHeadHeight) / kRowHeight) - 1);
     const moves: Record<string, number> = {
       ArrowDown: this.selected + 1, ArrowUp: Math.max(0, this.selected - 1), PageDown: this.selected + page,
       PageUp: this.selected - page, Home: 0, End: this.order.length - 1,

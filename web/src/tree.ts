@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules inside modules: the groups of a run as a tree, where the recording knows it.
-import {kRight, kSkipped, kStandings, Run} from './data';
+import type {Calls} from './calls';
+import {kSlight, kStandings, Run} from './data';
 import {count, h} from './dom';
+import {bar, badOf} from './overview';
 
-interface Node { name: string; id: number | null; children: Node[]; counts: number[]; total: number }
+interface Node { name: string; kind: string; id: number; children: Node[]; counts: number[]; total: number }
 
 /** Groups by what they are part of; a run without such knowledge is flat. */
 export class GroupTree {
   readonly roots: Node[] = [];
   readonly nested: boolean;
+  /** The groups of the run, then those that only hold others; filters count in these. */
+  readonly names: string[];
   private readonly nodes = new Map<string, Node>();
   private readonly size: number;
 
-  constructor(run: Run) {
+  constructor(run: Run, kinds: Uint8Array) {
     this.size = run.group.values.length;
-    const parents = new Map(run.groupParents);
+    this.names = [...run.group.values];
+    const parents = new Map(run.groupParents.map(([name, parent]) => [name, parent]));
+    const classes = new Map(run.groupParents.map(([name, , kind]) => [name, kind]));
     const ids = new Map(run.group.values.map((name, id) => [name, id]));
     this.nested = run.groupParents.some(([, parent]) => parent !== '');
     const node = (name: string): Node => {
       let known = this.nodes.get(name);
       if (known) return known;
-      known = {name, id: ids.get(name) ?? null, children: [], counts: new Array<number>(kStandings).fill(0), total: 0};
+      known = {name, kind: classes.get(name) ?? '', id: ids.get(name) ?? this.names.push(name) - 1, children: [], counts: new Array<number>(kStandings).fill(0), total: 0};
       this.nodes.set(name, known);
       const parent = parents.get(name) ?? '';
       (parent === '' ? this.roots : node(parent).children).push(known);
       return known;
     };
     for (const name of run.group.values) node(name);
-    for (let call = 0; call < run.standing.length; call++) {
+    for (let call = 0; call < kinds.length; call++) {
       const own = this.nodes.get(run.group.values[run.group.ids[call]])!;
-      own.counts[run.standing[call]]++;
+      own.counts[kinds[call]]++;
       own.total++;
     }
     const add = (one: Node): void => one.children.forEach((child) => {
@@ -42,42 +48,45 @@ export class GroupTree {
 
   /** Which groups are the one with this id, or part of it. */
   within(id: number): Uint8Array {
-    const marks = new Uint8Array(this.size);
-    marks[id] = 1;
+    const marks = new Uint8Array(this.names.length);
     const mark = (node: Node): void => {
-      if (node.id !== null) marks[node.id] = 1;
+      marks[node.id] = 1;
       node.children.forEach(mark);
     };
-    for (const node of this.nodes.values()) if (node.id === id) mark(node);
-    return marks;
+    const found = this.nodes.get(this.names[id]);
+    if (found) mark(found);
+    return marks.subarray(0, this.size);
   }
 }
 
-const off = (node: Node): number => node.total - node.counts[kRight] - node.counts[kSkipped];
-
 /** "Module.blocks.0.Block.forward.0" inside "Module.blocks...": the part that is new, and the class. */
 function shortName(name: string, parent: string): string {
+  if (!name.startsWith('Module.')) return parent !== '' && name.startsWith(`${parent}.`) ? name.slice(parent.length + 1) : name;
   const path = (text: string) => text.split('.');
   const own = path(name), above = path(parent);
   let same = 0;
   while (same < own.length - 1 && own[same] === above[same]) same++;
-  return own.slice(same > 1 || own[0] === 'Module' ? Math.max(same, 1) : 0).join('.') || name;
+  return own.slice(Math.max(same, 1)).join('.') || name;
 }
+
+const kMostOpen = 60;  // lines that are shown at first; the rest opens on demand
 
 export interface TreePanel { element: HTMLElement; mark: (chosen: number | null) => void }
 
-/** What is off is open; the rest opens on demand, so that thousands of modules cost nothing. */
-export function treePanel(tree: GroupTree, title: string, choose: (id: number) => void): TreePanel {
+/** What has something wrong in it is open; the rest opens on demand, so that thousands of modules cost nothing. */
+export function treePanel(calls: Calls, title: string, choose: (id: number) => void): TreePanel {
+  const {groups: tree} = calls;
   const buttons = new Map<number, HTMLElement>();
-  let chosen: number | null = null;
+  let chosen: number | null = null, shown = tree.roots.length;
   const press = (button: HTMLElement | undefined, on: boolean) => button?.setAttribute('aria-pressed', on ? 'true' : 'false');
   const line = (node: Node, parent: string): HTMLElement => {
-    const text = `${count(off(node))} of ${count(node.total)} off`;
-    const label = [h('span', {class: 'name'}, node.name === '' ? '(none)' : shortName(node.name, parent)),
-                   h('span', {class: off(node) > 0 ? 'bad' : 'quiet'}, `${count(off(node))} / ${count(node.total)}`)];
-    if (node.id === null) return h('span', {class: 'group', title: `${node.name}: ${text}`}, ...label);
-    const id = node.id;
-    const button = h('button', {type: 'button', class: 'group', 'aria-pressed': 'false', title: `${node.name}: ${text}`, onclick: () => choose(id)}, ...label);
+    const text = `${node.name}${node.kind === '' ? '' : ` (${node.kind})`}: ${calls.words(node.counts)}`;
+    const wrong = badOf(node), slight = node.counts[kSlight];
+    const label = [h('span', {class: 'name'}, node.name === '' ? '(none)' : shortName(node.name, parent), node.kind !== '' && h('span', {class: 'note'}, `  ${node.kind}`)),
+                   h('span', {class: wrong > 0 ? 'bad' : slight > 0 && !calls.hasSpread ? 'slight' : 'quiet'}, wrong + slight > 0 ? `${count(wrong || slight)} / ${count(node.total)}` : count(node.total)),
+                   bar(node), h('span', {class: 'hidden'}, calls.words(node.counts))];
+    const {id} = node;
+    const button = h('button', {type: 'button', class: 'group', 'aria-pressed': 'false', title: text, onclick: () => choose(id)}, ...label);
     buttons.set(id, button);
     press(button, id === chosen);
     return button;
@@ -91,8 +100,11 @@ export function treePanel(tree: GroupTree, title: string, choose: (id: number) =
       made = true;
       list.append(...node.children.map((child) => item(child, node.name)));
     };
-    const open = off(node) > 0;
-    if (open) fill();
+    const open = (badOf(node) > 0 || tree.roots.length === 1 && parent === '') && shown + node.children.length <= kMostOpen;
+    if (open) {
+      shown += node.children.length;
+      fill();
+    }
     const toggle = h('button', {type: 'button', class: 'fold', 'aria-expanded': open ? 'true' : 'false', 'aria-label': `parts of ${node.name}`, onclick: () => {
       list.hidden = !list.hidden;
       if (!list.hidden) fill();
@@ -101,7 +113,7 @@ export function treePanel(tree: GroupTree, title: string, choose: (id: number) =
     list.hidden = !open;
     return h('li', {}, h('div', {class: 'branch'}, toggle, line(node, parent)), list);
   };
-  const element = h('section', {class: 'panel groups tree'}, h('h2', {}, title, h('span', {class: 'note'}, '  calls that do not pass, of all in it')),
+  const element = h('section', {class: 'panel groups tree'}, h('h2', {}, title, h('span', {class: 'note'}, calls.hasSpread ? '  calls that differ, of all in it' : '  wrong calls, of all in it')),
                     h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': title},
                       h('ul', {}, ...tree.roots.map((node) => item(node, '')))));
   return {element, mark: (id) => {

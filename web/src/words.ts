@@ -22,7 +22,7 @@ export const standingWord = (info: RunInfo, standing: number): string =>
 export const standingHelp = (info: RunInfo, standing: number): string =>
     info.answer.hasStrict || standing > kRight ? strictHelp[standing] : `documented verdict: ${documentedWords[standing]}`;
 
-/** From the worst to the least. */
+/** From what to look at first to the least. */
 export const standingOrder = [kWrong, kLost, kSlight, kFlagged, kSkipped, kRight];
 
 /** An error in units of its bound. */
@@ -42,7 +42,7 @@ const kNamed = 4;  // APIs in a sentence
 
 /** Two sides are compared, not a device with its benchmark. */
 export const isComparison = (info: RunInfo): boolean => info.kind === 'torchair' || info.kind === 'dumps';
-const knowsSpread = ({spreads}: Answer): boolean => spreads[kIntroduces] + spreads[kInherits] > 0;
+export const knowsSpread = ({spreads}: Answer): boolean => spreads[kIntroduces] + spreads[kInherits] > 0;
 /** A comparison that has a first difference, be it within the limits of the verdicts. */
 export const differs = (info: RunInfo): boolean => isComparison(info) && (info.firstDifference !== undefined || knowsSpread(info.answer));
 /** Causes belong to checks; a comparison says who introduces a difference. */
@@ -55,10 +55,15 @@ export const callOfEntry = (info: RunInfo, name: string): string =>
 function partingSentence(info: RunInfo): string {
   const first = info.firstDifference?.text ?? '', {spreads} = info.answer;
   const start = first === '' || info.kind === 'dumps' ? first : `First difference: ${first}.`;
-  const counts = `${count(spreads[kIntroduces])} ${nounOf(info, spreads[kIntroduces])} ${spreads[kIntroduces] === 1 ? 'introduces' : 'introduce'} a difference, ` +
-                 `${count(spreads[kInherits])} ${spreads[kInherits] === 1 ? 'inherits' : 'inherit'} one.`;
-  return knowsSpread(info.answer) ? `${start} ${counts}`.trim() : start;
+  const [introduce, inherit] = [spreads[kIntroduces], spreads[kInherits]];
+  const noun = (n: number) => `${count(n)} ${nounOf(info, n)}`;
+  const counts = [introduce > 0 && `${noun(introduce)} ${introduce === 1 ? 'introduces' : 'introduce'} a difference`,
+                  inherit > 0 && `${introduce > 0 ? count(inherit) : noun(inherit)} ${inherit === 1 ? 'inherits' : 'inherit'} one`].filter((text) => text !== false);
+  return counts.length > 0 ? `${start} ${counts.join(', ')}.`.trim() : start;
 }
+
+/** "float32" of "torch.float32", "int" of "<class 'int'>": a number that is not a tensor. */
+export const plainDtype = (text: string): string => text.replace('torch.', '').replace(/^<class '(.*)'>$/, '$1');
 
 export const bareApi = (api: string): string => api.slice(api.indexOf('.') + 1);
 
@@ -78,7 +83,7 @@ export function sentence(info: RunInfo): string {
     said.push(answer.hasStrict ? `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} slightly off (up to four times the bound).`
                                : `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} with a warning.`);
   }
-  if (standings[kFlagged] > 0) said.push(`${count(standings[kFlagged])} more flagged by the documented thresholds only.`);
+  if (standings[kFlagged] > 0) said.push(`${count(standings[kFlagged])} ${apis.length + standings[kSlight] > 0 ? 'more ' : ''}flagged by the documented thresholds only.`);
   const {since} = info;
   if (since) said.push(`Since ${since.title}: ${count(since.appeared.length)} new, ${count(since.fixed.length)} fixed, ${count(since.still.length)} still failing.`);
   if (answer.checked === 0) said.push('Nothing was checked.');

@@ -9,6 +9,7 @@ import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import {twoRuns} from './comparison_walk.mjs';
 import {makeLargeResult} from './large_result.mjs';
+import {places} from './places_walk.mjs';
 
 const kCalls = 9000;
 const kSkipped = 77;
@@ -278,6 +279,7 @@ try {
   await filters();
   await comparison();
   await twoRuns({open, accessible, tall, program, source, out});
+  await places({open, accessible, tall, program, out});
   await attack();
   await script();
   console.log('passed');
