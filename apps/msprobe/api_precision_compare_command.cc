@@ -14,6 +14,7 @@
 #include "compare/compare_summary.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "report/result_runs.h"
 #include "report_options.h"
 #include "summary.h"
 #include "timestamp.h"
@@ -65,6 +66,23 @@ ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const std::stri
   return kCannot;
 }
 
+bool is_reference_kind(std::string_view device) {
+  const std::string_view kind = device.substr(0, device.find(':'));
+  return kind == "cuda" || kind == "cpu";
+}
+
+// The records of the checks say which device each is from. Nothing else shows that the two were
+// exchanged: the ratios of the reference device look fine.
+void warn_of_exchange(const std::filesystem::path& npu, const std::filesystem::path& gpu) {
+  const std::string under_test = report::recorded_device(npu);
+  const std::string reference = report::recorded_device(gpu);
+  if (reference.empty() || !is_reference_kind(under_test) || is_reference_kind(reference)) return;
+  log::warning(
+      "-npu names a check on {}, -gpu one on {}: they look exchanged. The verdict is about the "
+      "device of -npu, here {}",
+      under_test, reference, under_test);
+}
+
 ExitStatus run(const CompareOptions& options) {
   if (const Result<void> good = check_fail_on(options.verdict); !good) return refuse(good.error());
   const Result<judge::Standards> standards = load_standards(options.verdict);
@@ -76,6 +94,7 @@ ExitStatus run(const CompareOptions& options) {
   const Result<std::filesystem::path> out = prepare_output_directory(options.out);
   if (!out) return refuse(out.error());
 
+  warn_of_exchange(*npu, *gpu);
   log::info("Start compare task");
   compare::CompareSummary summary(options.verdict.fail_on_warning());
   compare::PrecisionOptions job{

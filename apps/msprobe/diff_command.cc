@@ -106,13 +106,12 @@ ExitStatus run(const DiffArguments& arguments) {
   const Result<std::vector<NamedResult>> newer = results_to_show(arguments.newer);
   if (!newer) return refuse(newer.error());
   if (older->front().place.empty() != newer->front().place.empty()) {
-    return refuse({ErrorKind::kUsage,
-                   fmt::format("one is a check of several dumps, the other of one: name the "
-                               "directory of one of its dumps, such as {}",
-                               (older->front().place.empty() ? newer : older)
-                                   ->front()
-                                   .csv.parent_path()
-                                   .string())});
+    return refuse(
+        {ErrorKind::kUsage,
+         fmt::format(
+             "one is a check of several dumps, the other of one: name the "
+             "directory of one of its dumps, such as {}",
+             (older->front().place.empty() ? newer : older)->front().csv.parent_path().string())});
   }
   std::vector<Compared> compared;
   std::vector<std::string> alone;

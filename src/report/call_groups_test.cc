@@ -28,9 +28,9 @@ TEST(CallGroups, ModulesHangBelowTheirPathsAndTheModel) {
   EXPECT_EQ(run.group_title, "module");
   EXPECT_EQ(run.calls[1].group, "layers.0.norm2");
   EXPECT_THAT(run.group_parents,
-              testing::UnorderedElementsAre(
-                  Pair("Net", ""), Pair("layers.0.norm2", "layers.0"), Pair("layers.0", "layers"),
-                  Pair("layers", "Net"), Pair("layers.1", "layers"), Pair("head", "Net")));
+              testing::UnorderedElementsAre(Pair("Net", ""), Pair("layers.0.norm2", "layers.0"),
+                                            Pair("layers.0", "layers"), Pair("layers", "Net"),
+                                            Pair("layers.1", "layers"), Pair("head", "Net")));
 }
 
 TEST(CallGroups, TwoModelsAreBesideEachOther) {

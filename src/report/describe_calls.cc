@@ -116,7 +116,8 @@ Result<void> describe_arguments(ReportRun& run, const fs::path& path) {
     const auto found = slices.find(call.name);
     if (found == slices.end()) continue;
     const Result<dump::CallRecord> record = parser.parse(*found->second, path.string());
-    call.arguments = record ? arguments_text(call.api, record->forward) : "\t" + record.error().message;
+    call.arguments =
+        record ? arguments_text(call.api, record->forward) : "\t" + record.error().message;
   }
   return {};
 }

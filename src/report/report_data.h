@@ -119,8 +119,8 @@ struct Since {
 };
 
 struct ReportRun {
-  std::string kind;                                         // "check", "compare", "torchair"
-  std::string title;                                        // of its tab: the device, the file
+  std::string kind;   // "check", "compare", "torchair"
+  std::string title;  // of its tab: the device, the file
   std::string place;  // of one of several dumps: "step1/rank0"
   std::vector<std::pair<std::string, std::string>> origin;  // what it is made of: "device" -> "cpu"
   std::array<std::string_view, 2> directions{"forward", "backward"};  // as the parts of rows start
@@ -150,7 +150,8 @@ bool in_first_direction(const ReportRun& run, const ReportRow& row);
 // The innermost frame of the user's own code; null if there is none.
 const StackFrame* own_frame(const Stack& stack);
 
-// What the outputs of a call are, or where they differ from it should be: its dtype. Empty: unknown.
+// What the outputs of a call are, or where they differ from it should be: its dtype. Empty:
+// unknown.
 std::string call_dtype(const ReportRun& run, const ReportCall& call);
 
 // The row with a likely cause that is farthest beyond its bound; null if no row has a cause.

@@ -155,6 +155,10 @@ void compare_in_time(ReportRun& older, ReportRun& newer) {
 
 }  // namespace
 
+std::string recorded_device(const fs::path& details) {
+  return fact(recorded_facts(details), "device");
+}
+
 Result<std::vector<ReportRun>> read_result_runs(const ResultRunsJob& job) {
   std::vector<ReportRun> checks;
   std::vector<ResultFiles> comparisons;

@@ -31,4 +31,8 @@ struct ResultRunsJob {
 // newer one of the same device, else two devices.
 Result<std::vector<ReportRun>> read_result_runs(const ResultRunsJob& job);
 
+// On which device a check ran ("npu:0"), by its own record beside its details CSV; empty: not
+// known.
+std::string recorded_device(const std::filesystem::path& details);
+
 }  // namespace msprobe::report

@@ -23,7 +23,7 @@ export function detailView(calls: Calls, details: Details, call: number): HTMLEl
   return h('div', {class: 'detail'},
            h('p', {class: 'verdicts'}, standingBadge(run.info, run.standing[call]), ' ',
              over === kNoNumber ? standingHelp(run.info, run.standing[call]) : `${times(over)} \u00d7 bound`,
-             line === '' ? '' : ` at ${line}`),
+             line === '' ? '' : ` at ${line}`, codeView(details, call)),
            message !== '' && (run.standing[call] >= kSkipped || !calls.hasStrict) && h('p', {class: 'note message'}, message),
            argumentsView(textAt(details.arguments, call)),
            ...rows.filter((row) => bad(row)).map((row) => rowView(calls, details, row, titleOf(row))),
@@ -90,6 +90,13 @@ function argumentsView(text: string): HTMLElement | null {
 function frameView([file, line, inside, code, library]: Frame, here: boolean): HTMLElement {
   return h('li', {class: library ? 'library' : here ? 'own here' : 'own'},
            h('span', {class: 'place'}, file === '' ? '' : `${file}:${line}`), inside === '' ? '' : ` in ${inside}`, h('code', {}, code));
+}
+
+/** The line of the user's program, as far as the recording has it. */
+function codeView(details: Details, call: number): HTMLElement | null {
+  const id = details.stack[call];
+  const code = id === 0 ? '' : details.stacks[id - 1].find((frame) => !frame[4] && frame[0] !== '')?.[3] ?? '';
+  return code === '' ? null : h('code', {}, code);
 }
 
 /** Your own lines; those of libraries on demand. */

@@ -74,11 +74,13 @@ export function callGraph(calls: Calls, centre: number, open: (call: number) => 
     lines.push(s('path', {class: bad ? 'edge bad' : 'edge', d: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`}),
                s('path', {class: bad ? 'tip bad' : 'tip', d: `M${x2 + 5} ${y2} l-6 -3.5 v7 z`}));
   }
+  const first = calls.run.info.firstDifference?.call;
   const box = ({call, x, y}: Placed): SVGElement => {
-    const spread = calls.run.spread[call];
+    // The culprit is red, even where its inputs could not be compared or the other side has no such call.
+    const spread = call === first && calls.run.spread[call] !== kInherits ? kIntroduces : calls.run.spread[call];
     const show = () => open(call);
     const [name, direction] = namesOf(calls.name(call));
-    const words = [direction, spreadWord(spread)].filter((word) => word !== '').join(', ');
+    const words = [direction, call === first ? 'first difference' : spreadWord(spread)].filter((word) => word !== '').join(', ');
     return s('g', {class: `node ${classOf(spread)}${call === centre ? ' centre' : ''}`, role: 'button', tabindex: 0, transform: `translate(${x} ${y})`, onclick: show,
                    onkeydown: (event: KeyboardEvent) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); show(); } }},
              s('rect', {width: kBox.width, height: kBox.height, rx: 5}),
