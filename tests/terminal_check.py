@@ -108,7 +108,7 @@ def check_one_call(command):
     sent, _, status = on_terminal([*command, "--only", "Torch.mul.1"], 100)
     shown = "\n".join(lines_of(sent))
     expect("--only: status", status == 1, shown)
-    for part in ("Torch.mul.1", "argument 0", "forward.output.0", "strict: error", "bound", "cause", "Cosine"):
+    for part in ("Torch.mul.1", "argument input", "forward.output.0", "strict: error", "bound", "cause", "Cosine"):
         expect(f"--only: {part}", part in shown, shown)
 
 

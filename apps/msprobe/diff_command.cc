@@ -73,10 +73,8 @@ std::string text_of(const std::vector<Compared>& compared, const std::vector<std
   }
   std::string text;
   for (const auto& [place, newer, changes] : compared) {
-    text += fmt::format("{}: ", place);
-    if (const std::string calls = report::changed_calls_text(newer, changes); !calls.empty()) {
-      text += "\n" + calls;
-    }
+    const std::string calls = report::changed_calls_text(newer, changes);
+    text += calls.empty() ? place + ": " : place + ":\n" + calls;
     text += report::changes_counts(changes);
   }
   for (const std::string& place : alone) text += fmt::format("{}: not compared\n", place);
