@@ -2,14 +2,11 @@
 #include "ops/parameter_names.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "ops/mindspore_names.h"
 
 namespace msprobe::ops {
 namespace {
-
-// The functions of mindspore.mint have the names of PyTorch's.
-constexpr std::pair<std::string_view, std::string_view> kSameNames[] = {
-    {"MintFunctional.", "Functional."}, {"Mint.", "Torch."}};
 
 std::string_view names_in_table(std::string_view api) {
   const std::span<const ParameterNames> table = parameter_names_table();
@@ -18,11 +15,11 @@ std::string_view names_in_table(std::string_view api) {
 }
 
 std::string_view names_of(std::string_view api) {
-  for (const auto& [mindspore, torch] : kSameNames) {
-    if (!api.starts_with(mindspore)) continue;
-    return names_in_table(std::string(torch) + std::string(api.substr(mindspore.size())));
+  if (!api.starts_with("Mint")) return names_in_table(api);
+  for (const std::string& torch : torch_names_of(api)) {
+    if (const std::string_view names = names_in_table(torch); !names.empty()) return names;
   }
-  return names_in_table(api);
+  return {};
 }
 
 // Every API of these that takes tensors takes one first.
