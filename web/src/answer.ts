@@ -3,7 +3,7 @@
 import {Card, kNoNumber, RunInfo} from './data';
 import {copyButton, count, h} from './dom';
 import {allGood, arePlaces, MergedCard, overall, placeGrid, resultWords, together, whereText} from './places';
-import {bareApi, coverage, differs, isComparison, isOk, nounOf, sentence, showsCauses, times} from './words';
+import {bareApi, cardsOf, coverage, differs, isComparison, isOk, nounOf, sentence, showsCauses, times} from './words';
 
 interface Answers { element: HTMLElement; mark: (run: number) => void }
 
@@ -54,15 +54,18 @@ export interface CardActions { show: (card: Card) => void; open: (call: number) 
 export function placeCards(runs: RunInfo[], actionsOf: (run: number) => CardActions): HTMLElement | null {
   if (!arePlaces(runs) || runs.some((info) => !showsCauses(info))) return null;
   const owner = (card: Card) => (card as MergedCard).run;
-  return cards(together(runs), (card) => actionsOf(owner(card)), (card) => runs[owner(card)], (card) => `, ${whereText(runs, (card as MergedCard).runs)}`);
+  const all = together(runs);
+  return cards({...all, answer: {...all.answer, raised: []}}, (card) => actionsOf(owner(card)), (card) => runs[owner(card)], (card) => `, ${whereText(runs, (card as MergedCard).runs)}`);
 }
 
 /** Cards are made from the summary; their buttons work once the calls are unpacked. */
 export function cards(all: RunInfo, actionsOf: (card: Card) => CardActions, ownerOf: (card: Card) => RunInfo = () => all, where: (card: Card) => string = () => ''): HTMLElement | null {
   const {answer} = all;
-  if (answer.cards.length === 0) return null;
+  const causes = cardsOf(answer);
+  if (causes.length === 0) return null;
   const made = (card: Card) => {
-    const info = ownerOf(card), actions: CardActions = {...actionsOf(card), name: () => card.worstName};
+    const info = ownerOf(card), own = actionsOf(card);
+    const actions: CardActions = {...own, name: (call) => card.worstName ?? own.name(call)};
     const worst = worstOf(card);
     const slight = card.slight === card.calls;
     const lines = card.lines.slice(0, kShownLines).join(', ') + (card.moreLines > 0 ? ` and ${count(card.moreLines)} more` : '');
@@ -74,16 +77,16 @@ export function cards(all: RunInfo, actionsOf: (card: Card) => CardActions, owne
              h('p', {class: 'evidence'}, card.evidence.startsWith(`${card.cause}: `) && card.cause !== '' ? card.evidence.slice(card.cause.length + 2) : card.evidence),
              h('p', {class: 'note'}, `${count(card.calls)} ${nounOf(info, card.calls)}`, `${lines === '' ? '' : ` at ${lines}`}${where(card)}`),
              h('div', {class: 'actions'},
-               h('button', {type: 'button', class: 'small', onclick: () => actions.open(card.worstCall)}, 'worst call'),
+               h('button', {type: 'button', class: 'small', onclick: () => actions.open(card.worstCall)}, card.raised ? 'first call' : 'worst call'),
                info.rerun !== '' && copyButton('copy rerun', () => `${info.rerun} ${actions.name(card.worstCall)}`),
-               info.shrink !== '' && copyButton('copy shrink', () => `${info.shrink} ${actions.name(card.worstCall)}`)));
+               info.shrink !== '' && !card.raised && copyButton('copy shrink', () => `${info.shrink} ${actions.name(card.worstCall)}`)));
   };
-  const grid = h('ul', {class: 'cards'}, ...answer.cards.slice(0, kShownCards).map(made));
-  const rest = answer.cards.slice(kShownCards);
+  const grid = h('ul', {class: 'cards'}, ...causes.slice(0, kShownCards).map(made));
+  const rest = causes.slice(kShownCards);
   const more = rest.length > 0 && h('button', {type: 'button', class: 'small more', onclick: () => {
     grid.append(...rest.map(made));
     (more as HTMLElement).remove();
-  }}, `show ${count(answer.cardCount - kShownCards)} more causes`);
+  }}, `show ${count(answer.cardCount + answer.raised.length - kShownCards)} more causes`);
   return h('section', {class: 'causes', 'aria-label': 'Causes'}, h('h2', {}, 'Causes'), grid, more);
 }
 

@@ -3,16 +3,16 @@
 // when they are first asked for. src/report/html_report.cc writes both.
 
 /** Verdicts as the columns hold them. */
-export const verdictNames = ['pass', 'warning', 'error', 'SKIP', 'none'] as const;
-export const kPass = 0, kWarning = 1, kError = 2, kSkip = 3, kNone = 4;
-/** From the worst to the least: error, warning, pass, SKIP, none. */
-export const badness = [2, 3, 4, 1, 0];
+export const verdictNames = ['pass', 'warning', 'error', 'SKIP', 'inconclusive', 'none'] as const;
+export const kPass = 0, kWarning = 1, kError = 2, kSkip = 3, kNone = 5;
+/** From the worst to the least: error, warning, inconclusive, pass, SKIP, none. */
+export const badness = [2, 4, 5, 1, 3, 0];
 
 /** One word for a call, as src/report/answer.h has them. */
-export const kWrong = 0, kSlight = 1, kFlagged = 2, kRight = 3, kSkipped = 4, kLost = 5;
-export const kStandings = 6;
+export const kWrong = 0, kSlight = 1, kFlagged = 2, kRight = 3, kSkipped = 4, kLost = 5, kRaised = 6, kInconclusive = 7;
+export const kStandings = 8;
 /** What makes a device not OK. */
-export const isBad = (standing: number): boolean => standing === kWrong || standing === kLost;
+export const isBad = (standing: number): boolean => standing === kWrong || standing === kLost || standing === kRaised;
 
 /** What a call of a comparison does to the difference, as src/report/report_data.h has it. */
 export const kUnknownSpread = 0, kAgrees = 1, kIntroduces = 2, kInherits = 3, kOneSided = 4;
@@ -31,12 +31,16 @@ export interface Limit { metric: string; test: string; value: number | string; e
 export interface MetricInfo { title: string; side: '' | 'device' | 'reference'; numbers: BlockId }
 
 export interface Card {
-  api: string; cause: string; evidence: string; calls: number; slight: number; worstCall: number; worstName: string; worst: number | string | null;
+  api: string; cause: string; evidence: string; calls: number; slight: number; worstCall: number; worstName?: string; worst: number | string | null;
   lines: string[]; moreLines: number;
+  raised?: boolean;  // its calls do not run on the device
 }
+/** Calls of an API that do not run on the device; the text is the first line of the error. */
+export interface RaisedApi { api: string; text: string; calls: number; firstCall: number; firstName?: string; lines: string[]; moreLines: number }
 export interface Answer {
   checked: number;
   apis: {api: string; wrong: number; total: number; cause: string}[];
+  raised: RaisedApi[];
   skipped: [string, number][];
   cardCount: number;
   cards: Card[];
@@ -87,7 +91,21 @@ export interface Summary { version: string; runs: RunInfo[] }
 export type Frame = [string, number, string, string, boolean];
 
 export function readSummary(): Summary {
-  return JSON.parse(document.getElementById('summary')!.textContent!);
+  const summary: Summary = JSON.parse(document.getElementById('summary')!.textContent!);
+  for (const {answer} of summary.runs) {
+    if (answer.raised !== undefined) continue;
+    // Until msprobe writes calls that raised: no such calls, and one verdict less before "none".
+    answer.raised = [];
+    while (answer.standings.length < kStandings) answer.standings.push(0);
+    codes.none = kNone - 1;
+  }
+  return summary;
+}
+const codes = {none: kNone};
+
+async function verdicts(id: BlockId): Promise<Uint8Array> {
+  const bytes = await bytesOf(id);
+  return codes.none === kNone ? bytes : bytes.map((code) => (code === codes.none ? kNone : code));
 }
 
 async function bytesOf(id: BlockId): Promise<Uint8Array> {
@@ -165,8 +183,9 @@ export async function loadRun(info: RunInfo): Promise<Run> {
   const {calls, rows} = info;
   const [name, api, group, why, line, cause, dtype, rowCause, rowDtype] = await Promise.all(
       [calls.name, calls.api, calls.group, calls.why, calls.line, calls.cause, calls.dtype, rows.cause, rows.deviceDtype].map(text));
-  const [standing, spread, forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
-      [calls.standing, calls.spread, calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(bytesOf));
+  const [standing, spread] = await Promise.all([calls.standing, calls.spread].map(bytesOf));
+  const [forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
+      [calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(verdicts));
   const [firstRow, rowCount, from, to] = await Promise.all([calls.firstRow, calls.rowCount, info.edges.from, info.edges.to].map(integers));
   const groupParents = await json<GroupParent[]>(info.groupParents);
   const metrics = await Promise.all(info.metrics.map(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call: what was called, by how much it is off, where, why, from which line, how to run it again.
 import {Calls} from './calls';
-import {Details, Frame, kNoNumber, kOverBound, kSkip, kSkipped, Limit, Metric, textAt} from './data';
+import {Details, Frame, kNone, kNoNumber, kOverBound, kSkipped, Limit, Metric, textAt} from './data';
 import {copyButton, figure, h} from './dom';
 import {mapView} from './map';
 import {rowBadge, standingBadge, verdictBadge} from './table';
@@ -24,7 +24,7 @@ export function detailView(calls: Calls, details: Details, call: number): HTMLEl
            h('p', {class: 'verdicts'}, standingBadge(run.info, run.standing[call]), ' ',
              over === kNoNumber ? standingHelp(run.info, run.standing[call]) : `${times(over)} \u00d7 bound`,
              line === '' ? '' : ` at ${line}`, codeView(details, call)),
-           message !== '' && (run.standing[call] >= kSkipped || !calls.hasStrict) && h('p', {class: 'note message'}, message),
+           message !== '' && (run.standing[call] >= kSkipped || !calls.hasStrict) && messageView(message),
            argumentsView(textAt(details.arguments, call)),
            ...rows.filter((row) => bad(row)).map((row) => rowView(calls, details, row, titleOf(row))),
            commandsView(calls, details, call),
@@ -56,7 +56,7 @@ const kRequiresGrad = '  requires grad';
 const overBoundOf = (calls: Calls, row: number): number => calls.run.metrics.find((m) => m.title === kOverBound)?.numbers[row] ?? kNoNumber;
 
 const isBad = ({run}: Calls, row: number): boolean =>
-    [1, 2].includes(run.rowStrict[row]) || (run.rowStrict[row] > kSkip && [1, 2].includes(run.rowStatus[row]));
+    [1, 2].includes(run.rowStrict[row]) || (run.rowStrict[row] === kNone && [1, 2].includes(run.rowStatus[row]));
 
 function commandsView(calls: Calls, details: Details, call: number): HTMLElement | null {
   const {rerun, shrink} = calls.run.info;
@@ -90,6 +90,13 @@ function argumentsView(text: string): HTMLElement | null {
 function frameView([file, line, inside, code, library]: Frame, here: boolean): HTMLElement {
   return h('li', {class: library ? 'library' : here ? 'own here' : 'own'},
            h('span', {class: 'place'}, file === '' ? '' : `${file}:${line}`), inside === '' ? '' : ` in ${inside}`, h('code', {}, code));
+}
+
+/** PyTorch's messages end with pages about its dispatcher: the first line says what is wrong, the rest is there on demand. */
+function messageView(message: string): HTMLElement {
+  const end = message.indexOf('\n');
+  if (end < 0) return h('p', {class: 'message'}, message);
+  return h('details', {class: 'message'}, h('summary', {}, message.slice(0, end)), h('p', {class: 'message'}, message.slice(end + 1)));
 }
 
 /** The line of the user's program, as far as the recording has it. */
@@ -134,7 +141,7 @@ function rowView(calls: Calls, details: Details, row: number, title: string): HT
   const facts = [dtype && (bench && bench !== dtype ? `${dtype} against ${bench}` : dtype), textAt(details.shape, row),
                  textAt(details.algorithm, row), over === kNoNumber ? '' : `${times(over)} \u00d7 bound`].filter((fact) => fact !== '');
   const cause = textAt(run.rowCause, row), reason = textAt(details.reason, row), message = textAt(details.message, row).trim();
-  const strict = calls.hasStrict && run.rowStrict[row] <= kSkip;
+  const strict = calls.hasStrict && run.rowStrict[row] !== kNone;
   const map = details.maps.get(row);
   const metrics = metricsView(run.metrics, run.info.limits[details.limits[row]], row);
   return h('section', {class: bad ? 'row bad' : 'row'},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One colour scale for errors in units of their bound: cool within it, warm beyond.
 
-/** 0: equal; 1, 2: within; 3 to 6: beyond, by a decade or more each; 7: no number. */
-export const kHeats = 8;
+/** 0: equal; 1, 2: within; 3 to 6: beyond, by a decade or more each; 7: no number; 8: proves little. */
+export const kHeats = 9;
 export const kNoHeat = 7;
 
 export function heatOf(overBound: number): number {

@@ -2,7 +2,7 @@
 // The page: the answer per device, causes, the order of calls, the call table, plots, and the view of one call.
 import {answers, CardActions, cards, changes, placeCards} from './answer';
 import {Calls, Filter, noFilter, Range, Sort, SortKey} from './calls';
-import {callOf, Card, kOverBound, kSpreads, kStandings, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
+import {callOf, Card, kOverBound, kRaised, kSpreads, kStandings, loadDetails, loadRun, Metric, readSummary, Run, RunInfo, textAt} from './data';
 import {detailView} from './detail';
 import {count, h} from './dom';
 import {dtypeText, GroupPanel, matrixPanel, modulePanel, Bar, standingBar} from './overview';
@@ -15,7 +15,7 @@ import {Address, readAddress, writeAddress} from './state';
 import {Strip} from './strip';
 import {CallTable} from './table';
 import {treePanel} from './tree';
-import {nounOf, plainDtype, showsCauses, standingWord} from './words';
+import {differs, isOk, nounOf, plainDtype, showsCauses, standingWord} from './words';
 
 const summary = readSummary();
 const kSpreadWords = Array.from({length: kSpreads}, (_, i) => spreadWord(i));
@@ -116,7 +116,8 @@ class RunView {
   private async showCard(card: Card): Promise<void> {
     await this.ready;
     const {run} = this.calls!;
-    this.change({...noFilter(), api: idOf(run.api.values, card.api), cause: idOf(run.cause.values, card.cause)});
+    const api = idOf(run.api.values, card.api);
+    this.change(card.raised ? {...noFilter(), api, standing: kRaised} : {...noFilter(), api, cause: idOf(run.cause.values, card.cause)});
     this.list.scrollIntoView({block: 'nearest'});
     this.table?.focus();
   }
@@ -342,8 +343,8 @@ function start(): void {
   const several = arePlaces(summary.runs);
   const views = summary.runs.map((info) => new RunView(info, several));
   const main = h('main', {id: 'main', tabindex: -1});
-  // Of an older and a newer check the newer one is what people came for.
-  const kFirst = Math.max(0, summary.runs.findIndex((info) => info.since));
+  // Of an older and a newer check the newer one is what people came for; of several dumps the first that is wrong.
+  const kFirst = Math.max(0, summary.runs.findIndex((info) => info.since || (several && (!isOk(info.answer) || differs(info)))));
   const chosenRun = () => Math.min(Math.max(0, Number(readAddress().run ?? kFirst + 1) - 1 || 0), summary.runs.length - 1);
   let current = chosenRun();
   const loadedViews = new Set<number>();

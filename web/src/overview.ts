@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts of calls by status: per module or source line, and per API and dtype.
 import {Calls, Filter, Tally, tally} from './calls';
-import {isBad, kAgrees, kFlagged, kInherits, kIntroduces, kLost, kOneSided, kRight, kSkipped, kStandings, kUnknownSpread, kWrong, RunInfo} from './data';
+import {isBad, kAgrees, kFlagged, kInherits, kIntroduces, kLost, kOneSided, kRight, kSkipped, kSlight, kStandings, kUnknownSpread, kWrong, RunInfo} from './data';
 import {count, h, share} from './dom';
 import {spreadColour, spreadHelp, spreadWord} from './spread';
 import {kindOf, knowsSpread, nounOf, plainDtype, standingHelp, standingOrder, standingWord} from './words';
@@ -102,7 +102,7 @@ export function matrixPanel(calls: Calls, choose: (api: number, dtype: number | 
   const cellOf = (api: number, dtype: number) => {
     const cell = cells.get(api * width + dtype);
     if (!cell) return h('td', {});
-    const kind = badOf(cell) > 0 ? 'low' : cell.right < cell.judged ? 'mid' : cell.counts[kFlagged] > 0 ? 'near' : 'full';
+    const kind = badOf(cell) > 0 ? 'low' : cell.counts[kSlight] > 0 ? 'mid' : cell.right < cell.judged || cell.counts[kFlagged] > 0 ? 'near' : 'full';
     const text = `${calls.apis[api]} in ${dtypeText(calls, dtype)}: ${calls.words(cell.counts)}`;
     const seen = cell.right === cell.judged ? count(cell.judged) : `${count(cell.right)}/${count(cell.judged)}`;
     const button = h('button', {type: 'button', class: `cell ${kind}`, 'aria-pressed': 'false', 'aria-label': `${seen}: ${text}`, title: text,

@@ -2,7 +2,7 @@
 // Several dumps of one training: a grid of steps and ranks, one answer for all, and each cause once.
 import {Answer, Card, isBad, kNoNumber, kSlight, RunInfo} from './data';
 import {count, h} from './dom';
-import {differs, isComparison, isOk, standingOrder, standingWord} from './words';
+import {cardsOf, differs, isComparison, isOk, standingOrder, standingWord} from './words';
 
 /** "step1/rank0": a row and a column of the grid. Ranks go across; of one step, or without ranks, whatever there is. */
 interface Places { rows: string[]; columns: string[]; run: (row: string, column: string) => number | undefined }
@@ -30,8 +30,7 @@ export const arePlaces = (runs: RunInfo[]): boolean => runs.length > 1 && runs.e
 const stateOf = (info: RunInfo): string => {
   const {answer} = info;
   if (answer.checked === 0) return 'none';
-  if (isComparison(info)) return differs(info) ? 'wrong' : 'ok';
-  return !isOk(answer) ? 'wrong' : answer.standings[kSlight] > 0 ? 'slight' : 'ok';
+  return !isOk(answer) || differs(info) ? 'wrong' : answer.standings[kSlight] > 0 ? 'slight' : 'ok';
 };
 
 const badCalls = ({answer}: RunInfo): number => answer.standings.reduce((sum, n, standing) => sum + (isBad(standing) ? n : 0), 0);
@@ -39,7 +38,7 @@ const badCalls = ({answer}: RunInfo): number => answer.standings.reduce((sum, n,
 /** "5 wrong, 6 slightly off, 628 pass" */
 export function resultWords(info: RunInfo): string {
   const {standings} = info.answer;
-  if (isComparison(info)) return differs(info) ? 'different' : 'agrees';
+  if (differs(info)) return 'different';
   return standingOrder.filter((standing) => standings[standing] > 0).map((standing) => `${count(standings[standing])} ${standingWord(info, standing)}`).join(', ');
 }
 
@@ -62,7 +61,7 @@ export function placeGrid(runs: RunInfo[], choose: (run: number) => void): {elem
     if (i === undefined) return h('td', {});
     const info = runs[i], state = stateOf(info), bad = badCalls(info), text = `${info.place}: ${resultWords(info)}`;
     buttons[i] = h('button', {type: 'button', class: `place ${state}`, 'aria-pressed': 'false', 'aria-label': text, title: text, onclick: () => choose(i)},
-                   small ? '' : isComparison(info) ? (state === 'ok' ? '=' : '\u2260') : state === 'none' ? '\u2013' : bad > 0 ? count(bad) : state === 'slight' ? '~' : '\u2713');
+                   small ? '' : isComparison(info) && state !== 'none' ? (state === 'ok' ? '=' : state === 'slight' ? '~' : '\u2260') : state === 'none' ? '\u2013' : bad > 0 ? count(bad) : state === 'slight' ? '~' : '\u2713');
     return h('td', {}, buttons[i]);
   };
   const shortened = (name: string): string => name.replace(/^(step|rank|proc) ?/, '');
@@ -80,9 +79,10 @@ export interface MergedCard extends Card { run: number; runs: number[] }
 
 const sizeOf = (card: Card): number => (card.worst === null ? kNoNumber : card.worst === 'inf' || card.worst === 'nan' ? Infinity : Number(card.worst));
 
+/** Those of what does not run are cards already here. */
 function mergedCards(runs: RunInfo[]): MergedCard[] {
   const merged = new Map<string, MergedCard>();
-  runs.forEach(({answer}, run) => answer.cards.forEach((card) => {
+  runs.forEach(({answer}, run) => cardsOf(answer).forEach((card) => {
     const key = `${card.api}\n${card.cause}`, known = merged.get(key);
     if (!known) {
       merged.set(key, {...card, lines: [...card.lines], run, runs: [run]});
@@ -95,25 +95,30 @@ function mergedCards(runs: RunInfo[]): MergedCard[] {
     for (const line of card.lines) if (!known.lines.includes(line)) known.lines.push(line);
     if (sizeOf(card) > sizeOf(known)) Object.assign(known, {worst: card.worst, worstCall: card.worstCall, worstName: card.worstName, evidence: card.evidence, run});
   }));
-  const wrong = (card: Card) => Number(card.slight < card.calls);
+  const wrong = (card: Card) => (card.raised ? 2 : Number(card.slight < card.calls));
   return [...merged.values()].sort((a, b) => wrong(b) - wrong(a) || b.runs.length - a.runs.length || sizeOf(b) - sizeOf(a));
 }
 
-/** All dumps as if they were one. */
+/** All dumps as if they were one. Its cards are all of them, those of what does not run as well. */
 export function together(runs: RunInfo[]): RunInfo & {answer: Answer & {cards: MergedCard[]}} {
   const sum = (of: (answer: Answer) => number[]) => runs.map(({answer}) => of(answer)).reduce((a, b) => a.map((x, i) => x + b[i]));
-  const apis = new Map<string, Answer['apis'][number]>(), skipped = new Map<string, number>();
+  const apis = new Map<string, Answer['apis'][number]>(), raised = new Map<string, Answer['raised'][number]>(), skipped = new Map<string, number>();
   for (const {answer} of runs) {
     for (const one of answer.apis) {
       const known = apis.get(one.api);
       if (known) known.wrong += one.wrong, known.total += one.total;
       else apis.set(one.api, {...one});
     }
+    for (const one of answer.raised) {
+      const known = raised.get(one.api);
+      if (known) known.calls += one.calls;
+      else raised.set(one.api, {...one});
+    }
     for (const [why, n] of answer.skipped) skipped.set(why, (skipped.get(why) ?? 0) + n);
   }
   const cards = mergedCards(runs);
   const answer = {
-    ...runs[0].answer, checked: sum(({checked}) => [checked])[0], apis: [...apis.values()].sort((a, b) => b.wrong - a.wrong), cards, cardCount: cards.length,
+    ...runs[0].answer, checked: sum(({checked}) => [checked])[0], apis: [...apis.values()].sort((a, b) => b.wrong - a.wrong), raised: [...raised.values()], cards, cardCount: cards.length,
     skipped: [...skipped].sort((a, b) => b[1] - a[1]), standings: sum(({standings}) => standings), spreads: sum(({spreads}) => spreads),
     hasStrict: runs.some((info) => info.answer.hasStrict),
   };

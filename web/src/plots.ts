@@ -3,7 +3,7 @@
 // what is not finite in places of their own.
 import {scaleLog, scaleSymlog} from 'd3-scale';
 import {Range} from './calls';
-import {kError, kNoNumber, kOverBound, kPass, kSkip, kWarning, Metric, Run} from './data';
+import {kError, kNone, kNoNumber, kOverBound, kPass, kWarning, Metric, Run} from './data';
 import {count, figure, h, s} from './dom';
 import {ticksBelow} from './ticks';
 import {verdictBadge} from './table';
@@ -18,7 +18,7 @@ interface Bin { low: number; high: number; label: string; total: number; bad: nu
 const powerText = (power: number): string => (power === 0 ? '1' : `1e${power}`);
 
 /** What decides: the strict status where there is one. */
-const decisive = (run: Run): Uint8Array => (run.info.answer.hasStrict && run.rowStrict.some((v) => v <= kSkip) ? run.rowStrict : run.rowStatus);
+const decisive = (run: Run): Uint8Array => (run.info.answer.hasStrict && run.rowStrict.some((v) => v !== kNone) ? run.rowStrict : run.rowStatus);
 
 /** Bins of the metric: zero, then half decades, then what is not finite. */
 function binsOf(run: Run, metric: Metric): Bin[] {

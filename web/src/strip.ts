@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // All calls in the order they ran, coloured by error over bound.
 import {Calls} from './calls';
-import {isBad, kAgrees, kInherits, kIntroduces, kNoNumber, kOneSided, kSkipped, kSlight, kWrong} from './data';
+import {isBad, kAgrees, kInconclusive, kInherits, kIntroduces, kNoNumber, kOneSided, kSkipped, kSlight, kWrong} from './data';
 import {count, h} from './dom';
 import {heatColours, heatOf, kNoHeat} from './heat';
 import {nounOf, standingWord, times} from './words';
 
 const kHeight = 34;  // px
 
-const kSlightHeat = 3, kBadHeat = 5, kFarHeat = 6;
+const kSlightHeat = 3, kBadHeat = 5, kFarHeat = 6, kInconclusiveHeat = 8;
 
 /** Of a comparison: items that introduce a difference get the strongest colour. */
 const spreadHeat = (spread: number): number =>
@@ -18,12 +18,13 @@ const spreadHeat = (spread: number): number =>
 function standingHeat(standing: number, over: number): number {
   if (isBad(standing)) return over !== kNoNumber && heatOf(over) === kFarHeat ? kFarHeat : kBadHeat;
   if (standing === kSlight) return kSlightHeat;
+  if (standing === kInconclusive) return kInconclusiveHeat;
   if (over !== kNoNumber) return Math.min(heatOf(over), 2);
   return standing === kSkipped ? kNoHeat : 1;
 }
 
 /** Of two calls in one pixel the worse one is seen. */
-const weight = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 0);
+const weight = Uint8Array.of(1, 2, 3, 5, 6, 7, 8, 0, 4);
 
 export class Strip {
   readonly element: HTMLElement;
@@ -44,7 +45,7 @@ export class Strip {
     }
     const beyond = this.heat.reduce((n, heat) => n + Number(heat >= kSlightHeat && heat < kNoHeat), 0);
     const words = calls.hasSpread ? ['agrees', 'one side only', '', 'inherits a difference', '', 'introduces one', '', 'not compared']
-        : calls.overBound ? ['equal', 'within the bound', 'over half of it', standingWord(run.info, kSlight), '', 'wrong', 'wrong, over 1e6 \u00d7', 'not checked']
+        : calls.overBound ? ['equal', 'within the bound', 'over half of it', standingWord(run.info, kSlight), '', 'wrong', 'wrong, over 1e6 \u00d7', 'not checked', 'inconclusive']
         : ['', 'pass', '', standingWord(run.info, kSlight), '', standingWord(run.info, kWrong), '', 'not checked'];
     const seen = new Set(this.heat);
     this.element = h('section', {class: 'order', 'aria-label': 'Calls in execution order'},

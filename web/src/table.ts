@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call table: only the rows in view exist, so 100,000 calls scroll as 20 do.
 import {Calls, Sort, SortKey, Worst} from './calls';
-import {kNoNumber, kOverBound, kPass, kRight, kSkip, kSkipped, kSlight, kWrong, RunInfo, textAt, verdictNames} from './data';
+import {kInconclusive, kNone, kNoNumber, kOverBound, kPass, kRight, kSkipped, kSlight, kWrong, RunInfo, textAt, verdictNames} from './data';
 import {figure, h} from './dom';
 import {spreadBadge} from './spread';
 import {nounOf, standingHelp, standingWord, times} from './words';
@@ -17,12 +17,12 @@ interface Heading { key: SortKey; label: string; help?: string }
 interface Column { title?: string; headings: Heading[]; rem: number; share?: number; cell: (call: number) => Node | string; number?: boolean; hover?: (call: number) => string }
 
 export function verdictBadge(verdict: number): HTMLElement {
-  return h('span', {class: `badge v${verdict}`}, verdict === 4 ? '\u2013' : verdictNames[verdict]);
+  return h('span', {class: `badge v${verdict}`}, verdict === kNone ? '\u2013' : verdictNames[verdict]);
 }
 
 /** The strict status of a row, in the words of standings. */
 export function rowBadge(info: RunInfo, strict: number): HTMLElement {
-  return standingBadge(info, [kRight, kSlight, kWrong, kSkipped][strict]);
+  return standingBadge(info, [kRight, kSlight, kWrong, kSkipped, kInconclusive][strict]);
 }
 
 export function standingBadge(info: RunInfo, standing: number): HTMLElement {
@@ -50,13 +50,13 @@ function resultOf(calls: Calls, call: number): Node | string {
 function directionsOf(calls: Calls, call: number): HTMLElement {
   const {run} = calls;
   const line = (key: 'forward' | 'backward', i: number) =>
-      run[key][call] > kSkip ? null : h('span', {class: 'direction'}, h('span', {class: 'note'}, run.info.directions[i]), calls.hasSpread ? plainVerdict(run[key][call]) : verdictBadge(run[key][call]));
+      run[key][call] === kNone ? null : h('span', {class: 'direction'}, h('span', {class: 'note'}, run.info.directions[i]), calls.hasSpread ? plainVerdict(run[key][call]) : verdictBadge(run[key][call]));
   return h('span', {class: 'stacked'}, line('forward', 0), line('backward', 1));
 }
 
 /** Where another column decides, a pass is no news. */
 function plainVerdict(verdict: number): HTMLElement {
-  return verdict === kPass ? h('span', {class: 'badge v4'}, 'pass') : verdictBadge(verdict);
+  return verdict === kPass ? h('span', {class: 'badge v5'}, 'pass') : verdictBadge(verdict);
 }
 
 function columnsOf(calls: Calls): Column[] {
@@ -80,7 +80,7 @@ function columnsOf(calls: Calls): Column[] {
                   cell: (call) => h('span', {class: 'why'}, textAt(run.why, call))});
   }
   calls.metrics.forEach((metric, i) => { if (metric !== calls.overBound) shownMetric(metric, i); });
-  const directions = (['forward', 'backward'] as const).filter((key) => run[key].some((v) => v <= kSkip));
+  const directions = (['forward', 'backward'] as const).filter((key) => run[key].some((v) => v !== kNone));
   if (directions.length > 0) {
     columns.push({title: calls.hasStrict ? 'Documented' : 'Verdict', rem: 8, cell: (call) => directionsOf(calls, call),
                   headings: directions.map((key) => ({key, label: run.info.directions[key === 'forward' ? 0 : 1], help: `${calls.hasStrict ? 'documented verdict' : 'verdict'}, ${key === 'forward' ? run.info.directions[0] : run.info.directions[1]}`}))});

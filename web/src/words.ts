@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the page says things: standings, numbers of calls, sizes of errors.
-import {Answer, kFlagged, kInherits, kIntroduces, kLost, kNoNumber, kRight, kSkipped, kSlight, kWrong, RunInfo} from './data';
+import {Answer, Card, isBad, kFlagged, kInconclusive, kInherits, kIntroduces, kLost, kNoNumber, kRaised, kRight, kSkipped, kSlight, kWrong, RunInfo} from './data';
 import {count, figure} from './dom';
 
 /** What a row of the table is. */
@@ -12,10 +12,11 @@ export const nounOf = (info: RunInfo, n = 2): string => {
 /** What groups the rows of the table. */
 export const kindOf = (info: RunInfo): string => (info.kind === 'torchair' ? 'operator type' : 'API');
 
-const strictWords = ['wrong', 'slightly off', 'flagged only', 'pass', 'skipped', 'lost'];
-const documentedWords = ['error', 'warning', 'flagged only', 'pass', 'skipped', 'lost'];
+const strictWords = ['wrong', 'slightly off', 'flagged only', 'pass', 'skipped', 'lost', 'raised', 'inconclusive'];
+const documentedWords = ['error', 'warning', 'flagged only', 'pass', 'skipped', 'lost', 'raised', 'inconclusive'];
 const strictHelp = ['beyond its strict bound', 'up to four times its strict bound', 'within its strict bound, but flagged by the documented thresholds',
-                    'within its bound', 'not checked, for the reason given', 'should have been checked, but could not be'];
+                    'within its bound', 'not checked, for the reason given', 'should have been checked, but could not be', 'raised an error on the device: it does not run there',
+                    'within its bound, which proves little here'];
 
 export const standingWord = (info: RunInfo, standing: number): string =>
     (info.answer.hasStrict ? strictWords : documentedWords)[standing];
@@ -23,7 +24,7 @@ export const standingHelp = (info: RunInfo, standing: number): string =>
     info.answer.hasStrict || standing > kRight ? strictHelp[standing] : `documented verdict: ${documentedWords[standing]}`;
 
 /** From what to look at first to the least. */
-export const standingOrder = [kWrong, kLost, kSlight, kFlagged, kSkipped, kRight];
+export const standingOrder = [kWrong, kRaised, kLost, kSlight, kInconclusive, kFlagged, kSkipped, kRight];
 
 /** An error in units of its bound. */
 export function times(x: number): string {
@@ -65,6 +66,12 @@ function partingSentence(info: RunInfo): string {
 /** "float32" of "torch.float32", "int" of "<class 'int'>": a number that is not a tensor. */
 export const plainDtype = (text: string): string => text.replace('torch.', '').replace(/^<class '(.*)'>$/, '$1');
 
+/** The causes of an answer; what does not run at all comes first. */
+export const cardsOf = (answer: Answer): Card[] => [
+  ...answer.raised.map(({api, text, calls, firstCall, firstName, lines, moreLines}): Card =>
+      ({api, cause: 'does not run on the device', evidence: text, calls, slight: 0, worstCall: firstCall, worstName: firstName, worst: null, lines, moreLines, raised: true})),
+  ...answer.cards];
+
 export const bareApi = (api: string): string => api.slice(api.indexOf('.') + 1);
 
 /** "2 APIs wrong: matmul (4 of 4 calls, lost terms), conv2d (1 of 3, bad tile). 2 more calls ..." */
@@ -79,15 +86,21 @@ export function sentence(info: RunInfo): string {
     const rest = apis.length > kNamed ? ` and ${count(apis.length - kNamed)} more` : '';
     said.push(`${count(apis.length)} ${kindOf(info)}${apis.length === 1 ? '' : 's'} wrong: ${named.join(', ')}${rest}.`);
   }
+  if (answer.raised.length > 0) {
+    const named = answer.raised.slice(0, kNamed).map(({api, calls}, i) => `${bareApi(api)} (${count(calls)}${i === 0 ? ` ${nounOf(info, calls)}` : ''})`);
+    const rest = answer.raised.length > kNamed ? ` and ${count(answer.raised.length - kNamed)} more` : '';
+    said.push(`${count(answer.raised.length)} ${kindOf(info)}${answer.raised.length === 1 ? ' does' : 's do'} not run on the device: ${named.join(', ')}${rest}.`);
+  }
   if (standings[kSlight] > 0) {
     said.push(answer.hasStrict ? `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} slightly off (up to four times the bound).`
                                : `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} with a warning.`);
   }
   if (standings[kFlagged] > 0) said.push(`${count(standings[kFlagged])} ${apis.length + standings[kSlight] > 0 ? 'more ' : ''}flagged by the documented thresholds only.`);
+  if (standings[kInconclusive] > 0) said.push(`${count(standings[kInconclusive])} inconclusive: within the bound, which proves little there.`);
   const {since} = info;
   if (since) said.push(`Since ${since.title}: ${count(since.appeared.length)} new, ${count(since.fixed.length)} fixed, ${count(since.still.length)} still failing.`);
   if (answer.checked === 0) said.push('Nothing was checked.');
-  else if (isOk(answer) && !differs(info) && standings[kSlight] + standings[kFlagged] === 0) said.unshift(`All ${count(answer.checked)} checked ${nounOf(info)} agree with the ${isComparison(info) ? 'reference' : 'benchmark'}.`);
+  else if (isOk(answer) && !differs(info) && standings[kSlight] + standings[kFlagged] + standings[kInconclusive] === 0) said.unshift(`All ${count(answer.checked)} checked ${nounOf(info)} agree with the ${isComparison(info) ? 'reference' : 'benchmark'}.`);
   return said.filter((text) => text !== '').join(' ');
 }
 
@@ -108,4 +121,4 @@ export function coverage(info: RunInfo): string {
   return `${said.join('; ')}.`;
 }
 
-export const isOk = (answer: Answer): boolean => answer.standings[kWrong] + answer.standings[kLost] === 0 && answer.checked > 0;
+export const isOk = (answer: Answer): boolean => answer.checked > 0 && answer.standings.every((n, standing) => n === 0 || !isBad(standing));
