@@ -113,6 +113,7 @@ class DumpComparison {
         report = &reports_.emplace_back(pair, start, as_given(pair.target));
         search_.keep_flow();
       }
+      has_calls_ = has_calls_ || !start.is_debug;
       if (!start.is_debug) search_.start(pair, as_given(pair.target), start);
       return finish_tables(pair.step);
     };
@@ -242,7 +243,7 @@ class DumpComparison {
         }
       }
     }
-    if (options_.diff_analyze) {
+    if (options_.diff_analyze && has_calls_) {
       if (const auto done = write_analysis(); !done) return propagate(done);
     }
     if (json_) {
@@ -264,6 +265,7 @@ class DumpComparison {
   std::optional<DumpRowsJson> json_;
   std::list<OpenTable> tables_;
   DivergenceSearch search_;
+  bool has_calls_ = false;  // not only saved values, of which nothing diverges first
   std::list<DumpCompareReport> reports_;
   std::vector<std::string> failures_;
   std::vector<fs::path> written_;

@@ -16,9 +16,10 @@ namespace {
 using Kind = Difference::Kind;
 
 // Calls whose results are not computed from their inputs.
-constexpr std::array<std::string_view, 9> kUnjudged{
-    "empty",     "empty_like",        "numpy",        "to", "__setitem__", "empty_with_format",
-    "new_empty", "new_empty_strided", "empty_strided"};
+// MindSpore's astype is PyTorch's to.
+constexpr std::array<std::string_view, 10> kUnjudged{
+    "empty",     "empty_like",        "numpy",         "to",    "__setitem__", "empty_with_format",
+    "new_empty", "new_empty_strided", "empty_strided", "astype"};
 // Calls that fill a buffer given as input: only what they return can be judged.
 constexpr std::array<std::string_view, 4> kOutputsOnly{"_reduce_scatter_base", "_all_gather_base",
                                                        "all_to_all_single", "batch_isend_irecv"};
@@ -109,6 +110,12 @@ void judge_alone(ItemRow& row, bool compares_values) {
   }
 }
 
+// ", that of the inputs by 0 %"; a saved value has no inputs.
+std::string beside_inputs(const ItemRow& row, double input) {
+  if (row.target_entry->parts.kind == dump::EntryKind::kDebug) return {};
+  return fmt::format(", that of the inputs by {:.6g} %", 100 * input);
+}
+
 void judge_norms(std::span<ItemRow> rows) {
   double input = 0;
   double output = 0;
@@ -128,16 +135,16 @@ void judge_norms(std::span<ItemRow> rows) {
     const double error = row.difference(ItemStatistic::kNorm).relative_or_none();
     if (error > kLargeOutputError) {
       worsen(row, Outcome::kError,
-             fmt::format("the norm differs by {:.6g} %, that of the inputs by {:.6g} %",
-                         100 * error, 100 * input));
+             fmt::format("the norm differs by {:.6g} %{}", 100 * error, beside_inputs(row, input)));
     }
   }
   ItemRow* const first = first_output(rows);
   const bool grows = input == 0 ? output > kVisibleError : output / input > kErrorGrowth;
   if (first != nullptr && grows) {
     worsen(*first, Outcome::kWarning,
-           fmt::format("the norm of {} differs by {:.6g} %, that of the inputs by {:.6g} %",
-                       worst->target->place, 100 * output, 100 * input));
+           fmt::format("the norm of {} differs by {:.6g} %{}",
+                       worst->target->place.empty() ? "the value" : worst->target->place,
+                       100 * output, beside_inputs(*first, input)));
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <optional>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -90,12 +89,12 @@ Result<Layers> layers_of(const YAML::Node& root, const std::filesystem::path& pa
 
 constexpr int kMostPlaces = 1000;
 
-// "ms_args: [0, 2]"; nothing if the key is missing.
-Result<std::optional<std::vector<int>>> places_of(const YAML::Node& rule, const std::string& key,
-                                                  const std::filesystem::path& path) {
+// "ms_args: [0, 2]"; none if the key is missing.
+Result<std::vector<int>> places_of(const YAML::Node& rule, const std::string& key,
+                                   const std::filesystem::path& path) {
   const YAML::Node list = rule[key];
-  if (!list) return std::optional<std::vector<int>>();
   std::vector<int> places;
+  if (!list) return places;
   if (list.IsSequence()) {
     for (const auto& place : list) places.push_back(place.as<int>(-1));
   }
@@ -103,7 +102,7 @@ Result<std::optional<std::vector<int>>> places_of(const YAML::Node& rule, const 
                        return place >= 0 && place < kMostPlaces;
                      });
   if (!valid) return at_line(path, list, fmt::format("{}: expected a list of places", key));
-  return std::optional(std::move(places));
+  return places;
 }
 
 Result<std::vector<std::pair<int, int>>> paired_places(const YAML::Node& rule,
@@ -111,16 +110,15 @@ Result<std::vector<std::pair<int, int>>> paired_places(const YAML::Node& rule,
                                                        const std::filesystem::path& path) {
   std::vector<std::pair<int, int>> pairs;
   for (const std::string word : words) {
-    const auto target = places_of(rule, "ms_" + word, path);
+    const Result<std::vector<int>> target = places_of(rule, "ms_" + word, path);
     if (!target) return propagate(target);
-    const auto golden = places_of(rule, "pt_" + word, path);
+    const Result<std::vector<int>> golden = places_of(rule, "pt_" + word, path);
     if (!golden) return propagate(golden);
-    if (!*target && !*golden) continue;
-    if (!*target || !*golden || (*target)->size() != (*golden)->size()) {
+    if (target->size() != golden->size()) {
       return at_line(path, rule, fmt::format("ms_{0} and pt_{0} must be equally long", word));
     }
-    for (std::size_t i = 0; i < (*target)->size(); ++i) {
-      pairs.emplace_back((**target)[i], (**golden)[i]);
+    for (std::size_t i = 0; i < target->size(); ++i) {
+      pairs.emplace_back((*target)[i], (*golden)[i]);
     }
   }
   return pairs;

@@ -151,6 +151,18 @@ void add_groups(std::span<const MindSporeGroup> groups, std::string_view group,
   std::ranges::replace(aten.begin() + 5, aten.end(), '.', '_');
 }
 
+void add_names(std::string_view api, std::vector<std::string>& names) {
+  const std::size_t dot = api.find('.');
+  if (dot == std::string_view::npos) return;
+  if (api == kMindSporeAttention) names.emplace_back(kTorchAttention);
+  const auto* const renamed = std::ranges::find(kRenamed, api, &RenamedRow::api);
+  if (renamed != std::end(kRenamed)) names.emplace_back(renamed->torch);
+  const std::string_view group = api.substr(0, dot);
+  const std::string_view bare_name = api.substr(dot + 1);
+  add_groups(kChecked, group, bare_name, names);
+  add_groups(kCompared, group, bare_name, names);
+}
+
 }  // namespace
 
 std::span<const RenamedRow> mindspore_renamed() { return kRenamed; }
@@ -159,20 +171,8 @@ std::span<const MindSporeGroup> mindspore_groups() { return kChecked; }
 
 std::vector<std::string> torch_names_of(std::string_view api) {
   std::vector<std::string> names;
-  const std::size_t dot = api.find('.');
-  if (dot == std::string_view::npos) return names;
-  if (api == kMindSporeAttention) names.emplace_back(kTorchAttention);
-  const auto* const renamed = std::ranges::find(kRenamed, api, &RenamedRow::api);
-  if (renamed != std::end(kRenamed)) names.emplace_back(renamed->torch);
-  const std::string_view group = api.substr(0, dot);
-  const std::string_view bare_name = api.substr(dot + 1);
-  add_groups(kChecked, group, bare_name, names);
-  add_groups(kCompared, group, bare_name, names);
-  if (bare_name.ends_with(kInternal)) {
-    for (std::string& name : torch_names_of(api.substr(0, api.size() - kInternal.size()))) {
-      names.push_back(std::move(name));
-    }
-  }
+  add_names(api, names);
+  if (api.ends_with(kInternal)) add_names(api.substr(0, api.size() - kInternal.size()), names);
   return names;
 }
 
