@@ -234,6 +234,27 @@ TEST(BuildArguments, RebuildsValues) {
   EXPECT_EQ(*built->call.kwargs[2].second.as<at::MemoryFormat>(), at::MemoryFormat::ChannelsLast);
 }
 
+TEST(BuildArguments, ADeviceMayBeATextOrANumber) {
+  const auto device_of = [](dump::Value value) {
+    const auto built =
+        build_arguments(call_of("Torch.ones.0", {}, {{"device", std::move(value)}}), "ones", {});
+    const auto* device = built ? built->call.kwargs[0].second.as<at::Device>() : nullptr;
+    return device == nullptr ? "none" : device->str();
+  };
+  for (const char* text : {"npu:0", "npu", "cuda", "cuda:7", "vendor_chip:2", "cpu"}) {
+    EXPECT_EQ(device_of({std::string(text)}), "cpu") << text;
+  }
+  EXPECT_EQ(device_of({std::int64_t{1}}), "cpu");
+  EXPECT_EQ(device_of({dump::None{}}), "none");
+  const auto positional =
+      build_arguments(call_of("Tensor.foo.0", {{std::string("npu:1")}}), "foo", {});
+  EXPECT_NE(positional->call.args[0].as<at::Device>(), nullptr);
+  for (const char* text : {"mean", "ij,jk->ik", "bicubic", "a:b", ":0", "fro"}) {
+    const auto other = build_arguments(call_of("Torch.foo.0", {{std::string(text)}}), "foo", {});
+    EXPECT_NE(other->call.args[0].as<std::string>(), nullptr) << text;
+  }
+}
+
 TEST(BuildArguments, SaysWhatItCannotBuild) {
   const auto opaque =
       build_arguments(call_of("Torch.foo.0", {{dump::Opaque{"ProcessGroup"}}}), "foo", {});

@@ -106,6 +106,21 @@ void round_to_hf32(at::Tensor& tensor) {
   std::transform(data, data + tensor.numel(), data, to_hf32);
 }
 
+// "npu", "cuda:1". No other text that an operator takes has this form.
+bool names_a_device(std::string_view text) {
+  constexpr auto kKinds =
+      std::to_array<std::string_view>({"cpu", "cuda", "hpu", "ipu", "mlu", "mps", "mtia", "musa",
+                                       "npu", "privateuseone", "xla", "xpu"});
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  if (colon == std::string_view::npos) return std::ranges::find(kKinds, kind) != kKinds.end();
+  const std::string_view index = text.substr(colon + 1);
+  const auto is_lower = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !kind.empty() && !index.empty() && std::ranges::all_of(kind, is_lower) &&
+         std::ranges::all_of(index, is_digit);
+}
+
 struct MemoryFormatRow {
   std::string_view text;
   at::MemoryFormat format;
@@ -150,6 +165,10 @@ class Builder {
         dict.emplace_back(key, PyValue{at::ones({2048, 2048}, at::kBool).triu(1)});
         continue;
       }
+      if (key == "device" && item.as<std::int64_t>() != nullptr) {
+        dict.emplace_back(key, PyValue{at::Device(at::kCPU)});
+        continue;
+      }
       OrSkip<PyValue> built = value(item, fmt::format("{}.{}", path, key));
       if (!built) return std::unexpected(built.error());
       dict.emplace_back(key, *std::move(built));
@@ -160,7 +179,13 @@ class Builder {
   bool saw_float8() const { return saw_float8_; }
 
  private:
-  // None, bool, numbers, text, ellipsis, slice and torch.Size stay as they are.
+  // `torch.ones(4, device="npu:0")` and `device=0` name a device as torch.device(...) does.
+  OrSkip<PyValue> build(const std::string& text, const std::string& /*path*/) {
+    if (names_a_device(text)) return PyValue{at::Device(at::kCPU)};
+    return PyValue{text};
+  }
+
+  // None, bool, numbers, ellipsis, slice and torch.Size stay as they are.
   template <class T>
   OrSkip<PyValue> build(const T& plain, const std::string& /*path*/) {
     return PyValue{plain};
