@@ -73,6 +73,15 @@ std::unique_ptr<Api> make_device_api(std::string_view bare_name, at::Device devi
 
 }  // namespace
 
+std::size_t Api::place_of(std::string_view keyword) const {
+  const auto& parameters = signature_.parameters();
+  const auto found = std::ranges::find_if(parameters, [&](const Signature::Parameter& parameter) {
+    return parameter.name == keyword ||
+           std::ranges::find(parameter.other_names, keyword) != parameter.other_names.end();
+  });
+  return static_cast<std::size_t>(found - parameters.begin());
+}
+
 PyValue Api::operator()(const PyCall& call) const {
   if (adapter_ != nullptr) return adapter_(Bound(signature_, call));
   if (hand_on_ != nullptr) return hand_on(*hand_on_, Bound(signature_, call));

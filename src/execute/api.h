@@ -26,6 +26,9 @@ class Api {
   Api(OverloadSet overloads, const ApiRow& row)
       : signature_(row.signature), overloads_(std::move(overloads)) {}
 
+  // Which parameter of its row a keyword names; behind the last one if none.
+  std::size_t place_of(std::string_view keyword) const;
+
   // Throws BindError, and whatever the operator throws.
   PyValue operator()(const PyCall& call) const;
 

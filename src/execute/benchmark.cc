@@ -66,6 +66,8 @@ OrSkip<BenchGradients> Benchmark::backward(const PyList& arriving) {
   }
   if (!gradients) return std::unexpected(gradients.error());
   found.of_inputs = *std::move(gradients);
+  if (call_.options.recorded && call_.name.type == "NPU")
+    found.whole_operator = in_signature_order();
   return found;
 }
 
@@ -81,6 +83,22 @@ OrSkip<BenchGradients> Benchmark::in_layout(Layout layout, const PyList& arrivin
   if (!gradients) return std::unexpected(gradients.error());
   found.of_inputs = *std::move(gradients);
   return found;
+}
+
+// Keywords may be written in any order.
+std::vector<std::size_t> Benchmark::in_signature_order() const {
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // of the parameter, of the input
+  const auto add = [&](const PyValue& value, std::size_t parameter) {
+    for_each_tensor(value,
+                    [&](const at::Tensor&) { places.emplace_back(parameter, places.size()); });
+  };
+  const PyCall& call = side_.call;
+  for (std::size_t i = 0; i < call.args.size(); ++i) add(call.args[i], i);
+  for (const auto& [keyword, value] : call.kwargs) add(value, call_.api.place_of(keyword));
+  std::ranges::sort(places);
+  std::vector<std::size_t> inputs;
+  for (const auto& [parameter, input] : places) inputs.push_back(input);
+  return inputs;
 }
 
 PyValue Benchmark::rounded(const PyValue& output) const {

@@ -43,6 +43,7 @@ class Benchmark {
 
  private:
   SideOptions run_options() const;
+  std::vector<std::size_t> in_signature_order() const;
   OrSkip<PyValue> run();
   bool raised_instead(const Skip& failed);
 

@@ -275,6 +275,30 @@ TEST(RecordedGradients, InTheOrderOfTheArgumentsWhereTheyAgree) {
   EXPECT_FALSE(match_gradients(watched(1), bench, {{at::rand({5})}}, no_other));
 }
 
+// NPU.npu_rms_norm whose gamma needs no gradient: the benchmark ends in a product of two factors,
+// whose node has gradients of the same shapes.
+TEST(RecordedGradients, OfAFusedOperatorThatTheBenchmarkComposes) {
+  const at::Tensor x = at::rand({2, 3});
+  const at::Tensor bias = at::rand({3});
+  std::vector<Input> inputs = watched(3);
+  inputs[1].edge = {};
+  BenchGradients bench{{x, at::Tensor(), bias}, inner_node({at::rand({2, 3}), at::Tensor()})};
+  bench.whole_operator = {0, 1, 2};
+  for (const at::Tensor& recorded : {x, x * 3}) {  // right, and wrong
+    const auto found =
+        match_gradients(inputs, bench, {{recorded}, {dump::None{}}, {bias}}, no_other);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->node.empty());
+    EXPECT_TRUE(found->values[0].as<at::Tensor>()->equal(recorded));
+    EXPECT_TRUE(found->values[1].is_none());
+    EXPECT_TRUE(found->values[2].as<at::Tensor>()->equal(bias));
+  }
+  bench.whole_operator = {2, 0, 1};  // keywords in another order
+  const auto found = match_gradients(inputs, bench, {{bias}, {x}, {dump::None{}}}, no_other);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->values[2].as<at::Tensor>()->equal(bias));
+}
+
 TEST(RecordedGradients, TheLastNodeGivesWhatTheEngineHandsOn) {
   at::Tensor input = at::rand({2, 5});
   at::Tensor factor = at::rand({5});

@@ -182,6 +182,31 @@ Match in_order(const std::vector<Input>& inputs, const std::vector<at::Tensor>& 
   return match;
 }
 
+// By an operator that the benchmark composes: its gradients in the order of its parameters, those
+// that are there.
+Match of_whole_operator(const std::vector<Input>& inputs, const BenchGradients& bench,
+                        const PyList& recorded) {
+  std::vector<std::size_t> wanted;
+  std::vector<at::Tensor> chosen;
+  for (const std::size_t input : bench.whole_operator) {
+    if (!inputs[input].edge.is_valid() || !bench.of_inputs[input].defined()) continue;
+    wanted.push_back(input);
+    chosen.push_back(bench.of_inputs[input]);
+  }
+  PyList present;
+  for (const PyValue& gradient : recorded) {
+    if (!gradient.is_none()) present.push_back(gradient);
+  }
+  Match match = one_by_one(chosen, present);
+  if (!match.fits()) return match;
+  std::vector<PyValue> values(inputs.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    values[wanted[i]] = std::move(match.gradients.values[i]);
+  }
+  match.gradients.values = std::move(values);
+  return match;
+}
+
 bool same_node(const LastNode& one, const LastNode& other) {
   return one.name == other.name &&
          std::ranges::equal(one.gradients, other.gradients,
@@ -196,11 +221,14 @@ bool same_node(const LastNode& one, const LastNode& other) {
 OrSkip<RecordedGradients> match_gradients(const std::vector<Input>& inputs,
                                           const BenchGradients& bench, const PyList& recorded,
                                           const InLayout& in_layout) {
+  Match whole = of_whole_operator(inputs, bench, recorded);
+  if (whole.agrees()) return std::move(whole.gradients);
   Match match = beside_node(inputs, bench, Layout::kContiguous, recorded);
   const bool is_one_operator = !bench.last.next.empty() && straight(inputs, bench.last).has_value();
   if (match.agrees()) return std::move(match.gradients);
   Match ordered = in_order(inputs, bench.of_inputs, recorded);
   if (ordered.agrees()) return std::move(ordered.gradients);
+  if (whole.fits()) return std::move(whole.gradients);
   if (is_one_operator && match.fits()) return std::move(match.gradients);
   if (is_one_operator && ordered.fits()) return std::move(ordered.gradients);
 

@@ -16,6 +16,9 @@ namespace msprobe::execute {
 struct BenchGradients {
   std::vector<at::Tensor> of_inputs;  // one per input; undefined if it has none
   libtorch::LastNode last;
+  // The inputs in the order of the operator's parameters, if whoever recorded the call ran it as
+  // one operator of a back end, whatever the benchmark composes it of.
+  std::vector<std::size_t> whole_operator = {};
 };
 
 struct RecordedGradients {
@@ -36,7 +39,8 @@ using InLayout = std::function<OrSkip<BenchGradients>(Layout)>;
 // benchmark has the same last node, and shows which: a gradient of that node that equals an
 // argument's bit by bit belongs to the argument, the rest is compared with the node's. Only where
 // the node depends on how the arguments lay in memory do the recorded numbers decide, and where
-// they agree with none of the ways, nothing is known.
+// they agree with none of the ways, nothing is known. A fused operator of a back end is one node
+// with a place for each of its tensors, empty for those without a gradient.
 OrSkip<RecordedGradients> match_gradients(const std::vector<Input>& inputs,
                                           const BenchGradients& bench, const PyList& recorded,
                                           const InLayout& in_layout);
