@@ -65,11 +65,13 @@ double argument_move(const CallContext& context) {
 
 }  // namespace
 
-CallContext::CallContext(const dump::CallRecord& the_record, const execute::ExecuteOptions& options,
+CallContext::CallContext(const dump::CallRecord& the_record,
+                         const execute::ExecuteOptions& the_options,
                          const execute::CallOutcome& the_outcome, const StrictOptions& the_allowed)
     : record(the_record),
-      name(options.dialect->torch_name(*parse_call_name(the_record.full_name))),
+      name(the_options.dialect->torch_name(*parse_call_name(the_record.full_name))),
       allowed(the_allowed),
+      options(the_options),
       outcome(the_outcome),
       recorded(options.recorded),
       wide_gradients(options.dialect->like_mindspore),
@@ -89,6 +91,11 @@ CallContext::CallContext(const dump::CallRecord& the_record, const execute::Exec
   conditioning.set_derived([this](Direction direction, const std::string& path) {
     return derived_spread(direction, path);
   });
+}
+
+const std::vector<LeafTensors>& CallContext::in_hf32() {
+  if (!in_hf32_) in_hf32_ = benchmarks_in_hf32(name, outcome, options, rerun);
+  return *in_hf32_;
 }
 
 const NormSpread* CallContext::norm_spread(Direction direction, const std::string& path) {

@@ -78,9 +78,13 @@ struct CallContext {
   // Adds what MindSpore's kernel errs. False where it adds nothing.
   bool add_kernel(const Pair& pair, const FloatType& type, Limits& limits) const;
 
+  // What a device with HF32 may give besides the benchmark's. Costs up to two runs, once.
+  const std::vector<LeafTensors>& in_hf32();
+
   const dump::CallRecord& record;
   const CallName name;  // PyTorch's
   const StrictOptions& allowed;
+  const execute::ExecuteOptions& options;
   const execute::CallOutcome& outcome;
   const bool recorded;        // results were recorded, not computed now
   const bool wide_gradients;  // a gradient may be wider than its input
@@ -98,6 +102,7 @@ struct CallContext {
   at::Tensor derived_spread(Direction direction, const std::string& path);
 
   std::optional<std::optional<NormSpread>> norm_spread_;
+  std::optional<std::vector<LeafTensors>> in_hf32_;
 };
 
 // All elements are within a bound that includes what the CPU errs.

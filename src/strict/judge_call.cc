@@ -65,6 +65,7 @@ class CallJudge {
     if (bench == benches.end() || device == nullptr) return judge_value(leaf);
     const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
     StrictFinding finding = judge_tensor(pair);
+    if (is_alarm(finding)) finding = judge_in_hf32(pair, finding);
     if (finding.status == Verdict::kError && context_.recorded)
       finding = judge_last_node(pair, finding);
     if (finding.status == Verdict::kPass) finding.reason = doubts(pair.device) + finding.reason;
@@ -74,6 +75,17 @@ class CallJudge {
   int runs() const { return context_.rerun.runs(); }
 
  private:
+  StrictFinding judge_in_hf32(const Pair& pair, const StrictFinding& otherwise) {
+    for (const LeafTensors& benches : context_.in_hf32()) {
+      const auto bench = benches.find({pair.direction, pair.leaf.path});
+      if (bench == benches.end()) continue;
+      const StrictFinding finding =
+          judge_tensor({pair.leaf, pair.direction, libtorch::plain(bench->second), pair.device});
+      if (!is_alarm(finding)) return finding;
+    }
+    return otherwise;
+  }
+
   // What was recorded as the gradient of cross_entropy is that of its last node.
   StrictFinding judge_last_node(const Pair& pair, const StrictFinding& otherwise) {
     const auto call = context_.rerun.arguments();
