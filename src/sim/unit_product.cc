@@ -224,7 +224,7 @@ bool unit_convolve_backward(const ProfileRow& profile, Stack& stack) {
                    mask[0] ? at::cat(of_input, 1).reshape(input.sizes()).to(type) : at::Tensor());
   torch::jit::push(stack,
                    mask[1] ? at::cat(of_weight, 0).reshape(weight.sizes()).to(type) : at::Tensor());
-  torch::jit::push(stack, mask[2] ? wide.sum({0, 2}).to(type) : at::Tensor());
+  torch::jit::push(stack, mask[2] ? wide.sum(at::IntArrayRef{0, 2}).to(type) : at::Tensor());
   return true;
 }
 
