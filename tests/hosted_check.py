@@ -48,11 +48,11 @@ class Hosted(unittest.TestCase):
         return subprocess.run([PROGRAM, *map(str, words)], cwd=cwd or self.scratch, env=known, capture_output=True, text=True)
 
     def check(self, *words, command="acc_check", dump=DUMP, status=0, **environment):
-        """The rows of both files, the text, and the bytes."""
+        """The rows of both files, the text, and the bytes. `status`: None: whether calls failed is not the point."""
         self.runs += 1
         out = self.scratch / f"out{self.runs}"
         done = self.msprobe(command, "-api_info", dump, "-o", out, *words, **environment)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(done.returncode, (0, 1) if status is None else (status,), done.stdout + done.stderr)
         paths = [next(out.glob(f"accuracy_checking_{kind}_*.csv")) for kind in ("result", "details")]
         rows = [list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))) for path in paths]
         return Check(*rows, done.stdout + done.stderr, [path.read_bytes() for path in paths])
@@ -96,6 +96,38 @@ class Hosted(unittest.TestCase):
         found = self.check("-d", "npu:0", status=1, MSPROBE_SIM_CONFIG=str(faults))
         wrong = {next(iter(row.values())).split(".forward")[0] for row in found.details if row.get("Strict Status") == "error"}
         self.assertTrue(wrong and all("gelu" in name for name in wrong), wrong)
+
+    def test_devices_as_text(self):
+        ones = ([{"type": "int", "value": 4}], {"device": text("npu:0")}, tensor(4))
+        full = ([{"type": "int", "value": 4}], {"device": {"type": "int", "value": 0}}, tensor(4))
+        dump = self.made_dump(**{"Torch.ones.0.forward": ones, "Torch.ones.1.forward": full})
+        for device in ("cpu", "npu:0"):
+            self.assertIn("checked 2 (passed 2", self.check("-d", device, dump=dump).said)
+        faults = self.scratch / "ones.yaml"
+        faults.write_text("faults:\n  - {fault: times_two, apis: [ones]}\n")
+        wrong = self.check("-d", "npu:0", dump=dump, status=1, MSPROBE_SIM_CONFIG=str(faults))
+        self.assertEqual([row["Strict Status"] for row in wrong.details], ["error", "error"])
+
+    def test_what_the_cpu_computes_is_not_on_the_device(self):
+        found = self.check("-d", "npu:0", *FEW, status=2, MSPROBE_TEST_PLUGIN="on_the_cpu")
+        messages = [row["Message"] for row in found.details]
+        self.assertEqual(len(messages), 3)
+        for message in messages:
+            self.assertRegex(message, "^not_on_device: not on the device: its back end leaves aten::")
+
+    def test_a_device_that_fails_costs_its_own_calls(self):
+        for wrong in ("sticky", "silent"):
+            with self.subTest(wrong):
+                one = self.check("-d", "npu:0", status=None, MSPROBE_TEST_PLUGIN=wrong)
+                lost = {next(iter(row.values())): row["Message"] for row in one.result if "SKIP" in row.values()}
+                self.assertTrue(lost and all(name.startswith("Functional.gelu") for name in lost), lost)
+                self.assertEqual(len(set(lost.values())), 1, lost)  # nothing in it is of the call's own process
+                self.assertRegex(next(iter(lost.values())), r"^device_failed: .*gelu failed\n\[ERROR\] \(PID, Device, RankID\) ERR00100 call failed at \nin kernel.cc:7")
+                if wrong == "silent":
+                    continue
+                self.assertEqual(one.bytes, self.check("-d", "npu:0", "--jobs", "3", status=None, MSPROBE_TEST_PLUGIN=wrong).bytes)
+                both = self.check("-d", "npu:0", "npu:1", command="multi_acc_check", status=None, MSPROBE_TEST_PLUGIN=wrong)
+                self.assertEqual(one.bytes, both.bytes)
 
     def test_files_in_the_current_directory_are_not_imported(self):
         for name in ("os", "struct", "ctypes", "importlib", "json", "torch", "torch_npu", "numpy", "re"):

@@ -97,12 +97,12 @@ int serve(const Options& options, const Host& host) {
     (void)protocol::write_all(frames, protocol::encode(protocol::Fatal{device.error().message}));
     return kCannotWork;
   }
-  const Result<void> served = engine::serve(host.requests, frames, *device);
+  const Result<engine::Served> served = engine::serve(host.requests, frames, *device);
   if (!served) {
     (void)protocol::write_all(frames, protocol::encode(protocol::Fatal{served.error().message}));
     return kCannotWork;
   }
-  return 0;
+  return *served == engine::Served::kDeviceGone ? protocol::kDeviceGone : 0;
 }
 
 int run_replay(const Options& options, const Host& host) {

@@ -99,8 +99,9 @@ def library_for(directory, built, torch):
 
 
 def count_devices(module, torch, kind):
-    """An error if the plug-in can say that there is no device at all."""
-    count = getattr(getattr(torch, kind, None), "device_count", None)
+    """An error if the plug-in can say that there is no device at all. Asking may be what makes it look for them (torch_xla)."""
+    counts = (getattr(place, "device_count", None) for place in (getattr(torch, kind, None), sys.modules.get(module)))
+    count = next((each for each in counts if each is not None), None)
     if count is None:
         return
     try:

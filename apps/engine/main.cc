@@ -59,6 +59,9 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "msprobe-engine: {}\n", why);
     return kCannotWork;
   }
-  return reinterpret_cast<decltype(&msprobe_engine_main)>(entry)(argc, argv, STDIN_FILENO,
-                                                                 STDOUT_FILENO, 0, 0);
+  const int status = reinterpret_cast<decltype(&msprobe_engine_main)>(entry)(
+      argc, argv, STDIN_FILENO, STDOUT_FILENO, 0, 0);
+  // The back end may wait for ever for its device while it is taken down.
+  if (status == protocol::kDeviceGone) std::_Exit(status);
+  return status;
 }

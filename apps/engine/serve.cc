@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "core/call_name.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
 #include "execute/replay_dialect.h"
 #include "freed_memory.h"
 #include "libtorch/device.h"
+#include "libtorch/device_health.h"
 #include "libtorch/version.h"
 #include "probe/run_operation.h"
 #include "protocol/frames.h"
 #include "replay/measure_outcome.h"
 #include "replay/save_data.h"
+#include "strict/finding.h"
 
 namespace msprobe::engine {
 namespace {
@@ -94,6 +98,47 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
   return call ? *call : replay::skipped_call(request.full_name, call.error());
 }
 
+bool has_alarm(const std::vector<protocol::MeasuredLeaf>& leaves) {
+  return std::ranges::any_of(leaves, [](const protocol::MeasuredLeaf& leaf) {
+    return leaf.strict && strict::is_alarm(*leaf.strict);
+  });
+}
+
+// Whether the operator that the call is named for is among those that the CPU ran, rather than one
+// of several inside it: "aten::_linalg_eigh.eigenvalues" of Torch.linalg.eigh.
+bool is_the_operator(const std::string& full_name, const std::vector<std::string>& operators) {
+  const auto name = parse_call_name(full_name);
+  std::string wanted(name ? name->bare_name : "");
+  std::ranges::replace(wanted, '.', '_');
+  const auto stem = [](std::string_view text) {
+    text = text.substr(0, text.find('.'));
+    if (const std::size_t colons = text.rfind(':'); colons != std::string_view::npos) {
+      text.remove_prefix(colons + 1);
+    }
+    while (text.starts_with('_')) text.remove_prefix(1);
+    while (text.ends_with('_')) text.remove_suffix(1);
+    return text;
+  };
+  return std::ranges::any_of(operators,
+                             [&](const std::string& each) { return stem(each) == stem(wanted); });
+}
+
+// Results that the CPU computed are not the device's. What is wrong all the same is reported: the
+// device had a part in it.
+void leave_out_the_cpus(MeasuredCall& call, const execute::CallOutcome& outcome) {
+  const bool wrong = has_alarm(call.forward) || has_alarm(call.backward);
+  if (!outcome.forward_left_to_cpu.empty() &&
+      (!wrong || is_the_operator(call.full_name, outcome.forward_left_to_cpu))) {
+    call = replay::skipped_call(
+        call.full_name,
+        {SkipReason::kNotOnDevice, execute::not_on_device_text(outcome.forward_left_to_cpu)});
+  } else if (!outcome.backward_left_to_cpu.empty() && !has_alarm(call.backward)) {
+    call.backward.clear();
+    call.backward_skip =
+        Skip{SkipReason::kNotOnDevice, execute::not_on_device_text(outcome.backward_left_to_cpu)};
+  }
+}
+
 MeasuredCall check_call(const CallRequest& request, const Run& run) {
   const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
   const Result<dump::CallRecord> record = run.execute.dialect->parse(slice, run.options.dump_name);
@@ -111,10 +156,36 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
                                 run.options.saved_device);
     if (!saved) outcome->note += saved.error().message;
   }
-  return measured(request, *record, run, *outcome);
+  MeasuredCall call = measured(request, *record, run, *outcome);
+  leave_out_the_cpus(call, *outcome);
+  return call;
 }
 
-Result<void> operate(const Frame& frame, const ServeOptions& serve, int output) {
+// Whether the device can be trusted with further calls. After some errors it fails everything, or
+// does nothing and says nothing; and an error of the device itself may leave more behind than can
+// be seen.
+bool is_device_good(const MeasuredCall& call, at::Device device) {
+  bool failed = false;
+  for (const std::optional<Skip>& skip : {call.skip, call.backward_skip}) {
+    if (!skip) continue;
+    if (libtorch::is_device_error(skip->text)) return false;
+    failed = failed || skip->reason == SkipReason::kDeviceFailed ||
+             skip->reason == SkipReason::kOutOfMemory;
+  }
+  for (const auto* leaves : {&call.forward, &call.backward}) {
+    for (const protocol::MeasuredLeaf& leaf : *leaves) {
+      failed = failed || (leaf.strict && leaf.strict->status == Verdict::kSkip);
+    }
+  }
+  return !failed || libtorch::still_computes(device);
+}
+
+bool is_own_device(const ServeOptions& serve) {
+  return !serve.recorded && serve.foreign == nullptr && !serve.device.is_cpu();
+}
+
+// Whether the engine goes on.
+Result<bool> operate(const Frame& frame, const ServeOptions& serve, int output) {
   const Result<protocol::OperationRequest> request = protocol::decode_operation_request(frame);
   if (!request) return propagate(request);
   const Result<Numbers> result =
@@ -123,43 +194,54 @@ Result<void> operate(const Frame& frame, const ServeOptions& serve, int output) 
           : probe::run_operation(serve.device, request->operation);
   const protocol::OperationResponse response{request->id, result ? "" : result.error().message,
                                              result ? *result : Numbers{}};
-  return protocol::write_all(output, protocol::encode(response));
+  const Result<void> sent = protocol::write_all(output, protocol::encode(response));
+  if (!sent) return propagate(sent);
+  return result || !is_own_device(serve) || libtorch::still_computes(serve.device);
 }
 
-Result<void> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {
+// Whether the engine goes on.
+Result<bool> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {
   if (frame.kind == FrameKind::kRunOptions) {
     const Result<RunOptions> options = protocol::decode_run_options(frame);
     if (!options) return propagate(options);
-    return start(*options, serve, run);
+    if (const Result<void> started = start(*options, serve, run); !started)
+      return propagate(started);
+    return true;
   }
   if (frame.kind == FrameKind::kOperationRequest) return operate(frame, serve, output);
   const Result<CallRequest> request = protocol::decode_call_request(frame);
   if (!request) return propagate(request);
-  return protocol::write_all(
-      output, protocol::encode(CallResponse{request->id, check_call(*request, run)}));
+  const CallResponse response{request->id, check_call(*request, run)};
+  const Result<void> sent = protocol::write_all(output, protocol::encode(response));
+  if (!sent) return propagate(sent);
+  return !is_own_device(serve) || is_device_good(response.call, serve.device);
 }
 
 }  // namespace
 
-Result<void> serve(int input, int output, const ServeOptions& options) {
+Result<Served> serve(int input, int output, const ServeOptions& options) {
   protocol::Hello hello;
   hello.torch_version = libtorch::version();
   hello.device = options.device_name;
   hello.devices = libtorch::available_devices();
   hello.devices.emplace_back("recorded");
   hello.jit_compile_has_effect = options.jit_compile_has_effect;
-  if (Result<void> sent = protocol::write_all(output, protocol::encode(hello)); !sent) return sent;
+  if (Result<void> sent = protocol::write_all(output, protocol::encode(hello)); !sent) {
+    return propagate(sent);
+  }
   Run run;
   protocol::FrameReader reader;
   for (std::uint64_t answered = 0;;) {
     const Result<bool> more = reader.fill(input);
     if (!more) return propagate(more);
-    if (!*more) return {};
+    if (!*more) return Served::kAll;
     while (true) {
       const Result<std::optional<Frame>> frame = reader.next();
       if (!frame) return propagate(frame);
       if (!*frame) break;
-      if (Result<void> done = answer(**frame, options, run, output); !done) return done;
+      const Result<bool> goes_on = answer(**frame, options, run, output);
+      if (!goes_on) return propagate(goes_on);
+      if (!*goes_on) return Served::kDeviceGone;
       if (++answered % kAnswersBetween == 0) release_excess_memory();
     }
   }

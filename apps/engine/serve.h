@@ -2,6 +2,7 @@
 // The engine as msprobe's worker: requests on one descriptor, responses on the other.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -19,7 +20,9 @@ struct ServeOptions {
   bool jit_compile_has_effect = false;
 };
 
-// Ends with the input.
-Result<void> serve(int input, int output, const ServeOptions& options);
+enum class Served : std::uint8_t { kAll, kDeviceGone };
+
+// Ends with the input, or behind an answer after which the device cannot be trusted any more.
+Result<Served> serve(int input, int output, const ServeOptions& options);
 
 }  // namespace msprobe::engine

@@ -58,6 +58,14 @@ void fit_packed_sequence(std::string_view bare_name, const dump::CallRecord& rec
   args[1] = PyValue{falling(count, largest, smallest, *sum)};
 }
 
+bool second_stays_on_cpu(std::string_view bare_name, const PyCall& call) {
+  if (std::ranges::find(kPacked, bare_name) == kPacked.end() && bare_name != "tensor_split") {
+    return false;
+  }
+  const auto* second = call.args.size() < 2 ? nullptr : call.args[1].as<at::Tensor>();
+  return second != nullptr && second->scalar_type() == at::kLong;
+}
+
 void sort_group_ends(std::string_view bare_name, const dump::CallRecord& record, PyList& args,
                      PyDict& kwargs) {
   if (bare_name != "_grouped_mm" && bare_name != "grouped_mm") return;

@@ -14,6 +14,10 @@ namespace msprobe::arguments {
 // shapes, extremes and sum.
 void fit_packed_sequence(std::string_view bare_name, const dump::CallRecord& record, PyList& args);
 
+// Whether PyTorch wants the second argument on the CPU, whatever the device: lengths and batch
+// sizes of packed sequences, places to split at.
+bool second_stays_on_cpu(std::string_view bare_name, const PyCall& call);
+
 // Sorts the drawn ends of the groups of a grouped product: they never fall.
 void sort_group_ends(std::string_view bare_name, const dump::CallRecord& record, PyList& args,
                      PyDict& kwargs);

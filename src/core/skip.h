@@ -25,6 +25,7 @@ enum class SkipReason : std::uint8_t {
   kBind,             // the arguments fit no signature of the API
   kBenchFailed,      // the operator raised an error on the benchmark
   kDeviceFailed,     // the same on the device
+  kNotOnDevice,      // the back end of the device left an operator to the CPU
   kNothingRecorded,  // device `recorded`, but the dump holds no output to compare with
   kOutArgument,      // backward only: out= does not support automatic differentiation
   // The call should have been checked, and was lost.
@@ -39,10 +40,11 @@ enum class SkipReason : std::uint8_t {
 constexpr bool is_lost(SkipReason reason) { return reason >= SkipReason::kBrokenRecord; }
 
 inline constexpr std::array kSkipReasonNames = std::to_array<std::string_view>({
-    "none",          "not_supported",    "filtered",      "unknown_api",   "no_bench",
-    "unknown_dtype", "argument",         "no_statistics", "bind",          "bench_failed",
-    "device_failed", "nothing_recorded", "out_argument",  "broken_record", "broken_data",
-    "missing_data",  "hostile",          "out_of_memory", "crashed",       "timed_out",
+    "none",          "not_supported", "filtered",         "unknown_api",   "no_bench",
+    "unknown_dtype", "argument",      "no_statistics",    "bind",          "bench_failed",
+    "device_failed", "not_on_device", "nothing_recorded", "out_argument",  "broken_record",
+    "broken_data",   "missing_data",  "hostile",          "out_of_memory", "crashed",
+    "timed_out",
 });
 static_assert(kSkipReasonNames.size() == std::to_underlying(SkipReason::kTimedOut) + 1U);
 // For coverage lines: "broken_record".

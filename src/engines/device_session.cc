@@ -32,12 +32,20 @@ Result<void> DeviceSession::start() {
   return {};
 }
 
+std::optional<protocol::Frame> DeviceSession::ask(const Operation& operation) {
+  process_->send(protocol::encode(protocol::OperationRequest{++asked_, operation}));
+  return wait_for_frame(*process_, timeout_seconds_);
+}
+
 Result<Numbers> DeviceSession::compute(const Operation& operation) {
   if (!process_) {
     if (Result<void> started = start(); !started) return propagate(started);
   }
-  process_->send(protocol::encode(protocol::OperationRequest{++asked_, operation}));
-  const std::optional<protocol::Frame> frame = wait_for_frame(*process_, timeout_seconds_);
+  std::optional<protocol::Frame> frame = ask(operation);
+  if (!frame && ended_after_device_error(*process_)) {
+    if (Result<void> started = start(); !started) return propagate(started);
+    frame = ask(operation);
+  }
   if (!frame) {
     process_.reset();
     return fail(ErrorKind::kExecution,

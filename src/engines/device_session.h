@@ -28,6 +28,7 @@ class DeviceSession {
   DeviceSession(EngineCommand command, double timeout_seconds)
       : command_(std::move(command)), timeout_seconds_(timeout_seconds) {}
   Result<void> start();
+  std::optional<protocol::Frame> ask(const Operation& operation);
 
   EngineCommand command_;
   double timeout_seconds_;

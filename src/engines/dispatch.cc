@@ -247,6 +247,7 @@ Result<void> Dispatcher::take_frame(Place& place, const protocol::Frame& frame) 
   const Sent call = place.sent.front();
   place.sent.pop_front();
   place.since = now_;
+  place.process->forget_errors();
   fruitless_starts_ = 0;
   finish(call, response->call, place.worker->device);
   if (place.state == EngineState::kDraining && place.sent.empty()) place.process->close_input();
@@ -284,9 +285,10 @@ Result<void> Dispatcher::engine_ended(Place& place, std::string nonsense) {
     if (++fruitless_starts_ > kFruitlessStarts) return failure;
     return {};
   }
-  const bool expected = place.state == EngineState::kDraining && place.sent.empty();
   place.process->read_errors();
   const int status = place.process->wait();
+  const bool drained = place.state == EngineState::kDraining && place.sent.empty();
+  const bool expected = drained || (nonsense.empty() && lost_its_device(status));
   const bool killed = nonsense.empty() && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   const std::string ended = nonsense.empty() ? end_text(status) : std::move(nonsense);
   if (!expected) blame(place, ended, killed ? kKillsToBlame : kCrashesToBlame);

@@ -130,6 +130,22 @@ TEST_F(DispatchTest, ACallThatCrashesOnceIsTriedAgain) {
   EXPECT_THAT(work.committed_, ElementsAre("1", "1", "1", "1"));
 }
 
+// The calls behind one that cost an engine its device are not to blame, and lose nothing.
+TEST_F(DispatchTest, AnEngineWhoseDeviceFailedIsReplaced) {
+  for (const std::size_t workers : {1U, 3U}) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 40; ++i) {
+      names.push_back(fmt::format("Torch.{}.{}", i % 4 == 1 ? "gone" : "a", i));
+    }
+    TestWork work(names);
+    const auto end = run(work, workers);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ(*end, DispatchEnd::kDone);
+    EXPECT_EQ(work.committed_, std::vector<std::string>(names.size(), "1"));
+    EXPECT_EQ(work.said_, "");
+  }
+}
+
 TEST_F(DispatchTest, FailingCallsRunOnceMoreToSaveTheirData) {
   TestWork work({"Torch.a.0", "Torch.error.0", "Torch.b.0"});
   ASSERT_TRUE(run(work, 1));

@@ -121,6 +121,10 @@ std::string end_text(int wait_status) {
   return fmt::format("exit status {}", WEXITSTATUS(wait_status));
 }
 
+bool lost_its_device(int wait_status) {
+  return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == protocol::kDeviceGone;
+}
+
 Result<EngineProcess> EngineProcess::start(const EngineCommand& command) {
   std::vector<std::string> words{command.program.string()};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());

@@ -31,6 +31,9 @@ Result<std::filesystem::path> find_engine(const std::optional<std::filesystem::p
 // How a process ended, for a person: "signal SIGSEGV (Segmentation fault)", "exit status 3".
 std::string end_text(int wait_status);
 
+// Whether it was an engine whose device no longer computes; no call that it left is to blame.
+bool lost_its_device(int wait_status);
+
 struct Pipe {
   Descriptor read;
   Descriptor write;
@@ -85,6 +88,11 @@ class EngineProcess {
   // Reads what LibTorch prints; the last few lines are kept.
   void read_errors();
   const std::string& last_errors() const { return last_errors_; }
+  // What follows belongs to another call.
+  void forget_errors() {
+    read_errors();
+    last_errors_.clear();
+  }
 
   std::uint64_t resident_bytes() const { return process_ ? process_->resident_bytes() : 0; }
 

@@ -7,6 +7,7 @@
 //   kill      dies of SIGKILL            swell       grows by 200 MB before it answers
 //   error     measures something wrong   lost        says that a tensor file is missing
 //   mapped    the same, with error maps
+//   gone      answers that its device failed, and ends because of that
 // An operation does what its name says too, and gives back its first input, if it has one.
 // MSPROBE_FAKE_DIRECTORY holds what must outlive an engine; of the arguments only --device counts.
 #include <chrono>
@@ -125,11 +126,13 @@ int serve(const fs::path& directory, const std::string& device) {
     }
     if (const auto operation = protocol::decode_operation_request(**frame)) {
       if (!protocol::write_all(STDOUT_FILENO, encode(answer(*operation, directory)))) return 2;
+      if (operation->operation.name == "gone") return protocol::kDeviceGone;
       continue;
     }
     const auto request = protocol::decode_call_request(**frame);
     if (!request || !protocol::write_all(STDOUT_FILENO, encode(answer(*request, directory))))
       return 2;
+    if (request->full_name.find(".gone.") != std::string::npos) return protocol::kDeviceGone;
   }
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/greeting.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,13 +18,39 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookAgain(100);
 
+// What PyTorch and its plug-ins print by the way says nothing about an end: "[W1118 20:33:32 ...",
+// "UserWarning: ...".
+bool is_warning(std::string_view line) {
+  return line.starts_with("[W") || line.find("Warning:") != std::string_view::npos;
+}
+
+bool says_something(std::string_view line) {
+  return std::ranges::any_of(
+      line, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
+}
+
+// What is printed behind it may only say where that was.
+bool names_an_error(std::string_view line) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"rror", "ailed", "FAIL", "annot", "not found", "terminate called", "what():", "ssert"});
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return line.find(word) != std::string_view::npos; });
+}
+
 }  // namespace
 
 std::string last_error_line(const EngineProcess& process) {
-  std::string text = process.last_errors();
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  const std::size_t line = text.rfind('\n');
-  return line == std::string::npos ? text : text.substr(line + 1);
+  std::string_view text = process.last_errors();
+  std::string_view last;
+  while (!text.empty()) {
+    const std::size_t start = text.rfind('\n') + 1;  // 0 where there is none
+    const std::string_view line = text.substr(start);
+    text = text.substr(0, start == 0 ? 0 : start - 1);
+    if (!says_something(line) || is_warning(line)) continue;
+    if (names_an_error(line)) return std::string(line);
+    if (last.empty()) last = line;
+  }
+  return std::string(last);
 }
 
 Failure early_end(EngineProcess& process) {

@@ -27,8 +27,9 @@ Result<std::optional<ReadyEngine>> greet(EngineProcess process, int interrupt);
 // The first frame of an engine: a greeting this msprobe understands.
 Result<protocol::Hello> read_greeting(const protocol::Frame& frame);
 
-// An engine that ended before it greeted: how, and the last thing it printed.
+// An engine that ended before it greeted: how, and what it printed.
 Failure early_end(EngineProcess& process);
+// What it printed last that names an error, or else anything but a warning. Empty: nothing.
 std::string last_error_line(const EngineProcess& process);
 
 }  // namespace msprobe::engines

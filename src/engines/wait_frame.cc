@@ -31,4 +31,9 @@ std::optional<protocol::Frame> wait_for_frame(EngineProcess& process, double tim
   return std::nullopt;
 }
 
+bool ended_after_device_error(EngineProcess& process) {
+  process.kill();
+  return lost_its_device(process.wait());
+}
+
 }  // namespace msprobe::engines

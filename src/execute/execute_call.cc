@@ -105,13 +105,15 @@ class Execution {
       outcome_.forward = pair_leaves(shown, shown);
       return std::nullopt;
     }
-    const OrSkip<PyValue> other = other_->forward(bench_.output());
-    if (!other) return other.error();
-    npu::drop_missing_gradients(api_of(call_.record.full_name), bench_.output(), *other);
+    OrSkip<DeviceResult> result = other_->forward(bench_.output());
+    if (!result) return result.error();
+    outcome_.forward_left_to_cpu = std::move(result->left_to_cpu);
+    const PyValue& other = result->output;
+    npu::drop_missing_gradients(api_of(call_.record.full_name), bench_.output(), other);
     const PyValue shown = bench_.rounded(with_mutated(bench_.output(), mutated));
     const bool first_only = ops::traits_of(call_.name.bare_name).first_output_only;
     outcome_.forward =
-        first_only ? pair_leaves(first_of(shown), first_of(*other)) : pair_leaves(shown, *other);
+        first_only ? pair_leaves(first_of(shown), first_of(other)) : pair_leaves(shown, other);
     drop_unwanted(outcome_.forward, /*backward=*/false);
     return std::nullopt;
   }
@@ -132,6 +134,7 @@ class Execution {
     outcome_.backward = std::move(found->pairs);
     outcome_.backward_note = std::move(found->note);
     outcome_.backward_node = std::move(found->node);
+    outcome_.backward_left_to_cpu = std::move(found->left_to_cpu);
     return std::nullopt;
   }
 

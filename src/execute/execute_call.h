@@ -66,7 +66,12 @@ struct CallOutcome {
   std::string backward_note;  // how recorded gradients were paired
   // Of `backward`, where these are not the gradients of the arguments but what this node gives.
   std::optional<NodePlace> backward_node;
+  // Operators that the device's back end left to the CPU: what is equal there proves nothing.
+  std::vector<std::string> forward_left_to_cpu, backward_left_to_cpu;
 };
+
+// For a person: "not on the device: its back end leaves aten::lgamma.out to the CPU".
+std::string not_on_device_text(const std::vector<std::string>& operators);
 
 OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOptions& options);
 

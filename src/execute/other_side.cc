@@ -2,12 +2,16 @@
 #include "execute/other_side.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "arguments/packed_sequence.h"
 #include "execute/caught.h"
 #include "execute/foreign_device.h"
 #include "execute/mutated.h"
 #include "execute/replay_dialect.h"
 #include "execute/value_tree.h"
+#include "libtorch/autograd.h"
+#include "libtorch/left_to_cpu.h"
 
 namespace msprobe::execute {
 namespace {
@@ -38,30 +42,66 @@ PyValue seen_by_library(const libtorch::DeviceCalls& calls, const PyValue& outpu
   });
 }
 
+// A copy may be the first to see what went wrong on the device: that is no fault of the benchmark.
+at::Tensor on_host(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_cpu()) return tensor;
+  const libtorch::BelowAutograd below;
+  return tensor.detach().to(at::kCPU);
+}
+
+PyValue on_host(const PyValue& output) {
+  return map_leaves(output, [](const PyValue& leaf) -> PyValue {
+    const auto* tensor = leaf.as<at::Tensor>();
+    return tensor == nullptr ? leaf : PyValue{on_host(*tensor)};
+  });
+}
+
+// The device of a call, and what its back end leaves to the CPU while `run` lasts.
 class LibtorchDevice : public OtherSide {
  public:
   explicit LibtorchDevice(const PreparedCall& call) : call_(call) {}
 
-  OrSkip<PyValue> forward(const PyValue&) override {
+  OrSkip<DeviceResult> forward(const PyValue&) override {
     if (const auto failed = begin(/*backward=*/false)) return std::unexpected(*failed);
-    side_ = device_side(call_.arguments.call, call_.options.device, call_.with_grad);
-    OrSkip<PyValue> output = run();
-    if (!output) return output;
-    output_ = call_.arguments.float8_input ? narrowed(*output) : *std::move(output);
-    const PyList mutated = mutated_arguments(side_.call, call_.record.forward.mutated);
-    const PyValue seen = with_mutated(output_, mutated);
-    if (!library().wanted()) return seen;
-    return caught(SkipReason::kDeviceFailed, [&] { return seen_by_library(library(), seen); });
+    const auto moved = caught(SkipReason::kDeviceFailed, [&] {
+      side_ = device_side(call_.arguments.call, call_.options.device, call_.with_grad);
+      if (arguments::second_stays_on_cpu(call_.name.bare_name, call_.arguments.call)) {
+        side_.call.args[1] = call_.arguments.call.args[1];
+      }
+      return true;
+    });
+    if (!moved) return std::unexpected(moved.error());
+    DeviceResult result;
+    OrSkip<PyValue> output = watched(result.left_to_cpu, [&] { return run(); });
+    if (!output) return std::unexpected(output.error());
+    OrSkip<PyValue> seen = caught(SkipReason::kDeviceFailed, [&] {
+      output_ = call_.arguments.float8_input ? narrowed(*output) : *std::move(output);
+      const PyList mutated = mutated_arguments(side_.call, call_.record.forward.mutated);
+      const PyValue all = with_mutated(output_, mutated);
+      return on_host(library().wanted() ? seen_by_library(library(), all) : all);
+    });
+    if (!seen) return std::unexpected(seen.error());
+    result.output = *std::move(seen);
+    return result;
   }
 
   OrSkip<GradientPairs> backward(const Benchmark& bench, const BenchGradients& gradients,
                                  const PyList& arriving) override {
     if (const auto failed = begin(/*backward=*/true)) return std::unexpected(*failed);
-    auto device = run_backward(side_, output_, arriving, SkipReason::kDeviceFailed);
+    std::vector<std::string> left;
+    auto device = watched(
+        left, [&] { return run_backward(side_, output_, arriving, SkipReason::kDeviceFailed); });
     if (!device) return std::unexpected(device.error());
-    if (library().wanted()) library().end(&*device, /*backward=*/true);
-    return GradientPairs{pair_gradients(bench.side().inputs, bench.rounded_gradients(gradients),
-                                        as_values(*device))};
+    const auto seen = caught(SkipReason::kDeviceFailed, [&] {
+      if (library().wanted()) library().end(&*device, /*backward=*/true);
+      for (at::Tensor& gradient : *device) gradient = on_host(gradient);
+      return true;
+    });
+    if (!seen) return std::unexpected(seen.error());
+    GradientPairs found{pair_gradients(bench.side().inputs, bench.rounded_gradients(gradients),
+                                       as_values(*device))};
+    found.left_to_cpu = std::move(left);
+    return found;
   }
 
  private:
@@ -75,6 +115,22 @@ class LibtorchDevice : public OtherSide {
       return true;
     });
     return begun ? std::nullopt : std::optional(begun.error());
+  }
+
+  // What `run` gives, and what was left to the CPU meanwhile; an error says so too.
+  template <class Run>
+  auto watched(std::vector<std::string>& left, const Run& run) -> decltype(run()) {
+    if (call_.options.device.is_cpu() || library().own_fallback) return run();
+    const libtorch::LeftToCpu watch(call_.options.device);
+    auto result = run();
+    left = watch.operators();
+    if (!result && result.error().reason == SkipReason::kDeviceFailed) {
+      if (!left.empty()) return skip(SkipReason::kNotOnDevice, not_on_device_text(left));
+      if (libtorch::refused_the_cpu(result.error().text)) {
+        return skip(SkipReason::kNotOnDevice, "not on the device: " + result.error().text);
+      }
+    }
+    return result;
   }
 
   OrSkip<PyValue> run() {
@@ -98,8 +154,10 @@ class OtherFramework : public OtherSide {
 
   bool sees_mutations() const override { return false; }
 
-  OrSkip<PyValue> forward(const PyValue&) override {
-    return call_.options.foreign->forward(call_.record, call_.arguments.call);
+  OrSkip<DeviceResult> forward(const PyValue&) override {
+    OrSkip<PyValue> output = call_.options.foreign->forward(call_.record, call_.arguments.call);
+    if (!output) return std::unexpected(output.error());
+    return DeviceResult{*std::move(output)};
   }
 
   OrSkip<GradientPairs> backward(const Benchmark& bench, const BenchGradients& gradients,
@@ -134,13 +192,14 @@ class Recording : public OtherSide {
  public:
   explicit Recording(const PreparedCall& call) : call_(call) {}
 
-  OrSkip<PyValue> forward(const PyValue& bench) override {
-    const OrSkip<PyValue> output = stored_output(bench);
+  OrSkip<DeviceResult> forward(const PyValue& bench) override {
+    OrSkip<PyValue> output = stored_output(bench);
     const dump::Dict& mutated = call_.record.forward.mutated;
-    if (!output || mutated.empty()) return output;
+    if (!output) return std::unexpected(output.error());
+    if (mutated.empty()) return DeviceResult{*std::move(output)};
     const OrSkip<PyList> changed = stored(recorded_mutations(mutated));
     if (!changed) return std::unexpected(changed.error());
-    return with_mutated(*output, *changed);
+    return DeviceResult{with_mutated(*output, *changed)};
   }
 
   OrSkip<GradientPairs> backward(const Benchmark& bench, const BenchGradients& gradients,
@@ -187,6 +246,11 @@ std::unique_ptr<OtherSide> make_other_side(const PreparedCall& call) {
   if (call.options.recorded) return std::make_unique<Recording>(call);
   if (call.options.foreign != nullptr) return std::make_unique<OtherFramework>(call);
   return std::make_unique<LibtorchDevice>(call);
+}
+
+std::string not_on_device_text(const std::vector<std::string>& operators) {
+  return fmt::format("not on the device: its back end leaves {} to the CPU",
+                     fmt::join(operators, ", "));
 }
 
 std::vector<LeafPair> pair_gradients(const std::vector<Input>& inputs,

@@ -16,6 +16,13 @@ struct GradientPairs {
   std::vector<LeafPair> pairs;
   std::string note = {};               // how recorded gradients were paired
   std::optional<NodePlace> node = {};  // see CallOutcome::backward_node
+  std::vector<std::string> left_to_cpu = {};
+};
+
+// What the device gave, and which operators its back end left to the CPU meanwhile.
+struct DeviceResult {
+  PyValue output;
+  std::vector<std::string> left_to_cpu = {};
 };
 
 class OtherSide {
@@ -28,7 +35,7 @@ class OtherSide {
   // Whether arguments that the call changed in place follow its outputs.
   virtual bool sees_mutations() const { return true; }
   // `bench`: what the benchmark gave, which shows the shape of the result.
-  virtual OrSkip<PyValue> forward(const PyValue& bench) = 0;
+  virtual OrSkip<DeviceResult> forward(const PyValue& bench) = 0;
   virtual OrSkip<GradientPairs> backward(const Benchmark& bench, const BenchGradients& gradients,
                                          const PyList& arriving) = 0;
 };

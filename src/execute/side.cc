@@ -6,6 +6,7 @@
 #include "execute/caught.h"
 #include "execute/value_tree.h"
 #include "libtorch/autocast.h"
+#include "libtorch/device.h"
 
 namespace msprobe::execute {
 namespace {
@@ -57,12 +58,6 @@ at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision,
 at::Tensor moved_copy(const at::Tensor& tensor, at::Device device) {
   const libtorch::BelowAutograd below;
   return tensor.detach().to(device);
-}
-
-void seed_generator(at::Device device, std::uint64_t seed) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
-  const std::lock_guard lock(generator.mutex());
-  generator.set_current_seed(seed);
 }
 
 // The gradients that arrive are listed per output, or per tensor where outputs are nested.
@@ -130,8 +125,8 @@ OrSkip<PyValue> run_forward(const Api& api, const CallSide& side, const SideOpti
   return caught(reason, [&] {
     std::optional<libtorch::AutocastScope> autocast;
     if (options.autocast) autocast.emplace(options.device.type(), *options.autocast);
-    seed_generator(at::kCPU, options.seed);
-    if (!options.device.is_cpu()) seed_generator(options.device, options.seed);
+    libtorch::seed_generator(at::kCPU, options.seed);
+    if (!options.device.is_cpu()) libtorch::seed_generator(options.device, options.seed);
     return api(side.call);
   });
 }

@@ -2,6 +2,9 @@
 #include "libtorch/device.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
+#include <span>
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
@@ -11,8 +14,11 @@
 namespace msprobe::libtorch {
 namespace {
 
-// In the order in which a bare id asks for them; PrivateUse1 is npu, or what --device-lib loaded.
-constexpr at::DeviceType kAccelerators[] = {at::kPrivateUse1, at::kCUDA};
+// PrivateUse1 is npu, or what --device-lib loaded. The later ones belong to PyTorch, and are there
+// if a plug-in is.
+constexpr at::DeviceType kAccelerators[] = {at::kPrivateUse1, at::kCUDA, at::kXPU, at::kHPU,
+                                            at::kXLA};
+constexpr std::size_t kOfBareIds = 2;  // a bare id asks for these, in this order
 constexpr int kCpuIds = 8;  // "up to eight devices (0 to 7)" also on a machine with only a CPU
 
 int count_of(at::DeviceType type) {
@@ -29,11 +35,16 @@ c10::optional<at::Device> parse(const std::string& name) {
 }
 
 at::DeviceType kind_of_bare_ids(BareIds bare) {
-  for (const at::DeviceType type : kAccelerators) {
+  const std::span<const at::DeviceType> all(kAccelerators);
+  for (const at::DeviceType type : all.first(kOfBareIds)) {
     if (count_of(type) > 0) return type;
     if (bare == BareIds::kLoadedBackEnd) break;
   }
-  return bare == BareIds::kLoadedBackEnd ? at::kPrivateUse1 : at::kCPU;
+  if (bare == BareIds::kFirstKind) return at::kCPU;
+  for (const at::DeviceType type : all.subspan(kOfBareIds)) {
+    if (count_of(type) > 0) return type;
+  }
+  return at::kPrivateUse1;
 }
 
 Failure no_such_device(std::string_view name) {
@@ -76,6 +87,17 @@ Result<at::Device> open_device(std::string_view name, BareIds bare) {
   const at::Device whole(device->type(), index);
   c10::impl::getDeviceGuardImpl(whole.type())->setDevice(whole);
   return whole;
+}
+
+void seed_generator(at::Device device, std::uint64_t seed) {
+  std::optional<at::Generator> generator;
+  try {
+    generator = at::globalContext().defaultGenerator(device);
+  } catch (const c10::Error&) {
+    return;
+  }
+  const std::lock_guard lock(generator->mutex());
+  generator->set_current_seed(seed);
 }
 
 Result<void> load_back_end(const std::string& library) {

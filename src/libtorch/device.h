@@ -24,6 +24,10 @@ enum class BareIds : std::uint8_t { kFirstKind, kLoadedBackEnd };
 Result<at::Device> open_device(std::string_view name, BareIds bare = BareIds::kFirstKind);
 bool is_bare_id(std::string_view name);
 
+// The default generator of a device. Some back ends (torch_xla) have none of PyTorch's, and draw as
+// they like.
+void seed_generator(at::Device device, std::uint64_t seed);
+
 // A back end that lives outside of PyTorch registers itself when its library is loaded.
 Result<void> load_back_end(const std::string& library);
 

@@ -17,6 +17,7 @@ DeviceCalls device_calls() {
   DeviceCalls calls;
   calls.begin = find<decltype(calls.begin)>("msprobe_device_begin");
   calls.end = find<decltype(calls.end)>("msprobe_device_end");
+  calls.own_fallback = ::dlsym(RTLD_DEFAULT, "msprobe_device_own_fallback") != nullptr;
   return calls;
 }
 

@@ -9,6 +9,8 @@
 //                   <-             OperationRequest, the same
 //   CallResponse, OperationResponse ->  in the order of the requests
 //                   <-             end of file: the engine ends
+//
+// An engine may end by itself, with kDeviceGone.
 #pragma once
 
 #include <array>
@@ -28,6 +30,10 @@
 namespace msprobe::protocol {
 
 inline constexpr std::uint32_t kWireVersion = 9;
+
+// The exit status of an engine whose device no longer computes. It has answered the call that did
+// that; calls behind it are for another engine.
+inline constexpr int kDeviceGone = 75;
 
 struct Hello {
   std::uint32_t wire_version = kWireVersion;

@@ -34,6 +34,7 @@ constexpr auto kSkipWords = std::to_array<std::pair<std::string_view, std::strin
     {"bind", "arguments fit no signature"},
     {"bench_failed", "the benchmark raised an error"},
     {"device_failed", "the device raised an error"},
+    {"not_on_device", "not on the device: its back end left it to the CPU"},
     {"nothing_recorded", "no recorded output"},
     {"broken_record", "broken entry in the dump"},
     {"broken_data", "broken tensor file"},

@@ -74,10 +74,18 @@ Result<ProbeAnswer> Probe::ask(const dump::CallRecord& call, const std::string& 
   if (!engine_) {
     if (Result<void> started = start(); !started) return propagate(started);
   }
-  engine_->process.send(protocol::encode(protocol::CallRequest{
-      ++asked_, call.full_name, json_of(call.forward),
-      call.backward ? json_of(*call.backward) : std::string(), save_directory}));
+  const auto send = [&] {
+    engine_->process.send(protocol::encode(protocol::CallRequest{
+        ++asked_, call.full_name, json_of(call.forward),
+        call.backward ? json_of(*call.backward) : std::string(), save_directory}));
+  };
+  send();
   std::optional<MeasuredCall> measured = wait();
+  if (!measured && engines::ended_after_device_error(engine_->process)) {
+    if (Result<void> started = start(); !started) return propagate(started);
+    send();
+    measured = wait();
+  }
   if (measured) return answer_of(*std::move(measured));
   engine_.reset();
   return ProbeAnswer{ProbeAnswer::Kind::kLost, "the engine ended or did not answer", {}, {}};

@@ -102,6 +102,9 @@ extern "C" __attribute__((visibility("default"))) const char* msprobe_sim_config
   return set ? nullptr : problem.c_str();
 }
 
+// Operators without a kernel of their own are computed by the fallback, in the device's arithmetic.
+extern "C" __attribute__((visibility("default"))) const bool msprobe_device_own_fallback = true;
+
 // A call begins: one direction of it. Throws what the device throws.
 extern "C" __attribute__((visibility("default"))) void msprobe_device_begin(const char* call,
                                                                             bool backward) {
