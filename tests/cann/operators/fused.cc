@@ -84,6 +84,12 @@ Attention attend(const T& query, const T& key, const T& value, const T& pse, con
 
 at::Tensor in_eights(const at::Tensor& x, const T& room) { return x.expand((*room).sizes()); }
 
+// What dropout keeps of the weights of attention, one bit each, times 1 / keep.
+at::Tensor dropped(const at::Tensor& weights, const T& drop, double keep) {
+  if (keep >= 1 || !drop.defined() || (*drop).numel() == 0) return weights;
+  return weights * kept_by(*drop, weights.sizes()) / keep;
+}
+
 // The gradient of a key is that of all heads that share it.
 at::Tensor shared(const at::Tensor& grad, int64_t group) {
   if (group == 1) return grad;
@@ -169,7 +175,8 @@ OPERATOR_WITH_TEXT(FlashAttentionScore,
                                       sum = e.sum(-1, true);
                      softmax_max = in_eights(top, softmax_max);
                      softmax_sum = in_eights(sum, softmax_sum);
-                     out = from_heads(at::matmul(e / sum, a.v), text, (*query).sizes());
+                     out = from_heads(at::matmul(dropped(e / sum, drop, keep), a.v), text,
+                                      (*query).sizes());
                    })
 OPERATOR_WITH_TEXT(
     FlashAttentionScoreGrad,
@@ -181,13 +188,14 @@ OPERATOR_WITH_TEXT(
       const Attention a =
           attend(query, key, value, pse, mask, scale, pre, next, heads, text, sparse);
       const at::Tensor p = at::softmax(a.scores, -1), g = as_heads(*grad, text, heads);
-      const at::Tensor of_p = at::matmul(g, a.v.transpose(2, 3));
+      const at::Tensor of_p = dropped(at::matmul(g, a.v.transpose(2, 3)), drop, keep);
       const at::Tensor of_scores = p * (of_p - (of_p * p).sum(-1, true));
       grad_query = from_heads(at::matmul(of_scores, a.k) * scale, text, (*query).sizes());
       grad_key = from_heads(shared(at::matmul(of_scores.transpose(2, 3), a.q) * scale, a.group),
                             text, (*key).sizes());
       grad_value =
-          from_heads(shared(at::matmul(p.transpose(2, 3), g), a.group), text, (*value).sizes());
+          from_heads(shared(at::matmul(dropped(p, drop, keep).transpose(2, 3), g), a.group), text,
+                     (*value).sizes());
       if (grad_pse.defined() && (*grad_pse).numel() > 0)
         grad_pse = of_scores.sum_to_size((*grad_pse).sizes());
     })

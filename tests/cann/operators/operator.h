@@ -117,6 +117,8 @@ void run(const std::string& name, const Fault& fault, const Compute& compute);
 
 // float32 as the matrix unit reads it if the caller allows less precision.
 at::Tensor hf32(const at::Tensor& tensor);
+// What a mask of dropout, one bit for each element, keeps: true.
+at::Tensor kept_by(const at::Tensor& mask, at::IntArrayRef sizes);
 at::Tensor cube_input(const at::Tensor& tensor, int8_t cube_math_type);
 
 }  // namespace cann

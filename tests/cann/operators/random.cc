@@ -22,13 +22,13 @@ void keep_bits(const T& out, at::IntArrayRef shape, double drop, int64_t seed, i
   out = (bits.reshape({room, 8}) * weights).sum(1, false, at::kByte);
 }
 
-at::Tensor kept_by(const at::Tensor& mask, at::IntArrayRef sizes) {
+}  // namespace
+
+at::Tensor cann::kept_by(const at::Tensor& mask, at::IntArrayRef sizes) {
   const at::Tensor weights = at::tensor({1, 2, 4, 8, 16, 32, 64, 128}, at::kByte);
   const at::Tensor bits = at::bitwise_and(mask.flatten().unsqueeze(1), weights).ne(0).flatten();
   return bits.slice(0, 0, c10::multiply_integers(sizes)).reshape(sizes);
 }
-
-}  // namespace
 
 OPERATOR(DropoutGenMask, (Ints shape, double drop, int64_t seed, int64_t offset, T out),
          keep_bits(out, *shape, drop, seed, offset))
