@@ -45,7 +45,7 @@ export class Strip {
     }
     const beyond = this.heat.reduce((n, heat) => n + Number(heat >= kSlightHeat && heat < kNoHeat), 0);
     const words = calls.hasSpread ? ['agrees', 'one side only', '', 'inherits a difference', '', 'introduces one', '', 'not compared']
-        : calls.overBound ? ['equal', 'within the bound', 'over half of it', standingWord(run.info, kSlight), '', 'wrong', 'wrong, over 1e6 \u00d7', 'not checked', 'inconclusive']
+        : calls.overBound ? ['equal', 'within the bound', 'over half of it', standingWord(run.info, kSlight), '', run.info.answer.raised.length > 0 ? 'wrong, or raised' : 'wrong', 'wrong, over 1e6 \u00d7', 'not checked', 'inconclusive']
         : ['', 'pass', '', standingWord(run.info, kSlight), '', standingWord(run.info, kWrong), '', 'not checked'];
     const seen = new Set(this.heat);
     this.element = h('section', {class: 'order', 'aria-label': 'Calls in execution order'},
