@@ -4,7 +4,9 @@ import glob
 import json
 import os
 import queue
+import subprocess
 import sys
+import tempfile
 import threading
 import types
 import unittest
@@ -259,6 +261,7 @@ class Switching(unittest.TestCase):
             runner = vllm_ascend.NPUModelRunner(config)
             for _ in range(2):
                 runner.dummy_run(5)
+                self.assertEqual(os.listdir(os.path.join(directory, "dump")), [])
             runner.execute_model(BATCH)
             data = entries(directory, "step0/rank0")["data"]
             self.assertEqual(list(dumps(os.path.join(directory, "dump"))), ["step0/rank0"])
@@ -279,6 +282,15 @@ class Graphs(unittest.TestCase):
             self.assertEqual([name for name in found[place] if not name.startswith("Module.")], [])
             self.assertEqual(modules_forward(found[place]), MODULES)
         self.assertNotIn("WARNING", told.getvalue())
+
+    def test_the_step_that_never_came_is_gone_when_the_process_ends(self):
+        script = ("import sys, torch; from msprobe.pytorch import AclGraphDumper; model = torch.nn.Sequential(torch.nn.Linear(2, 2))\n"
+                  "dumper = AclGraphDumper({'level': 'L0', 'dump_path': sys.argv[1]}); dumper.start(model)\n"
+                  "for _ in range(2):\n    model(torch.ones(1, 2)); dumper.step()\n")
+        with tempfile.TemporaryDirectory() as directory:
+            done = subprocess.run([sys.executable, "-c", script, directory], capture_output=True, text=True)
+            self.assertEqual((done.returncode, "WARNING" in done.stderr), (0, False), done.stderr)
+            self.assertEqual(sorted(os.listdir(directory)), ["step0", "step1"])
 
     def test_with_an_npu_one_line_says_what_to_do(self):
         sys.modules["torch_npu"] = torch  # only that it is there counts

@@ -251,6 +251,12 @@ class Debugger:
             self._step.discard()
             self._told_calls = 0
 
+    def _discard_if_empty(self) -> None:
+        """Ends a step that was begun for calls that never came."""
+        if not self._session.is_in_child and self._step.path is not None and self._session.native.recorded_calls() == 0:
+            self._session.stop()
+            self._discard()
+
     def _end_step(self) -> None:
         self._write(last=True)
         if self._stages.has_open_step:

@@ -71,11 +71,14 @@ class StepDirectory:
         self._patience_seconds = _LONGEST_WAIT_SECONDS
         self._without_rank: List[str] = []  # steps recorded into rank0 before the rank was known
         self.path: Optional[str] = None
-        self._discarded: Optional[str] = None
 
     def discard(self) -> None:
-        """The step is not kept: the next one takes its place without a word."""
-        self._discarded, self.path = self.path, None
+        """The step is not kept: its directory is gone."""
+        assert self.path is not None, "no step is open"
+        shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another rank may be there
+            os.rmdir(os.path.dirname(self.path))
+        self.path = None
 
     def open(self, number: int, rank: Optional[int], makes_tensors: bool) -> str:
         os.makedirs(self._dump_path, mode=0o750, exist_ok=True)
@@ -135,7 +138,7 @@ class StepDirectory:
     def _replace(self, directory: str) -> None:
         """Takes away what an earlier run left there. dump.json goes first: it would name files that are gone."""
         is_there = any(os.path.exists(os.path.join(directory, name)) for name in _FILES[:2])
-        if is_there and directory != self._discarded and not self._told_overwritten:
+        if is_there and not self._told_overwritten:
             self._told_overwritten = True
             log.warning(f"{directory} has a dump of an earlier run; it is overwritten, and so are those of later steps")
         for name in _FILES:

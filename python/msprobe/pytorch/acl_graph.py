@@ -3,6 +3,7 @@
 
 A replayed graph makes no call that Python sees. Where nothing is captured, as on a CPU, the modules are recorded; with an NPU one line says
 what to do instead, and the server goes on."""
+import atexit
 import os
 import sys
 from typing import Any, Dict, Optional
@@ -23,7 +24,7 @@ class AclGraphDumper:
     """config_path: config.json; level L0 where it names none.
 
     start(model) once, then step() after every forward pass writes ``{dump_path}/step{N}/rank{R}``; step(dump=False) forgets what was recorded
-    since the last one, as after a warm-up.
+    since the last one, as after a warm-up. The step after the last one has begun, too; it is gone when the process ends.
     """
 
     def __init__(self, config_path: Optional[str] = None) -> None:
@@ -33,6 +34,7 @@ class AclGraphDumper:
             log.warning(f"AclGraphDumper: a replayed NPU graph makes no call that can be recorded, so nothing is; {_ADVICE}")
         else:
             self._debugger = PrecisionDebugger(config_path=config_path, level=_level_of(config_path))
+            atexit.register(self._debugger._discard_if_empty)  # the step that the last step() began
 
     def start(self, model: Optional[torch.nn.Module] = None, **unknown: Any) -> None:
         if self._debugger is not None:

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Break one documented behaviour after the other in the source, and see that the tests that are named for it fail.
+
+usage: mutations.py [--build DIR] [--only TEXT] [--list]
+
+The mutations are in tools/mutations.txt. Each is applied to this clone, built and tested, and taken back, also after an interrupt. It is no part
+of the suite: a mutation costs a build. Run it in a clone of its own, with a finished build tree (default: build/release).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIST = pathlib.Path(__file__).with_suffix(".txt")
+# Scripts whose CTest test has another name than the script.
+SCRIPTS = {"torchair_check.py": "torchair", "document_commands.py": "document_commands", "mindspore_check.py": "mindspore",
+           "overflow_check.py": "overflow", "dump_compare_check.py": "dump_compare", "torchair_script_check.py": "torchair_script"}
+
+
+@dataclasses.dataclass
+class Mutation:
+    promise: str
+    file: pathlib.Path
+    old: str
+    new: str
+    tests: list[str]
+
+
+def mutations() -> list[Mutation]:
+    """Blocks of: the promise; file: FILE; - old line; + new line; tests: a, b. Lines of - and + are joined."""
+    found = []
+    for block in re.split(r"\n\s*\n", LIST.read_text()):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if not lines:
+            continue
+        old, new = ("\n".join(line[2:] for line in lines if line.startswith(sign)) for sign in ("- ", "+ "))
+        fields = dict(line.split(": ", 1) for line in lines[1:] if line.startswith(("file: ", "tests: ")))
+        found.append(Mutation(lines[0], ROOT / fields["file"], old, new, fields["tests"].split(", ")))
+    return found
+
+
+def run(*words: object) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, cwd=ROOT)
+
+
+class Tests:
+    """The tests of the build tree by the names that docs/documents.md uses."""
+
+    def __init__(self, build: pathlib.Path):
+        self.build = build
+        self.names = re.findall(r"Test +#\d+: (\S.*)", run("ctest", "--test-dir", build, "-N").stdout)
+
+    def known_as(self, test: str) -> list[str]:
+        script, _, function = test.partition(":")
+        if function:
+            plain = SCRIPTS.get(script) or "collector." + script.removeprefix("test_").removesuffix(".py")
+            return [name for name in self.names if name == plain]
+        return [name for name in self.names if name == test or re.search(rf"(^|[./]){re.escape(test)}(/|$)", name)]
+
+    def targets(self, names: list[str]) -> list[str]:
+        """What must be built for them."""
+        found = set()
+        for name in names:
+            unit = f"{name.partition('.')[0]}_test"
+            if (self.build / "bin" / unit).exists() and not name.startswith(("case.", "hostile.", "collector.")):
+                found.add(unit)
+            else:
+                found |= {"msprobe", "msprobe-engine"}
+        return sorted(found)
+
+    def failing(self, names: list[str]) -> list[str]:
+        """Of the tests, those that fail. One that did not run is taken to pass: nothing shows that it sees anything."""
+        pattern = "^(" + "|".join(map(re.escape, names)) + ")$"
+        done = run("ctest", "--test-dir", self.build, "-R", pattern)
+        return [name for name in names if re.search(rf": {re.escape(name)} \.*\*\*\*(Failed|Timeout|Exception)", done.stdout)]
+
+
+def survivors(mutation: Mutation, tests: Tests) -> list[str]:
+    """What is wrong with a mutation: the tests that pass although the behaviour is broken, or why it could not be tried."""
+    named = {test: tests.known_as(test) for test in mutation.tests}
+    unknown = [test for test, names in named.items() if not names]
+    if unknown:
+        return [f"unknown test {test}" for test in unknown]
+    text = mutation.file.read_text()
+    if text.count(mutation.old) != 1:
+        return [f"{mutation.file.relative_to(ROOT)}: the old text is there {text.count(mutation.old)} times, expected once"]
+    every = sorted({name for names in named.values() for name in names})
+    targets = tests.targets(every) if mutation.file.suffix in (".cc", ".h") else []
+    try:
+        mutation.file.write_text(text.replace(mutation.old, mutation.new))
+        if targets:
+            built = run("cmake", "--build", tests.build, "-j2", "--target", *targets)
+            if built.returncode != 0:
+                return ["does not build: " + built.stdout[-600:]]
+        failed = tests.failing(every)
+    finally:
+        mutation.file.write_text(text)
+    # Of a parametrized test one value is enough.
+    return [f"{test} passes" for test, names in named.items() if not set(names) & set(failed)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    parser.add_argument("--only", default="", help="only mutations whose promise or file has this text")
+    parser.add_argument("--list", action="store_true", help="print the promises and tests, and run nothing")
+    arguments = parser.parse_args()
+    chosen = [mutation for mutation in mutations() if arguments.only in f"{mutation.promise} {mutation.file}"]
+    if arguments.list:
+        for mutation in chosen:
+            print(f"{mutation.promise}: {', '.join(mutation.tests)}")
+        return 0
+    changed = run("git", "diff", "--name-only", "--", *{mutation.file for mutation in chosen}).stdout.split()
+    if changed:
+        print(f"commit these first, they would be changed: {', '.join(changed)}")
+        return 2
+    tests = Tests(arguments.build)
+    wrong = 0
+    for mutation in chosen:
+        found = survivors(mutation, tests)
+        wrong += bool(found)
+        print(f"{'SURVIVES' if found else 'seen'}  {mutation.promise}" + "".join(f"\n    {line}" for line in found), flush=True)
+    print(f"{len(chosen)} mutations, {len(chosen) - wrong} seen by every test named")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
