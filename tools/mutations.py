@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Break one documented behaviour after the other in the source, and see that the tests that are named for it fail.
 
-usage: mutations.py [--build DIR] [--only TEXT] [--list]
+usage: mutations.py [--build DIR] [--only TEXT] [--together] [--list]
 
 The mutations are in tools/mutations.txt. Each is applied to this clone, built and tested, and taken back, also after an interrupt. It is no part
 of the suite: a mutation costs a build. Run it in a clone of its own, with a finished build tree (default: build/release).
+--together applies mutations that have no file and no test in common at once: a few builds for all of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import dataclasses
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -82,34 +84,54 @@ class Tests:
         return [name for name in names if re.search(rf": {re.escape(name)} \.*\*\*\*(Failed|Timeout|Exception)", done.stdout)]
 
 
-def survivors(mutation: Mutation, tests: Tests) -> list[str]:
-    """What is wrong with a mutation: the tests that pass although the behaviour is broken, or why it could not be tried."""
-    named = {test: tests.known_as(test) for test in mutation.tests}
-    unknown = [test for test, names in named.items() if not names]
-    if unknown:
-        return [f"unknown test {test}" for test in unknown]
-    text = mutation.file.read_text()
-    if text.count(mutation.old) != 1:
-        return [f"{mutation.file.relative_to(ROOT)}: the old text is there {text.count(mutation.old)} times, expected once"]
-    every = sorted({name for names in named.values() for name in names})
-    targets = tests.targets(every) if mutation.file.suffix in (".cc", ".h") else []
+def cannot_be_tried(mutation: Mutation, tests: Tests) -> list[str]:
+    wrong = [f"unknown test {test}" for test in mutation.tests if not tests.known_as(test)]
+    times = mutation.file.read_text().count(mutation.old)
+    if times != 1:
+        wrong.append(f"{mutation.file.relative_to(ROOT)}: the old text is there {times} times, expected once")
+    return wrong
+
+
+def try_together(group: list[Mutation], tests: Tests) -> list[list[str]]:
+    """For each mutation what is wrong: the tests that pass although the behaviour is broken, or why it could not be tried."""
+    named = [{test: tests.known_as(test) for test in mutation.tests} for mutation in group]
+    every = sorted({name for one in named for names in one.values() for name in names})
+    before = {mutation.file: mutation.file.read_text() for mutation in group}
+    targets = tests.targets(every) if any(file.suffix in (".cc", ".h") for file in before) else []
     try:
-        mutation.file.write_text(text.replace(mutation.old, mutation.new))
-        if targets:
-            built = run("cmake", "--build", tests.build, "-j2", "--target", *targets)
-            if built.returncode != 0:
-                return ["does not build: " + built.stdout[-600:]]
-        failed = tests.failing(every)
+        for mutation in group:
+            mutation.file.write_text(before[mutation.file].replace(mutation.old, mutation.new))
+        built = run("cmake", "--build", tests.build, "-j2", "--target", *targets) if targets else None
+        if built and built.returncode != 0:
+            return [["does not build: " + built.stdout[-600:]]] * len(group)
+        failed = set(tests.failing(every))
     finally:
-        mutation.file.write_text(text)
+        for file, text in before.items():
+            file.write_text(text)
     # Of a parametrized test one value is enough.
-    return [f"{test} passes" for test, names in named.items() if not set(names) & set(failed)]
+    return [[f"{test} passes" for test, names in one.items() if not set(names) & failed] for one in named]
+
+
+def grouped(chosen: list[Mutation], tests: Tests) -> list[list[Mutation]]:
+    """Mutations that can be tried at once: no file and no test is in two of a group."""
+    groups: list[list[Mutation]] = []
+    taken: list[set] = []
+    for mutation in chosen:
+        own = {mutation.file, *(name for test in mutation.tests for name in tests.known_as(test))}
+        place = next((index for index, things in enumerate(taken) if not things & own), len(groups))
+        if place == len(groups):
+            groups.append([])
+            taken.append(set())
+        groups[place].append(mutation)
+        taken[place] |= own
+    return groups
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--only", default="", help="only mutations whose promise or file has this text")
+    parser.add_argument("--together", action="store_true", help="try those with no file and no test in common at once")
     parser.add_argument("--list", action="store_true", help="print the promises and tests, and run nothing")
     arguments = parser.parse_args()
     chosen = [mutation for mutation in mutations() if arguments.only in f"{mutation.promise} {mutation.file}"]
@@ -121,12 +143,22 @@ def main() -> int:
     if changed:
         print(f"commit these first, they would be changed: {', '.join(changed)}")
         return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the source is put back
     tests = Tests(arguments.build)
     wrong = 0
-    for mutation in chosen:
-        found = survivors(mutation, tests)
+
+    def tell(mutation: Mutation, found: list[str]) -> None:
+        nonlocal wrong
         wrong += bool(found)
         print(f"{'SURVIVES' if found else 'seen'}  {mutation.promise}" + "".join(f"\n    {line}" for line in found), flush=True)
+
+    possible = []
+    for mutation in chosen:
+        reasons = cannot_be_tried(mutation, tests)
+        tell(mutation, reasons) if reasons else possible.append(mutation)
+    for group in grouped(possible, tests) if arguments.together else [[mutation] for mutation in possible]:
+        for mutation, found in zip(group, try_together(group, tests)):
+            tell(mutation, found)
     print(f"{len(chosen)} mutations, {len(chosen) - wrong} seen by every test named")
     return 1 if wrong else 0
 
