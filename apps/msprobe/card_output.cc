@@ -7,7 +7,7 @@
 
 #include "card/summary.h"
 #include "cli/help_text.h"
-#include "core/log.h"
+#include "core/visible_text.h"
 #include "tables/text_table.h"
 
 namespace msprobe::app {
@@ -32,8 +32,8 @@ std::vector<std::string> distinct(const Card& card, const std::string& section, 
 
 std::string value_text(const Line& line) {
   if (line.confidence == Confidence::kNone) return "cannot tell";
-  if (line.confidence == Confidence::kHigh) return log::clean(line.value);
-  return fmt::format("{} ({})", log::clean(line.value), name(line.confidence));
+  if (line.confidence == Confidence::kHigh) return visible_line(line.value);
+  return fmt::format("{} ({})", visible_line(line.value), name(line.confidence));
 }
 
 // The longer list goes downward. What is too wide for a column follows below.
@@ -44,17 +44,17 @@ std::string section_table(const Card& card, const std::string& section) {
   const std::vector<std::string>& down = by_subject ? subjects : fields;
   const std::vector<std::string>& across = by_subject ? fields : subjects;
   tables::TextTable table{{section}, {}};
-  for (const std::string& title : across) table.titles.push_back(log::clean(title));
+  for (const std::string& title : across) table.titles.push_back(visible_line(title));
   std::string below;
   for (const std::string& row : down) {
-    std::vector<std::string> cells{log::clean(row)};
+    std::vector<std::string> cells{visible_line(row)};
     bool wide = false;
     for (const std::string& column : across) {
       const Line* line =
           card::find(card, section, by_subject ? row : column, by_subject ? column : row);
       cells.push_back(line == nullptr ? "" : value_text(*line));
       if (cells.back().size() <= kWidestCell) continue;
-      below += fmt::format("{} of {}: {}\n", log::clean(line->field), log::clean(line->subject),
+      below += fmt::format("{} of {}: {}\n", visible_line(line->field), visible_line(line->subject),
                            cells.back());
       cells.back() = "see below";
       wide = true;
@@ -71,10 +71,10 @@ std::string section_table(const Card& card, const std::string& section) {
 std::string every_line(const Card& card) {
   std::string text;
   for (const Line& line : card.lines) {
-    text += fmt::format("{} {} / {}: {} [{}]\n    {}\n", log::clean(line.section),
-                        log::clean(line.subject), log::clean(line.field),
-                        line.value.empty() ? "cannot tell" : log::clean(line.value),
-                        name(line.confidence), log::clean(line.evidence));
+    text += fmt::format("{} {} / {}: {} [{}]\n    {}\n", visible_line(line.section),
+                        visible_line(line.subject), visible_line(line.field),
+                        line.value.empty() ? "cannot tell" : visible_line(line.value),
+                        name(line.confidence), visible_line(line.evidence));
   }
   return text;
 }
@@ -83,9 +83,9 @@ std::string every_line(const Card& card) {
 
 std::string card_text(const Card& card, bool with_evidence, std::size_t columns) {
   std::string text =
-      fmt::format("Card of {}, PyTorch {}\n", log::clean(card.device), log::clean(card.torch));
+      fmt::format("Card of {}, PyTorch {}\n", visible_line(card.device), visible_line(card.torch));
   for (const std::string& sentence : card::summary(card)) {
-    for (const std::string& line : cli::wrap(log::clean(sentence), columns)) text += line + "\n";
+    for (const std::string& line : cli::wrap(visible_line(sentence), columns)) text += line + "\n";
   }
   text += "\n";
   if (with_evidence) return text + every_line(card);
@@ -99,9 +99,9 @@ std::string changes_text(const std::vector<card::Change>& changes) {
   if (changes.empty()) return "No claim differs.\n";
   tables::TextTable table{{"Section", "Subject", "Field", "Old", "New"}, {}};
   for (const card::Change& change : changes) {
-    table.rows.push_back({log::clean(change.section), log::clean(change.subject),
-                          log::clean(change.field), log::clean(change.before),
-                          log::clean(change.after)});
+    table.rows.push_back({visible_line(change.section), visible_line(change.subject),
+                          visible_line(change.field), visible_line(change.before),
+                          visible_line(change.after)});
   }
   return tables::render(table, false);
 }

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "core/shrunken_file.h"
+#include "core/visible_text.h"
 #include "interrupt.h"
 #include "torchair/convert_info.h"
 
@@ -53,7 +54,7 @@ ExitStatus run(const ConvertArguments& options) {
   if (!root) return refuse(root.error());
   torchair::ConvertEvents events;
   events.on_converted = [](const std::filesystem::path& from, const std::filesystem::path& to) {
-    fmt::print("Converted: {} -> {}\n", from.string(), to.string());
+    fmt::print("Converted: {} -> {}\n", visible_line(from.native()), visible_line(to.native()));
     std::fflush(stdout);
   };
   events.on_problem = [](const std::filesystem::path& path, const std::string& reason) {

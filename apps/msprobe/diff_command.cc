@@ -11,6 +11,7 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "core/json_writer.h"
+#include "core/visible_text.h"
 #include "report/changes.h"
 #include "report/changes_text.h"
 #include "report_options.h"
@@ -131,7 +132,8 @@ ExitStatus run(const DiffArguments& arguments) {
     return refuse({ErrorKind::kUsage, fmt::format("{} and {} have no step and rank in common",
                                                   arguments.older, arguments.newer)});
   }
-  fmt::print("{}", arguments.json ? json_of(compared, alone) + "\n" : text_of(compared, alone));
+  fmt::print("{}", arguments.json ? json_of(compared, alone) + "\n"
+                                  : visible_text(text_of(compared, alone)));
   const bool fails = std::ranges::any_of(
       compared, [](const Compared& one) { return !one.changes.appeared.empty(); });
   return fails ? kFailed : kPassed;

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "core/shrunken_file.h"
+#include "core/visible_text.h"
 #include "dump_compare/comparison_run.h"
 #include "nonfinite_output.h"
 #include "progress_bar.h"
@@ -100,7 +101,7 @@ Result<dump_compare::ComparisonOptions> make_options(const CompareCommand& comma
   };
   options.print = [&bar](const std::string& text) {
     if (bar) bar->clear();
-    fmt::print("{}", text);
+    fmt::print("{}", visible_text(text));
   };
   options.on_pair = [&bar] { bar.emplace("Comparing"); };
   options.show_progress = [&bar](std::uint64_t done, std::uint64_t total) {

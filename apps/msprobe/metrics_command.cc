@@ -13,6 +13,7 @@
 #include "core/cast.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "core/visible_text.h"
 #include "dump/tensor_file.h"
 #include "pair/pair.h"
 #include "summary.h"
@@ -55,7 +56,7 @@ std::string text_for_a_person(const pair::Evaluation& answer, judge::Profile pro
     table.rows.push_back({std::move(line.title), std::move(line.value)});
   }
   std::string out = tables::render(table, log::colour(STDOUT_FILENO));
-  if (!answer.row.message.empty()) out += fmt::format("{}\n", log::clean(answer.row.message));
+  if (!answer.row.message.empty()) out += fmt::format("{}\n", visible_text(answer.row.message));
   return out;
 }
 

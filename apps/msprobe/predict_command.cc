@@ -10,6 +10,7 @@
 #include "command.h"
 #include "common_options.h"
 #include "core/path_check.h"
+#include "core/visible_text.h"
 #include "dump_input.h"
 #include "own_files.h"
 #include "predict/predict_call.h"
@@ -57,7 +58,7 @@ ExitStatus run(const PredictArguments& arguments) {
   if (!request) return refuse(request.error());
   const Result<predict::PredictedCall> prediction = predict::predict_call(*request);
   if (!prediction) return refuse(prediction.error());
-  fmt::print("{}\n", prediction->file.string());
+  fmt::print("{}\n", visible_line(prediction->file.native()));
   if (prediction->agreement) {
     fmt::print("{} of {} elements equal the result of the device\n", prediction->agreement->equal,
                prediction->agreement->elements);

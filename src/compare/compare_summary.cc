@@ -5,7 +5,6 @@
 
 #include "compare/strict_verdict.h"
 #include "core/json_writer.h"
-#include "core/log.h"
 #include "tables/text_table.h"
 
 namespace msprobe::compare {
@@ -67,8 +66,7 @@ std::string CompareSummary::worst_calls(bool with_strict, bool colour) const {
   for (const auto* rows : {&wrong_, &failed_}) {
     for (const judge::ResultRow& row : *rows) {
       if (table.rows.size() == kShownCalls) break;
-      table.rows.push_back(
-          {log::clean(row.api_name), verdict_text(row.forward), verdict_text(row.backward)});
+      table.rows.push_back({row.api_name, verdict_text(row.forward), verdict_text(row.backward)});
       if (with_strict) table.rows.back().push_back(row.strict_verdict);
     }
   }

@@ -197,6 +197,7 @@ TEST(Paths, AQuotedTildeIsExplained) {
 
 TEST(Log, OneRecordIsOneLine) {
   EXPECT_EQ(log::clean("a\nb\tc\x7f%0Ad%41"), "a_b_c__d%41");
+  EXPECT_EQ(log::clean("a\x1b[2J\a\u009b\u202e"), "a\\x1b[2J\\x07\\u009b\\u202e");
   EXPECT_EQ(log::clean("100%"), "100%");
   EXPECT_EQ(log::clean("%0d"), "_");
 }
@@ -216,6 +217,17 @@ TEST(JsonWriter, WritesStrictJson) {
   EXPECT_EQ(json.text(),
             "{\n \"a\": 0.1,\n \"b\": [\n  1,\n  null,\n  \"nan\"\n ],\n \"c\\\"\": \"x\\ny\",\n "
             "\"d\": {}\n}");
+}
+
+TEST(JsonWriter, EveryCharacterIsSeen) {
+  JsonWriter exact;
+  exact.value("a\x1b\u009b\u202e\U000e0041\xff\\ \u4e2d");
+  EXPECT_EQ(exact.text(), R"("a\u001b\u009b\u202e\udb40\udc41\\xff\\ )"
+                          "\u4e2d\"");
+  JsonWriter shown(JsonWriter::Texts::kShown);
+  shown.value("a\x1b\u202e\n\u4e2d");
+  EXPECT_EQ(shown.text(), R"("a\\x1b\\u202e\n)"
+                          "\u4e2d\"");
 }
 
 TEST(PythonText, PrintsFloatsAsPythonDoes) {

@@ -7,13 +7,27 @@
 
 #include <fmt/format.h>
 
+#include "core/visible_text.h"
+
 namespace msprobe {
 namespace {
 
-bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
+bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\';
+}
 
-void append_escaped(std::string& out, char c) {
-  switch (c) {
+void append_code(std::string& out, std::uint32_t code) {
+  const auto end = std::back_inserter(out);
+  if (code < 0x10000) {
+    fmt::format_to(end, "\\u{:04x}", code);
+  } else {  // a surrogate pair
+    fmt::format_to(end, "\\u{:04x}\\u{:04x}", 0xd7c0 + (code >> 10U), 0xdc00 + (code & 0x3ffU));
+  }
+}
+
+void append_character(std::string& out, const Character& character) {
+  switch (character.code) {
     case '"':
       out += "\\\"";
       return;
@@ -30,20 +44,32 @@ void append_escaped(std::string& out, char c) {
       out += "\\t";
       return;
     default:
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+      break;
+  }
+  if (!character.is_utf8) {
+    fmt::format_to(std::back_inserter(out), "\\\\x{:02x}",
+                   static_cast<std::uint32_t>(character.code));
+  } else if (character.is_hidden) {
+    append_code(out, static_cast<std::uint32_t>(character.code));
+  } else {
+    out += character.bytes;
   }
 }
 
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
+  char32_t before = 0;
   while (!text.empty()) {
     const auto plain =
         static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
     out += text.substr(0, plain);
+    if (plain > 0) before = static_cast<unsigned char>(text[plain - 1]);
     text.remove_prefix(plain);
     if (text.empty()) break;
-    append_escaped(out, text.front());
-    text.remove_prefix(1);
+    const Character character = next_character(text, before);
+    append_character(out, character);
+    before = character.code;
+    text.remove_prefix(character.bytes.size());
   }
   out += '"';
 }
@@ -106,7 +132,11 @@ JsonWriter& JsonWriter::key(std::string_view name) {
 
 JsonWriter& JsonWriter::value(std::string_view text) {
   separate();
-  append_quoted(text_, text);
+  if (texts_ == Texts::kShown) {
+    append_quoted(text_, visible_text(text));
+  } else {
+    append_quoted(text_, text);
+  }
   return *this;
 }
 

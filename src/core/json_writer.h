@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes JSON for programs that read our --json output: strict JSON, so NaN and infinities become
-// the strings "nan", "inf", "-inf".
+// the strings "nan", "inf", "-inf". Whoever looks at the text sees every character: what could not
+// be seen is written as \u202e, which means the same to a program; bytes that are not UTF-8, which
+// JSON cannot hold, become the text \xff.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +15,12 @@ namespace msprobe {
 // One value after another, in order; the caller pairs begin and end.
 class JsonWriter {
  public:
+  // kShown: for programs that show texts to people, as a page does. Texts are those of
+  // visible_text().
+  enum class Texts : std::uint8_t { kExact, kShown };
+  JsonWriter() = default;
+  explicit JsonWriter(Texts texts) : texts_(texts) {}
+
   JsonWriter& begin_object();
   JsonWriter& end_object();
   JsonWriter& begin_array();
@@ -36,6 +44,7 @@ class JsonWriter {
   std::string text_;
   std::vector<bool> has_items_;  // one per open object or array
   bool after_key_ = false;
+  Texts texts_ = Texts::kExact;
 };
 
 }  // namespace msprobe

@@ -10,6 +10,8 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "core/visible_text.h"
+
 namespace msprobe::log {
 namespace {
 
@@ -54,7 +56,7 @@ std::string clean(std::string_view text) {
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x20 || c == 0x7f) {
+    if ((c >= '\b' && c <= '\r') || c == 0x7f) {
       result += '_';
       continue;
     }
@@ -72,7 +74,7 @@ std::string clean(std::string_view text) {
     }
     result += static_cast<char>(c);
   }
-  return result;
+  return visible_line(result);
 }
 
 bool colour(int descriptor) {

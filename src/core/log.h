@@ -38,8 +38,8 @@ void debug(fmt::format_string<T...> format, T&&... arguments) {
   write(Severity::kDebug, fmt::format(format, std::forward<T>(arguments)...));
 }
 
-// Replaces control characters and their URL spellings (%08 %0a %0b %0c %0d %7f) by '_': one record
-// stays one line.
+// One record stays one line: line ends, tab, backspace and delete, and their URL spellings (%08 %0a
+// %0b %0c %0d %7f), become '_', as documented; of the rest, what visible_line() would escape.
 std::string clean(std::string_view text);
 
 // Whether text for a person may be coloured on this descriptor: a terminal that is not dumb, and

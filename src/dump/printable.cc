@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/printable.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
 #include <simdjson.h>
+
+#include "core/visible_text.h"
 
 namespace msprobe::dump {
 namespace {
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // At most `max_bytes`, without cutting a character in two.
 std::string_view cut(std::string_view text, std::size_t max_bytes) {
@@ -24,24 +21,11 @@ std::string_view cut(std::string_view text, std::size_t max_bytes) {
 
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
-bool is_printable(std::string_view text) {
-  return std::ranges::none_of(text, is_control) && is_utf8(text);
-}
+bool is_printable(std::string_view text) { return is_visible_line(text); }
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
   const std::string_view kept = cut(text, max_bytes);
-  const bool utf8 = is_utf8(kept);
-  std::string shown;
-  for (const char c : kept) {
-    const bool ascii = static_cast<unsigned char>(c) < 0x80;
-    if (is_control(c) || (!ascii && !utf8)) {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      shown += c;
-    }
-  }
-  if (kept.size() < text.size()) shown += "...";
-  return shown;
+  return visible_line(kept) + (kept.size() < text.size() ? "..." : "");
 }
 
 }  // namespace msprobe::dump

@@ -8,12 +8,13 @@
 
 namespace msprobe::dump {
 
-// Control characters, and whatever is not UTF-8, become \xNN; more than `max_bytes` is cut.
+// In one line, as visible_line() makes it; more than `max_bytes` is cut.
 std::string printable(std::string_view text, std::size_t max_bytes = 200);
 
 bool is_utf8(std::string_view text);
 
-// No control characters, and UTF-8 throughout.
+// Nothing in it that visible_line() would escape: names with other characters are not names of
+// calls.
 bool is_printable(std::string_view text);
 
 }  // namespace msprobe::dump

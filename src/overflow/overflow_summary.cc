@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
+#include "core/visible_text.h"
 
 namespace msprobe::overflow {
 
@@ -48,7 +49,7 @@ std::string summary_text(const OverflowOutcome& outcome) {
                   outcome.device, outcome.abnormal, outcome.normal, outcome.not_reproduced,
                   outcome.cpu_only, outcome.skipped);
   for (const std::string& name : outcome.abnormal_names) {
-    text += fmt::format("  abnormal: {}\n", name);
+    text += fmt::format("  abnormal: {}\n", visible_line(name));
   }
   if (outcome.abnormal > outcome.abnormal_names.size()) {
     text += fmt::format("  and {} more\n", outcome.abnormal - outcome.abnormal_names.size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/formula.h"
+#include "core/visible_text.h"
 #include "tables/number_text.h"
 
 namespace msprobe::tables {
@@ -16,9 +17,13 @@ bool needs_quotes(char c) { return c == ',' || c == '"' || c == '\r' || c == '\n
 // What a character asks for: quotes around the cell, or a closer look.
 constexpr std::uint8_t kQuoted = 1;
 constexpr std::uint8_t kDoubled = 2;
+constexpr std::uint8_t kLookedAt = 4;  // not ASCII, or a control character
 constexpr std::array<std::uint8_t, 256> kCare = [] {
   std::array<std::uint8_t, 256> care{};
-  for (const char c : {',', '\r', '\n'}) care[static_cast<unsigned char>(c)] = kQuoted;
+  for (std::size_t byte = 0; byte < care.size(); ++byte) {
+    if ((byte < 0x20 && byte != '\t') || byte >= 0x7f) care[byte] = kLookedAt;
+  }
+  for (const char c : {',', '\n'}) care[static_cast<unsigned char>(c)] = kQuoted;
   care['"'] = kDoubled;
   return care;
 }();
@@ -53,9 +58,7 @@ bool needs_guard(std::string_view text) {
   return starts_formula(text) && !parse_number(text);
 }
 
-}  // namespace
-
-void append_text(std::string& out, std::string_view text) {
+void append_visible(std::string& out, std::string_view text) {
   const bool guard = needs_guard(text);
   if (std::ranges::none_of(text, needs_quotes)) {
     if (guard) out += '\'';
@@ -69,6 +72,18 @@ void append_text(std::string& out, std::string_view text) {
     out += c;
   }
   out += '"';
+}
+
+}  // namespace
+
+void append_text(std::string& out, std::string_view text) {
+  const bool look = std::ranges::any_of(
+      text, [](char c) { return kCare[static_cast<unsigned char>(c)] == kLookedAt; });
+  if (look) {
+    append_visible(out, visible_text(text));
+  } else {
+    append_visible(out, text);
+  }
 }
 
 void finish_cell(std::string& out, std::size_t start) {

@@ -34,6 +34,19 @@ TEST(AppendText, FormulasAreDisarmedAndComeBack) {
   EXPECT_EQ(without_guard("=1"), "=1");
 }
 
+TEST(AppendText, WhatCannotBeSeenIsEscaped) {
+  EXPECT_EQ(cell("a\x1b[2J\a"), "a\\x1b[2J\\x07");
+  EXPECT_EQ(cell("\u202e,\u200b=1"), "\"\\u202e,\\u200b=1\"");
+  EXPECT_EQ(cell("over\rwritten"), "over\\x0dwritten");
+  EXPECT_EQ(cell("\xff"), "\\xff");
+  EXPECT_EQ(cell("\u7cbe\u5ea6"), "\u7cbe\u5ea6");
+  std::string out = "before,";
+  const std::size_t start = out.size();
+  out += "a\x1b\u009b,b";
+  finish_cell(out, start);
+  EXPECT_EQ(out, "before,\"a\\x1b\\u009b,b\"");
+}
+
 TEST(AppendText, WhatIsWrittenReadsBack) {
   for (const std::string_view text :
        {"plain", "a,b", "\"", "\"\"", "two\r\nlines", "=cmd|'/C calc'!A0", "'x", "＋1", "\tx"}) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/visible_text.h"
+
 namespace msprobe::tables {
 namespace {
 
@@ -43,9 +45,20 @@ std::string line(const std::vector<std::string>& cells, const std::vector<std::s
   return text + '\n';
 }
 
+// Cells hold text out of files.
+TextTable visible(const TextTable& table) {
+  TextTable shown = table;
+  for (std::string& title : shown.titles) title = visible_line(title);
+  for (auto& row : shown.rows) {
+    for (std::string& cell : row) cell = visible_line(cell);
+  }
+  return shown;
+}
+
 }  // namespace
 
-std::string render(const TextTable& table, bool colour) {
+std::string render(const TextTable& given, bool colour) {
+  const TextTable table = visible(given);
   std::vector<std::size_t> widths;
   for (const std::string& title : table.titles) widths.push_back(width(title));
   for (const auto& row : table.rows) {

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <xlsxwriter.h>
 
+#include "core/visible_text.h"
+
 namespace msprobe::tables {
 namespace {
 
@@ -130,7 +132,7 @@ void XlsxTable::add(std::span<const XlsxCell> cells, RowMark mark) {
   lxw_col_t place = 0;
   for (const XlsxCell& cell : cells) {
     lxw_format* format = book_->format_of(cell.mark == RowMark::kNone ? mark : cell.mark);
-    const std::string text(fitting_text(cell.text));
+    const std::string text(fitting_text(visible_text(cell.text)));
     double number = 0;
     if (!cell.is_text && is_finite_number(text, number)) {
       worksheet_write_number(book_->sheet, book_->next, place++, number, format);

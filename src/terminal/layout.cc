@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/log.h"
+#include "core/visible_text.h"
 
 namespace msprobe::terminal {
 namespace {
@@ -60,8 +60,8 @@ std::size_t shown_width(std::string_view text) {
 
 std::string painted(std::string_view text, Paint paint, bool colour) {
   const std::string_view code = kCodes[static_cast<std::size_t>(paint)];
-  if (!colour || code.empty()) return log::clean(text);
-  return fmt::format("\033[{}m{}\033[0m", code, log::clean(text));
+  if (!colour || code.empty()) return visible_line(text);
+  return fmt::format("\033[{}m{}\033[0m", code, visible_line(text));
 }
 
 std::string flow(std::span<const Field> fields, std::size_t gap, std::size_t indent,
@@ -69,11 +69,15 @@ std::string flow(std::span<const Field> fields, std::size_t gap, std::size_t ind
   Lines lines(indent, style);
   for (const Field& field : fields) {
     if (field.text.empty()) continue;
-    const bool fits = indent + shown_width(field.text) <= style.columns;
+    // Messages of several lines become one, which is wrapped as it fits.
+    std::string text = field.text;
+    std::ranges::replace(text, '\n', ' ');
+    text = visible_line(text);
+    const bool fits = indent + shown_width(text) <= style.columns;
     if (fits) {
-      lines.put(field.text, field.paint, gap);
+      lines.put(text, field.paint, gap);
     } else {
-      lines.put_words(field.text, field.paint, gap);
+      lines.put_words(text, field.paint, gap);
     }
   }
   return lines.take();

@@ -25,8 +25,8 @@ TEST(Layout, AWideFieldIsWrapped) {
 TEST(Layout, CharactersAreCountedNotBytes) { EXPECT_EQ(shown_width("█▌ é"), 4U); }
 
 TEST(Layout, TextOfAFileIsNoCommandToTheTerminal) {
-  EXPECT_EQ(painted("a\033[2Jb", Paint::kRed, false), "a_[2Jb");
-  EXPECT_EQ(painted("a\nb", Paint::kRed, true), "\033[31ma_b\033[0m");
+  EXPECT_EQ(painted("a\033[2Jb", Paint::kRed, false), "a\\x1b[2Jb");
+  EXPECT_EQ(painted("a\nb", Paint::kRed, true), "\033[31ma\\x0ab\033[0m");
   EXPECT_EQ(painted("plain", Paint::kPlain, true), "plain");
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "core/visible_text.h"
 #include "dump/printable.h"
 #include "measure/chunks.h"
 #include "torchair/graph_mode.h"
@@ -83,12 +84,7 @@ void measure_all(std::vector<OpRows>& ops, const OpMeasureOptions& options, Prog
 }
 
 // Names come from files and may hold any bytes; tables, JSON and XML may not.
-void make_printable(std::string& text) {
-  const bool has_controls = std::ranges::any_of(text, [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
-  });
-  if (has_controls || !dump::is_utf8(text)) text = dump::printable(text, 4 * text.size());
-}
+void make_printable(std::string& text) { text = visible_text(text); }
 
 void make_printable(TensorRow& row) {
   for (std::string* text :

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/visible_text.h"
 #include "tables/text_table.h"
 #include "torchair/criteria.h"
 
@@ -89,7 +90,8 @@ tables::TextTable table_of(const std::vector<TensorRow>& rows, GraphMode mode) {
 }
 
 std::string painted(std::string_view text, int code, bool colour) {
-  return colour ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  const std::string shown = visible_line(text);
+  return colour ? fmt::format("\033[{}m{}\033[0m", code, shown) : shown;
 }
 
 }  // namespace
