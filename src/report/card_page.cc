@@ -24,31 +24,7 @@ using card::Line;
 constexpr std::string_view kCardHead =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-    "'unsafe-inline'\">\n<title>msprobe: card of a device</title>\n<style>\n";
-
-constexpr std::string_view kCardStyle = R"(
-main { display: grid; gap: 16px; padding: 14px 16px 30px; min-width: 0; }
-.card-part { background: var(--panel); border: 1px solid var(--line); border-radius: 6px; padding: 10px 14px 14px; min-width: 0; }
-.card-part > h2 { font-size: 15px; margin-bottom: 6px; text-transform: capitalize; }
-.card-scroll { overflow-x: auto; }
-.card-part table { border-collapse: collapse; }
-.card-part th, .card-part td { text-align: left; vertical-align: top; padding: 3px 12px 3px 0; border-bottom: 1px solid var(--soft); }
-.card-part thead th { border-bottom: 1px solid var(--line); }
-.card-part tbody th { font-weight: normal; white-space: nowrap; }
-.card-part summary { cursor: pointer; overflow-wrap: anywhere; }
-.card-part details p { color: var(--quiet); max-width: 36em; overflow-wrap: anywhere; padding: 2px 0 4px; }
-.sure-medium { color: var(--amber); }
-.sure-low { color: var(--red); }
-.sure-none { color: var(--quiet); }
-.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(440px, 100%), 1fr)); gap: 10px 18px; }
-.curves figcaption { font-weight: 600; }
-.curves svg { display: block; width: 100%; height: auto; }
-.curves text { font-size: 10px; fill: var(--quiet); }
-.curves .grid { stroke: var(--line); stroke-width: 1; }
-.curves .half { stroke: var(--green-mark); stroke-width: 1; stroke-dasharray: 4 3; }
-.curves .error { fill: none; stroke: var(--focus); stroke-width: 1.3; }
-)";
+    "<title>msprobe: card of a device</title>\n";
 
 // In the order of their first lines.
 std::vector<std::string> distinct_of(const std::vector<const Line*>& lines,
@@ -236,10 +212,13 @@ void add_summary(const Card& card, std::string& out) {
 
 std::string card_page(const Card& card) {
   std::string out(kCardHead);
-  out += kPageStyle;
-  out += kCardStyle;
   fmt::format_to(std::back_inserter(out),
-                 "</style>\n</head>\n<body>\n<header class=\"top\"><h1>Card of {}</h1><p "
+                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                 "style-src {} {}\">\n<style>{}</style>\n<style>{}</style>\n",
+                 policy_source(kPageStyle), policy_source(kCardStyle), kPageStyle.text,
+                 kCardStyle.text);
+  fmt::format_to(std::back_inserter(out),
+                 "</head>\n<body>\n<header class=\"top\"><h1>Card of {}</h1><p "
                  "class=\"note\">PyTorch {}, msprobe {}. Open a value to see what it rests "
                  "on.</p></header>\n<main>\n",
                  xml_text(card.device), xml_text(card.torch), xml_text(card.msprobe));

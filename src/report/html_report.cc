@@ -346,17 +346,14 @@ std::string script_safe(std::string_view json) {
 constexpr std::string_view kHead =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    // Nothing is loaded, whatever a CSV holds.
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-    "'unsafe-inline'; style-src 'unsafe-inline'\">\n"
-    "<title>msprobe report</title>\n<style>\n";
+    "<title>msprobe report</title>\n";
 
 }  // namespace
 
 Result<void> write_html_report(const std::filesystem::path& path, std::span<const ReportRun> runs,
                                std::string_view version) {
   Blocks blocks;
-  JsonWriter json;
+  JsonWriter json(JsonWriter::Texts::kShown);
   json.begin_object().key("version").value(version).key("runs").begin_array();
   for (const ReportRun& run : runs) write_run(json, run, blocks);
   json.end_array().end_object();
@@ -365,12 +362,16 @@ Result<void> write_html_report(const std::filesystem::path& path, std::span<cons
   if (!file) return propagate(file);
   std::string& out = file->buffer();
   out += kHead;
-  out += kPageStyle;
-  out += "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n";
+  // Nothing is loaded and no other script runs, whatever a CSV holds.
+  fmt::format_to(std::back_inserter(out),
+                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                 "script-src {}; style-src {}\">\n<style>{}</style>\n",
+                 policy_source(kPageScript), policy_source(kPageStyle), kPageStyle.text);
+  out += "</head>\n<body>\n<div id=\"app\"></div>\n";
   out += "<script type=\"application/json\" id=\"summary\">";
   out += script_safe(json.text());
-  out += "</script>\n<script>\n";
-  out += kPageScript;
+  out += "</script>\n<script>";
+  out += kPageScript.text;
   out += "</script>\n";
   for (std::size_t i = 0; i < blocks.packed().size(); ++i) {
     fmt::format_to(std::back_inserter(out), "<script type=\"text/plain\" id=\"b{}\">", i);

@@ -43,6 +43,8 @@ std::string deflated(std::string_view bytes) {
   return out;
 }
 
+}  // namespace
+
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -60,8 +62,6 @@ std::string base64(std::string_view bytes) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string packed_bytes(std::string_view bytes) { return base64(deflated(bytes)); }
 

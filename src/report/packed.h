@@ -9,6 +9,8 @@
 
 namespace msprobe::report {
 
+std::string base64(std::string_view bytes);
+
 // zlib, then base64.
 std::string packed_bytes(std::string_view bytes);
 
