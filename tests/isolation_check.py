@@ -5,7 +5,7 @@
 usage: isolation_check.py MSPROBE ENGINE
 
 Both directories hold a module for every name of the standard library and for what the programs import; each of them leaves a mark if it
-runs. Tried with every Python 3.8 to 3.13 that is found, because they differ: 3.13 imports a module before it runs the text of -c.
+runs. Tried with every Python 3.7 to 3.14 that is found, because they differ: 3.13 imports a module before it runs the text of -c.
 """
 import json
 import os
@@ -26,7 +26,7 @@ SEARCH_PATHS = (None, ":/nowhere:", ".")
 
 def pythons():
     found = {sys.executable}
-    for minor in range(8, 14):
+    for minor in range(7, 15):
         path = shutil.which(f"python3.{minor}")
         if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
             found.add(path)

@@ -46,8 +46,7 @@ void add_call(JsonWriter& json, const ReportRun& run, const ReportCall& call) {
   json.key("cause").value(report::why(run, call));
   json.key("source_line").value(report::source_line(run, call));
   json.key("module").value(call.site.module);
-  const bool has_rerun = !run.rerun_command.empty();
-  json.key("rerun").value(has_rerun ? fmt::format("{} {}", run.rerun_command, call.name) : "");
+  json.key("rerun").value(run.rerun.text_for(call.name));
   json.end_object();
 }
 

@@ -10,8 +10,9 @@
 #include "check_json.h"
 #include "cli/parser.h"
 #include "core/log.h"
+#include "core/shell_words.h"
+#include "core/visible_text.h"
 #include "report/answer.h"
-#include "report/commands.h"
 #include "report/scripts.h"
 #include "summary.h"
 #include "terminal/call_line.h"
@@ -51,7 +52,7 @@ void say_end(const check::CheckOutcome& outcome, ExitStatus status, const std::s
   }
   if (outcome.interrupted) {
     log::warning("interrupted{}; to continue, add to the same command: -csv_path {}",
-                 title.empty() ? "" : " in " + title, outcome.paths.result.string());
+                 title.empty() ? "" : " in " + title, shell_path(outcome.paths.result));
     return;
   }
   log::info("acc_check task result csv is saved in {}", outcome.paths.result.string());
@@ -124,13 +125,13 @@ void CheckOutput::cannot(const Error& error) {
 void CheckOutput::watch(check::CheckOptions& options, const std::string& title) {
   start_ = std::chrono::steady_clock::now();
   title_ = title;
+  device_library_ = options.engine.device_library;
   lines_ = 0;
   whole_results_ = !options.only.empty();
   live_.reset();
   if (!options.resume) {
     live_ = std::make_unique<report::LiveRun>(options.dump);
-    live_->run().rerun_command =
-        report::from_anywhere(options.rerun_command, options.working_directory);
+    live_->run().rerun = options.rerun.from_anywhere(options.working_directory);
   }
   options.judged = [this](const check::JudgedCall& judged) { show_call(judged); };
   options.say = [this](log::Severity level, const std::string& text) {
@@ -169,8 +170,10 @@ void CheckOutput::show_call(const check::JudgedCall& judged) {
 
 // A run that was continued or merged has rows that nobody saw.
 Result<report::ReportRun> CheckOutput::read_back(const check::CheckOutcome& outcome) const {
-  Result<std::vector<report::ReportRun>> runs =
-      read_runs({.csvs = {outcome.paths.details}, .dump = {}, .verdict = verdict_});
+  Result<std::vector<report::ReportRun>> runs = read_runs({.csvs = {outcome.paths.details},
+                                                           .dump = {},
+                                                           .verdict = verdict_,
+                                                           .device_library = device_library_});
   if (!runs) return propagate(runs);
   return std::move(runs->front());
 }
@@ -184,7 +187,7 @@ void CheckOutput::end(const check::CheckOutcome& outcome, const std::string& mor
   done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   say_end(outcome, done.status, title_);
   if (shows_coverage_ && shown_.json != "true") {
-    fmt::print("{}{}\n{}", title_.empty() ? "" : title_ + ": ",
+    fmt::print("{}{}\n{}", title_.empty() ? "" : visible_line(title_) + ": ",
                check::coverage_line(outcome.coverage), more);
   }
   if (live_) done.run = std::move(live_->run());
@@ -235,7 +238,7 @@ fs::path CheckOutput::page() const {
 
 Result<void> CheckOutput::write_files() const {
   if (!shown_.report.any()) return {};
-  ReportJob job{.csvs = {}, .dump = {}, .verdict = verdict_};
+  ReportJob job{.csvs = {}, .dump = {}, .verdict = verdict_, .device_library = device_library_};
   for (const Done& done : done_) {
     if (done.outcome.interrupted) continue;
     job.csvs.push_back(done.outcome.paths.details);
@@ -266,18 +269,18 @@ void CheckOutput::show_answer(const Done& done) {
   closing.report = report.empty() ? "" : shown_path(report);
   if (!answer.cards.empty() && !whole_results_) {
     const std::string& name = done.run.calls[answer.cards.front().worst_call].name;
-    const std::string shrink = report::shrink_command(done.run.rerun_command);
-    const std::string& command = shrink.empty() ? done.run.rerun_command : shrink;
+    const CallCommand shrink = done.run.rerun.as_shrink();
+    const CallCommand& command = shrink.empty() ? done.run.rerun : shrink;
     const fs::path script =
         report::scripts_directory(outcome.paths.details) / name / "reproduce.py";
     std::error_code error;
     if (fs::is_regular_file(script, error)) {
-      closing.next = fmt::format("python3 {}", shown_path(script));
-    } else if (!command.empty()) {
-      closing.next = fmt::format("{} {}", command, name);
+      closing.next = fmt::format("python3 {}", shell_path(shown_path(script)));
+    } else {
+      closing.next = command.text_for(name);
     }
     if (shown_.report.html.empty()) {
-      closing.report = fmt::format("msprobe report {}", closing.results);
+      closing.report = fmt::format("msprobe report {}", shell_path(closing.results));
     }
   }
   if (whole_results_) {
@@ -297,7 +300,8 @@ void CheckOutput::show_overall(ExitStatus status) {
   const terminal::Field said{fmt::format("{} of {} dumps OK", good, done_.size()),
                              status == kPassed ? terminal::Paint::kGreen : terminal::Paint::kRed};
   print("\n" + terminal::flow({&said, 1}, 1, 2, style()));
-  if (!shown_.report.html.empty()) print(fmt::format("report:  {}\n", shown_path(page())));
+  if (!shown_.report.html.empty())
+    print(fmt::format("report:  {}\n", visible_line(shown_path(page()))));
 }
 
 ExitStatus CheckOutput::close() {

@@ -86,6 +86,7 @@ class CheckOutput {
   std::string title_;
   std::unique_ptr<report::LiveRun> live_;
   bool whole_results_ = false;  // of --only
+  std::string device_library_;  // the user's
   std::size_t lines_ = 0;
   std::size_t failed_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -48,6 +48,7 @@ Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
                                    .profile_given = job.profile_given,
                                    .standards = *std::move(standards),
                                    .places = job.places,
+                                   .device_library = job.device_library,
                                    .say = &log::write});
 }
 

@@ -33,6 +33,7 @@ struct ReportJob {
   bool profile_given = false;
   std::vector<std::string> places = {};
   std::filesystem::path directory = {};  // of a check of several dumps: files beside it go here
+  std::string device_library = {};       // that of this command line
 };
 
 Result<std::vector<report::ReportRun>> read_runs(const ReportJob& job);

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
+#include "core/visible_text.h"
 #include "dump_input.h"
 #include "own_files.h"
 #include "shrink/shrink_call.h"
@@ -22,7 +23,7 @@ ExitStatus run(shrink::ShrinkOptions options) {
   const Result<std::filesystem::path> engine = find_own_engine(options.engine.program);
   if (!engine) return refuse(engine.error());
   options.engine.program = engine->string();
-  options.print = [](const std::string& text) { fmt::print("{}", text); };
+  options.print = [](const std::string& text) { fmt::print("{}", visible_text(text)); };
   const Result<shrink::ShrinkOutcome> outcome = shrink::shrink_call(options);
   if (!outcome) return refuse(outcome.error());
   if (!outcome->no_fault) return kPassed;

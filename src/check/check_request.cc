@@ -81,7 +81,7 @@ Result<void> check_resumed_csv(const std::string& csv) {
   name.replace(0, names.details.size(), names.result);
   return fail(ErrorKind::kUsage,
               fmt::format("{} is the details CSV: -csv_path takes the result CSV beside it, {}",
-                          csv, name));
+                          csv, shell_path(name)));
 }
 
 Result<fs::path> find_dump(const std::string& given) {
@@ -205,26 +205,25 @@ Result<void> set_card(const CheckRequest& request, CheckOptions& options) {
 
 }  // namespace
 
-std::string rerun_command(const CheckRequest& request) {
-  std::string text =
-      request.is_older()
-          ? fmt::format("msprobe run_ut -forward {} -backward {}",
-                        shell_word(request.older.forward), shell_word(request.older.backward))
-          : fmt::format("msprobe acc_check -api_info {}", shell_word(request.api_info));
-  const auto add = [&](std::string_view option, const std::string& value) {
-    if (!value.empty()) text += fmt::format(" {} {}", option, shell_word(value));
-  };
+CallCommand rerun_command(const CheckRequest& request) {
+  CallCommand rerun(request.is_older() ? "run_ut" : "acc_check");
+  if (request.is_older()) {
+    rerun.add("-forward", request.older.forward).add("-backward", request.older.backward);
+  } else {
+    rerun.add("-api_info", request.api_info);
+  }
   const bool default_device = request.devices.empty() || request.devices.front() == "0";
-  if (!default_device) add("-d", request.devices.front());
-  add("--data_path", request.older.data);
-  text += engines::device_text(request.engine);
-  if (request.allow_tf32) text += " --allow-tf32";
-  if (request.hf32) text += " --hf32";
-  add("--card", request.card_file);
-  add("-config", request.config_json);
-  add("--config-yaml", request.config_yaml);
-  add("--standards", request.standards_file);
-  return text + engines::run_text(request.engine) + " --only";
+  if (!default_device) rerun.add("-d", request.devices.front());
+  rerun.add("--data_path", request.older.data);
+  engines::add_device(rerun, request.engine);
+  if (request.allow_tf32) rerun.add_flag("--allow-tf32");
+  if (request.hf32) rerun.add_flag("--hf32");
+  rerun.add("--card", request.card_file);
+  rerun.add("-config", request.config_json);
+  rerun.add("--config-yaml", request.config_yaml);
+  rerun.add("--standards", request.standards_file);
+  engines::add_run(rerun, request.engine);
+  return rerun;
 }
 
 Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings& surroundings) {
@@ -242,7 +241,7 @@ Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings&
   options.drop_repeats = request.filter_api;
   options.profile = request.profile;
   options.titles = request.titles;
-  options.rerun_command = rerun_command(request);
+  options.rerun = rerun_command(request);
   options.working_directory = fs::current_path();
   options.workers = request.workers;
   options.pair_per_device = request.pair_per_device;

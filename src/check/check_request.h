@@ -11,6 +11,7 @@
 
 #include "check/older_files.h"
 #include "check/run_check.h"
+#include "core/call_command.h"
 #include "core/result.h"
 #include "engines/engine_options.h"
 #include "engines/hosts.h"
@@ -60,8 +61,8 @@ struct Surroundings {
 // The callbacks and the time stamp are left to the caller. Makes the output directory.
 Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings& surroundings);
 
-// The command that checks only one call, with all that changes its rows, up to the call's
-// name: "msprobe acc_check -api_info dump.json -d sim --seed 7 --only".
-std::string rerun_command(const CheckRequest& request);
+// The command that checks only one call, with all that changes its rows:
+// "msprobe acc_check -api_info dump.json -d sim --seed 7".
+CallCommand rerun_command(const CheckRequest& request);
 
 }  // namespace msprobe::check

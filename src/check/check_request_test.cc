@@ -126,7 +126,7 @@ TEST_F(CheckRequestTest, ACardMustHaveAUnit) {
 TEST_F(CheckRequestTest, TheRerunLineHasAllThatChangesRows) {
   CheckRequest asked;
   asked.api_info = "dump.json";
-  EXPECT_EQ(rerun_command(asked), "msprobe acc_check -api_info dump.json --only");
+  EXPECT_EQ(rerun_command(asked).text(), "msprobe acc_check -api_info dump.json");
   asked.devices = {"sim:1", "sim:2"};
   asked.engine.sim_profile = "tf32";
   asked.engine.seed = 7;
@@ -134,13 +134,13 @@ TEST_F(CheckRequestTest, TheRerunLineHasAllThatChangesRows) {
   asked.card_file = "card.json";
   asked.standards_file = "my.yaml";
   asked.workers = 4;
-  EXPECT_EQ(rerun_command(asked),
+  EXPECT_EQ(rerun_command(asked).text(),
             "msprobe acc_check -api_info dump.json -d sim:1 --sim-profile tf32 --allow-tf32 "
-            "--card card.json --standards my.yaml --seed 7 --only");
+            "--card card.json --standards my.yaml --seed 7");
   asked = {};
   asked.older = {"f.json", "b.json", "data"};
-  EXPECT_EQ(rerun_command(asked),
-            "msprobe run_ut -forward f.json -backward b.json --data_path data --only");
+  EXPECT_EQ(rerun_command(asked).text(),
+            "msprobe run_ut -forward f.json -backward b.json --data_path data");
 }
 
 }  // namespace

@@ -51,9 +51,9 @@ journal::RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& d
       {std::string(kRepeatsFact), std::to_string(plan.repeats)},
       {std::string(kNotSelectedFact), std::to_string(plan.not_selected)},
       {std::string(journal::kShardFact), text(options.shard)},
-      {std::string(kRerunFact), options.rerun_command},
       {std::string(kDirectoryFact), options.working_directory.string()},
   };
+  journal::add_rerun(facts, options.rerun);
   if (options.older) facts.emplace_back("backward", hash_of(dump.backward_text));
   if (&dialect != &pytorch_dialect()) facts.emplace_back(kDialectFact, dialect.name);
   return facts;

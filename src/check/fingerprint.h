@@ -21,8 +21,6 @@ inline constexpr std::string_view kProfileFact = "profile";
 inline constexpr std::string_view kTitlesFact = "titles";
 inline constexpr std::string_view kDialectFact = "dialect";  // not there: pytorch
 
-// The fact that keeps CheckOptions::rerun_command as it was when the run began.
-inline constexpr std::string_view kRerunFact = "as_given_rerun";
 // Paths in the re-run command are relative to this directory.
 inline constexpr std::string_view kDirectoryFact = "as_given_directory";
 

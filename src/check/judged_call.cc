@@ -93,12 +93,12 @@ void add_note(std::vector<DetailRow>& rows, std::string_view note, const JudgeRu
 
 // Rows that do not pass carry the command that runs their call alone.
 void add_rerun(std::vector<DetailRow>& rows, std::string_view full_name, const JudgeRules& rules) {
-  if (rules.profile != Profile::kDocumented || rules.rerun_command.empty()) return;
+  if (rules.profile != Profile::kDocumented || rules.rerun.empty()) return;
   for (DetailRow& row : rows) {
     const bool strict_alarm =
         row.strict_status == Verdict::kError || row.strict_status == Verdict::kWarning;
     if (row.status != Verdict::kPass || strict_alarm) {
-      row.rerun_command = fmt::format("{} {}", rules.rerun_command, full_name);
+      row.rerun_command = rules.rerun.text_for(full_name);
     }
   }
 }

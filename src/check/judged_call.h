@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check/dialect.h"
+#include "core/call_command.h"
 #include "judge/detail_row.h"
 #include "judge/profile.h"
 #include "judge/standard.h"
@@ -18,8 +19,8 @@ namespace msprobe::check {
 struct JudgeRules {
   judge::Profile profile = judge::Profile::kDocumented;
   judge::Standards standards;
-  std::string device_kind;    // "npu", "cuda", "cpu", "sim", "recorded"
-  std::string rerun_command;  // up to the name of the call, which follows it; empty: none
+  std::string device_kind;  // "npu", "cuda", "cpu", "sim", "recorded"
+  CallCommand rerun;        // of a row that does not pass; may be empty
   const Dialect* dialect = &pytorch_dialect();
 };
 

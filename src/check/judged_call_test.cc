@@ -21,11 +21,11 @@ using ::testing::IsEmpty;
 const JudgeRules kDocumented{.profile = Profile::kDocumented,
                              .standards = {},
                              .device_kind = "cpu",
-                             .rerun_command = "msprobe acc_check -api_info d/dump.json --only"};
+                             .rerun = CallCommand("acc_check").add("-api_info", "d/dump.json")};
 const JudgeRules kReference{.profile = Profile::kReference,
                             .standards = {},
                             .device_kind = "cpu",
-                            .rerun_command = "msprobe acc_check -api_info d/dump.json --only"};
+                            .rerun = CallCommand("acc_check").add("-api_info", "d/dump.json")};
 
 MeasuredLeaf value(const std::string& path, std::int64_t bench, std::int64_t device) {
   MeasuredLeaf leaf;

@@ -45,7 +45,7 @@ class MergeTest : public ::testing::Test {
     options.engine.program = MSPROBE_FAKE_ENGINE;
     options.devices = {"cpu"};
     options.shard = shard;
-    options.rerun_command = "msprobe acc_check -api_info dump.json --only";
+    options.rerun = CallCommand("acc_check").add("-api_info", "dump.json");
     options.timestamp = [] { return "20260101000000"; };
     options.say = [](log::Severity, const std::string&) {};
     return options;

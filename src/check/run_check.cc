@@ -13,6 +13,7 @@
 #include "check/dialect.h"
 #include "check/fingerprint.h"
 #include "check/plan.h"
+#include "core/shell_words.h"
 #include "dump/dump_json.h"
 #include "dump/legacy_json.h"
 #include "engines/device_name.h"
@@ -90,9 +91,9 @@ Failure wrong_dump(const std::filesystem::path& path, const Error& error) {
   const Result<dump::DumpIndex> older = dump::open_legacy(path, std::nullopt);
   if (!older || older->calls.empty()) return Failure(error);
   return fail(ErrorKind::kFormat,
-              fmt::format("{0} was written by the older recorder; check it with msprobe run_ut "
-                          "-forward {0} -backward BACKWARD_INFO",
-                          path.string()));
+              fmt::format("{} was written by the older recorder; check it with msprobe run_ut "
+                          "-forward {} -backward BACKWARD_INFO",
+                          path.string(), shell_path(path)));
 }
 
 Result<Recorded> read_dump(const CheckOptions& options) {
@@ -274,7 +275,7 @@ void say_where(const CheckOptions& options, const journal::Journal& journal,
   // When a machine is lost, mpirun kills the others within a moment: nothing can be said then.
   if (host_count(options) > 1) {
     say(fmt::format("{} machines; if one is lost, add to the same command: -csv_path {}",
-                    host_count(options), journal.paths().result.string()));
+                    host_count(options), shell_path(journal.paths().result)));
   }
   if (!options.save_error_data) return;
   const auto place = recorded.dialect->error_data(options.config, journal.paths(), recorded.dump);
@@ -282,11 +283,19 @@ void say_where(const CheckOptions& options, const journal::Journal& journal,
                     : fmt::format("acc_check task error_data will be saved in {}", place.string()));
 }
 
+// Of a continued run, the one that it began with: its rows must not differ. Code that only the file
+// names is not part of it.
+CallCommand rerun_of(const CheckOptions& options, const journal::Journal& journal) {
+  const Result<CallCommand> recorded = journal::rerun_of(journal.facts());
+  if (!recorded || recorded->empty()) return options.rerun;
+  return recorded->without_code(options.rerun.value_of("--device-lib"));
+}
+
 Failure resumable(const Error& error, const journal::CsvPaths& paths) {
   if (error.kind == ErrorKind::kUsage) return Failure(error);
   return fail(error.kind, fmt::format("{}; the rows so far are kept: fix this, then add -csv_path "
                                       "{} to the same command",
-                                      error.message, paths.result.string()));
+                                      error.message, shell_path(paths.result)));
 }
 
 }  // namespace
@@ -335,7 +344,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   say_where(options, *journal, *recorded);
   const JudgeRules rules{options.profile, options.standards,
                          std::string(engines::device_kind(outcome.device)),
-                         std::string(journal->fact(kRerunFact)), recorded->dialect};
+                         rerun_of(options, *journal), recorded->dialect};
   CheckWork work(options, recorded->dump, plan, rules, *journal, outcome.coverage);
   const Result<engines::DispatchEnd> end = dispatch(
       work, journal->done(), outcome.total,

@@ -13,6 +13,7 @@
 #include "check/config.h"
 #include "check/coverage.h"
 #include "check/judged_call.h"
+#include "core/call_command.h"
 #include "core/known_products.h"
 #include "core/log.h"
 #include "core/result.h"
@@ -55,7 +56,7 @@ struct CheckOptions {
   judge::Standards standards;
   std::string standards_text;  // the user's file, for the run's identity
   tables::Titles titles = tables::Titles::kEnglish;
-  std::string rerun_command;                // of a failing row, up to the name of its call
+  CallCommand rerun;                        // of a failing row
   std::filesystem::path working_directory;  // in which that command was given
 
   engines::EngineOptions engine;

@@ -48,7 +48,7 @@ class RunCheckTest : public ::testing::Test {
     fs::create_directories(options.out_directory);
     options.engine.program = MSPROBE_FAKE_ENGINE;
     options.devices = {"cpu"};
-    options.rerun_command = "msprobe acc_check -api_info dump.json --only";
+    options.rerun = CallCommand("acc_check").add("-api_info", "dump.json");
     options.dispatch.window = 16;
     options.timestamp = [] { return "20260101000000"; };
     options.say = [this](log::Severity, const std::string& text) { said_ += text + "\n"; };
@@ -140,7 +140,7 @@ TEST_F(RunCheckTest, AResumedRunEndsAsIfNothingHadHappened) {
     scratch_.write("out/accuracy_checking_result_20260101000000.csv", wanted.result.substr(0, cut));
     CheckOptions again = options(dump, "elsewhere");
     again.resume = whole->paths.result;
-    again.rerun_command = "spelled otherwise";
+    again.rerun = CallCommand("acc_check").add("-api_info", "spelled/otherwise.json");
     const auto resumed = check(again);
     ASSERT_TRUE(resumed) << resumed.error().message;
     EXPECT_EQ(bytes(resumed->paths), wanted);
@@ -196,7 +196,7 @@ TEST_F(RunCheckTest, WithoutTheRunFileRowsThatComeOutDifferentlyAreNotMixed) {
   fs::remove(run_file);
   CheckOptions again = options(dump, "out");
   again.resume = first->paths.result;
-  again.rerun_command = "another command";
+  again.rerun = CallCommand("acc_check").add("-api_info", "another.json");
   const auto refused = check(again);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
@@ -205,7 +205,7 @@ TEST_F(RunCheckTest, WithoutTheRunFileRowsThatComeOutDifferentlyAreNotMixed) {
               HasSubstr("accuracy_checking_run_20260101000000.txt, which names them, is missing"));
   EXPECT_EQ(bytes(first->paths), wanted);
   EXPECT_FALSE(fs::exists(run_file));
-  again.rerun_command = options(dump, "out").rerun_command;
+  again.rerun = options(dump, "out").rerun;
   ASSERT_TRUE(check(again));
   EXPECT_EQ(bytes(first->paths), wanted);
 }

@@ -86,7 +86,7 @@ class ClusterTest : public ::testing::Test {
     fs::create_directories(options.out_directory);
     options.engine.program = MSPROBE_FAKE_ENGINE;
     options.devices = {"cpu"};
-    options.rerun_command = "msprobe acc_check -api_info dump.json --only";
+    options.rerun = CallCommand("acc_check").add("-api_info", "dump.json");
     options.timestamp = [] { return "20260101000000"; };
     options.say = [this](log::Severity, const std::string& text) { said_ += text + "\n"; };
     return options;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/call_command.h"
 #include "core/call_name.h"
 #include "dump/entry_name.h"
 
@@ -53,10 +54,13 @@ CallPlace PlaceFinder::find(std::string_view entry) {
   CallPlace place;
   const std::optional<dump::EntryName> name = dump::parse_entry_name(entry);
   if (!name) return place;
+  const bool numbered = !name->number.empty();  // a name that is not made like others has none
+  const std::string call =
+      numbered ? fmt::format("{}.{}", name->owner, name->number) : std::string(name->owner);
   // Only forward calls have frames; a backward call is found by its forward call's.
   const std::string forward = name->is_module
                                   ? fmt::format("{}.forward.{}", name->owner, name->number)
-                                  : fmt::format("{}.{}.forward", name->owner, name->number);
+                                  : fmt::format("{}.forward", call);
   if (stacks_) place.stack = stacks_->frames(forward).value_or(std::vector<std::string>());
   const auto own = std::ranges::find_if_not(place.stack, is_in_library);
   if (own != place.stack.end())
@@ -67,8 +71,7 @@ CallPlace PlaceFinder::find(std::string_view entry) {
   if (construct_ && place.module.empty()) place.module = construct_->parent(forward);
   if (!name->is_module && !name->owner.starts_with("Distributed.") &&
       !name->owner.starts_with("MintDistributed.")) {
-    place.rerun = fmt::format("msprobe acc_check -api_info {} --only {}.{}", dump_.string(),
-                              name->owner, name->number);
+    place.rerun = CallCommand("acc_check").add("-api_info", dump_.string()).text_for(call);
   }
   return place;
 }

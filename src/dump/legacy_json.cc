@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/call_name.h"
+#include "core/shell_words.h"
 #include "dump/json_walk.h"
 #include "dump/name_table.h"
 #include "dump/printable.h"
@@ -227,9 +228,9 @@ Result<DumpIndex> open_legacy(const std::filesystem::path& forward,
     return fail(
         ErrorKind::kFormat,
         fmt::format("{0} is a dump.json, not a forward_info of the older recorder; check it "
-                    "with msprobe acc_check -api_info {0}, or its overflows with msprobe "
-                    "run_overflow_check -api_info {0}",
-                    forward.string()));
+                    "with msprobe acc_check -api_info {1}, or its overflows with msprobe "
+                    "run_overflow_check -api_info {1}",
+                    forward.string(), shell_path(forward)));
   }
   std::optional<LegacyFile> second;
   if (backward) {

@@ -163,7 +163,7 @@ DumpCompareReport::DumpCompareReport(const DumpPair& pair, const CompareStart& s
   run_.origin = {{"compared dump", pair.target.string()},
                  {"reference dump", pair.golden.string()},
                  {"compared", std::string(name(mode_))}};
-  run_.rerun_command = fmt::format("msprobe acc_check -api_info {} --only", target_as_given);
+  run_.rerun = CallCommand("acc_check").add("-api_info", target_as_given);
   run_.dump = target_as_given;
   run_.metrics.assign(std::begin(kDumpMetrics), std::end(kDumpMetrics));
 }

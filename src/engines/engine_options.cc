@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/shell_words.h"
-
 namespace msprobe::engines {
 namespace {
 
@@ -36,20 +34,15 @@ EngineCommand command_of(const EngineOptions& options, const std::string& device
   return command;
 }
 
-std::string device_text(const EngineOptions& options) {
-  std::string text;
-  for (const auto& [name, value] : device_options(options))
-    text += " " + name + " " + shell_word(value);
-  return text;
+void add_device(CallCommand& command, const EngineOptions& options) {
+  for (const auto& [name, value] : device_options(options)) command.add(name, value);
 }
 
-std::string run_text(const EngineOptions& options) {
+void add_run(CallCommand& command, const EngineOptions& options) {
   const EngineOptions usual;
-  std::string text;
-  if (options.seed != usual.seed) text += " --seed " + std::to_string(options.seed);
-  if (options.threads != usual.threads) text += " --threads " + std::to_string(options.threads);
-  if (options.jit_compile) text += " -j";
-  return text;
+  if (options.seed != usual.seed) command.add("--seed", std::to_string(options.seed));
+  if (options.threads != usual.threads) command.add("--threads", std::to_string(options.threads));
+  if (options.jit_compile) command.add_flag("-j");
 }
 
 }  // namespace msprobe::engines

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/call_command.h"
 #include "core/seed.h"
 #include "engines/engine_process.h"
 
@@ -26,9 +27,9 @@ struct EngineOptions {
 
 EngineCommand command_of(const EngineOptions& options, const std::string& device);
 
-// As msprobe is given them again: " --sim-profile tf32", and what differs from the defaults of
-// " --seed 7 --threads 4 -j".
-std::string device_text(const EngineOptions& options);
-std::string run_text(const EngineOptions& options);
+// As msprobe is given them again: --sim-profile tf32, and what differs from the defaults of
+// --seed 7 --threads 4 -j.
+void add_device(CallCommand& command, const EngineOptions& options);
+void add_run(CallCommand& command, const EngineOptions& options);
 
 }  // namespace msprobe::engines

@@ -13,7 +13,10 @@ TEST(EngineOptions, WithoutAnythingOnlyDeviceAndThreads) {
   const EngineCommand command = command_of(options, "cpu");
   EXPECT_EQ(command.program, "/bin/engine");
   EXPECT_THAT(command.arguments, testing::ElementsAre("--device", "cpu", "--threads", "1"));
-  EXPECT_EQ(device_text({}) + run_text({}), "");
+  CallCommand rerun("acc_check");
+  add_device(rerun, {});
+  add_run(rerun, {});
+  EXPECT_EQ(rerun.text(), "msprobe acc_check");
 }
 
 TEST(EngineOptions, WhatChangesACallReachesTheEngineAndTheRerunLine) {
@@ -29,8 +32,12 @@ TEST(EngineOptions, WhatChangesACallReachesTheEngineAndTheRerunLine) {
               testing::ElementsAre("--device", "sim:0", "--threads", "4", "--device-lib", "a.so",
                                    "--sim-profile", "tf32", "--sim-config", "sim.yaml", "--sim-log",
                                    "log", "--jit-compile"));
-  EXPECT_EQ(device_text(options), " --device-lib a.so --sim-profile tf32 --sim-config sim.yaml");
-  EXPECT_EQ(run_text(options), " --seed 7 --threads 4 -j");
+  CallCommand rerun("acc_check");
+  add_device(rerun, options);
+  add_run(rerun, options);
+  EXPECT_EQ(rerun.text(),
+            "msprobe acc_check --device-lib a.so --sim-profile tf32 --sim-config sim.yaml --seed 7 "
+            "--threads 4 -j");
 }
 
 }  // namespace

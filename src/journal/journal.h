@@ -64,7 +64,7 @@ class Journal {
   std::size_t done() const { return done_; }  // calls that a resumed run need not do
   const std::vector<std::string>& notes() const { return notes_; }
   // A setting of the run, as written when it began.
-  std::string_view fact(std::string_view key) const { return run_.fact(key); }
+  const RunFacts& facts() const { return run_.facts(); }
 
  private:
   Journal(RunFile run, CsvPair merged, CsvPaths paths)

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/file.h"
+#include "core/shell_words.h"
 #include "journal/journal.h"
 #include "journal/resume.h"
 #include "journal/run_file.h"
@@ -73,12 +74,13 @@ Result<Part> read_part(const fs::path& path, const ShardsToMerge& shards) {
   if (!run->finished()) {
     return fail(ErrorKind::kUsage,
                 fmt::format("{}: shard {} is not finished; continue it with -csv_path {}",
-                            path.string(), text(*shard), paths.result.string()));
+                            path.string(), text(*shard), shell_path(paths.result)));
   }
   if (error || run->finished() != now) {
-    return fail(ErrorKind::kUsage, fmt::format("{}: the CSVs of shard {} were changed or cut off; "
-                                               "-csv_path {} repairs them",
-                                               path.string(), text(*shard), paths.result.string()));
+    return fail(ErrorKind::kUsage,
+                fmt::format("{}: the CSVs of shard {} were changed or cut off; "
+                            "-csv_path {} repairs them",
+                            path.string(), text(*shard), shell_path(paths.result)));
   }
   return Part{path, std::move(*run), *shard, std::move(format), std::move(paths)};
 }

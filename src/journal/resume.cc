@@ -9,6 +9,7 @@
 
 #include "core/call_name.h"
 #include "core/path_check.h"
+#include "core/shell_words.h"
 #include "journal/map_lines.h"
 #include "tables/csv_reader.h"
 #include "tables/csv_text.h"
@@ -283,7 +284,7 @@ Result<void> check_is_merged(const fs::path& result_csv, std::string_view stamp)
   return fail(ErrorKind::kUsage,
               fmt::format("{} has the rows of one device only; continue from the merged one: "
                           "-csv_path {}",
-                          result_csv.string(), merged.string()));
+                          result_csv.string(), shell_path(merged)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/run_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/shell_words.h"
 
 namespace msprobe::journal {
 namespace {
@@ -19,6 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFirstLine = "msprobe acc_check, what this run is made of; do not edit";
 constexpr std::string_view kFinished = "finished";
+constexpr std::string_view kRerunWord = "as_given_word";
+constexpr std::string_view kRerunText = "as_given_rerun";  // until 0.2.0: all words in one text
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
 // One line per fact: what would break a line is spelled out.
@@ -176,6 +180,28 @@ Result<void> RunFile::mark_finished(const FinishedSizes& sizes) {
   finished_ = sizes;
   // The line before it may be incomplete: its writer was killed.
   return append(fmt::format("\n{} {} {}\n", kFinished, sizes.result, sizes.details));
+}
+
+void add_rerun(RunFacts& facts, const CallCommand& rerun) {
+  for (std::string& word : rerun.words()) facts.emplace_back(kRerunWord, std::move(word));
+}
+
+Result<CallCommand> rerun_of(const RunFacts& facts) {
+  std::optional<std::vector<std::string>> words = std::vector<std::string>();
+  for (const auto& [key, value] : facts) {
+    if (key == kRerunText && !value.empty()) words = shell_split(value);
+  }
+  const auto is_word = [](const auto& fact) { return fact.first == kRerunWord; };
+  if (std::ranges::any_of(facts, is_word)) {
+    words.emplace();
+    for (const auto& [key, value] : facts) {
+      if (key == kRerunWord) words->push_back(value);
+    }
+  }
+  if (words && words->empty()) return CallCommand();
+  const std::optional<CallCommand> rerun = words ? CallCommand::parse(*words) : std::nullopt;
+  if (rerun) return *rerun;
+  return fail(ErrorKind::kFormat, "it names a command that msprobe does not write");
 }
 
 }  // namespace msprobe::journal

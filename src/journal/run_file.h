@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/call_command.h"
 #include "core/descriptor.h"
 #include "core/result.h"
 
@@ -66,5 +67,12 @@ inline constexpr std::string_view kShardFact = "shard";
 
 // Facts that may differ when a run is continued: they start with this.
 inline constexpr std::string_view kFreeFact = "as_given_";
+
+// Adds the command that checks one call again, a fact for each of its words.
+void add_rerun(RunFacts& facts, const CallCommand& rerun);
+
+// That command; an empty one if there is none. Fails if what is there is not a command that
+// add_rerun() would have written: whoever wrote the file wants it to be run.
+Result<CallCommand> rerun_of(const RunFacts& facts);
 
 }  // namespace msprobe::journal

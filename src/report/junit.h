@@ -18,7 +18,7 @@ std::string junit_text(std::span<const ReportRun> runs, std::string_view fail_on
 Result<void> write_junit(const std::filesystem::path& path, std::span<const ReportRun> runs,
                          std::string_view fail_on);
 
-// Text inside XML: characters that XML forbids (most control characters) become '?'.
+// Text inside XML; what a person could not see, and XML mostly forbids, is escaped.
 std::string xml_text(std::string_view text);
 
 }  // namespace msprobe::report

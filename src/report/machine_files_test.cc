@@ -22,7 +22,7 @@ ReportRun small_run() {
   ReportRun run;
   run.kind = "check";
   run.title = "cpu";
-  run.rerun_command = "msprobe acc_check --only";
+  run.rerun = CallCommand("acc_check");
   run.metrics = {{"Cosine similarity", ""}};
   run.stacks = {{{"/py/site-packages/t.py", 3, "call", "f(x)", true},
                  {"src/my net.py", 12, "forward", "y = mm(a, b)", false}}};
@@ -86,7 +86,7 @@ TEST(Junit, CountsFailuresLostAndSkippedCalls) {
   EXPECT_THAT(xml, HasSubstr("at blocks.1.mlp, m.py:9&#10;msprobe acc_check --only Torch.mm.0"));
   EXPECT_THAT(xml, HasSubstr("<error message=\"crashed: signal 11\"/>"));
   EXPECT_THAT(junit_text(std::span(&run, 1), "strict"), HasSubstr("failures=\"2\""));
-  EXPECT_EQ(xml_text("a\x01<"), "a?&lt;");
+  EXPECT_EQ(xml_text("a\x01<"), "a\\x01&lt;");
 }
 
 TEST(Sarif, PointsAtTheUsersLine) {

@@ -12,6 +12,7 @@
 #include "compare/compare_row.h"
 #include "core/call_name.h"
 #include "core/file.h"
+#include "core/shell_words.h"
 #include "judge/result_row.h"
 #include "report/error_over_bound.h"
 #include "report/report_row.h"
@@ -118,16 +119,15 @@ ReportCall& call_for(ReportRun& run, std::string_view name) {
   return run.calls.back();
 }
 
-// The rerun command in the CSV ends with the name of its call.
-void take_rerun_command(ReportRun& run, std::string_view call, std::string_view command) {
-  if (!run.rerun_command.empty() || !command.ends_with(call)) return;
-  command.remove_suffix(call.size());
-  run.rerun_command = tables::trim(command);
+// The rerun command in the CSV, but for the call at its end, is the same for all calls. One that
+// loads code is not taken from a file.
+void take_rerun_command(ReportRun& run, const DetailRow& row) {
+  if (!run.rerun.empty() || row.rerun_command.empty()) return;
+  const auto words = shell_split(row.rerun_command);
+  const auto command = words ? CallCommand::parse(*words) : std::nullopt;
+  if (command) run.rerun = command->without_code({});
 }
-void take_rerun_command(ReportRun& run, std::string_view call, const DetailRow& row) {
-  take_rerun_command(run, call, row.rerun_command);
-}
-void take_rerun_command(ReportRun&, std::string_view, const CompareRow&) {}
+void take_rerun_command(ReportRun&, const CompareRow&) {}
 
 template <class Row>
 Result<void> read_rows(ReportRun& run, const fs::path& path,
@@ -160,7 +160,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path,
     }
     out.limits = limits_index(run, limits_of(call, row, rule, judged_by));
     if (!table->problem().empty()) out.message += " [" + table->problem() + "]";
-    take_rerun_command(run, call, row);
+    take_rerun_command(run, row);
     run.rows.push_back(std::move(out));
   }
 }

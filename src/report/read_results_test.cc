@@ -40,7 +40,7 @@ TEST(ReadResults, RowsGatherIntoCalls) {
   EXPECT_EQ(mm.strict, Verdict::kError);
   EXPECT_EQ(mm.row_count, 2U);
   EXPECT_EQ(run->rows[1].part, "backward.output.0");
-  EXPECT_EQ(run->rerun_command, "msprobe acc_check -api_info d.json --only");
+  EXPECT_EQ(run->rerun.text(), "msprobe acc_check -api_info d.json");
   EXPECT_EQ(run->calls[1].message, "missing_data: no file");
   EXPECT_FALSE(run->calls[1].backward);
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/call_command.h"
 #include "core/verdict.h"
 #include "dump/call_sites.h"
 #include "judge/standard.h"
@@ -125,9 +126,9 @@ struct ReportRun {
   std::vector<std::pair<std::string, std::string>> origin;  // what it is made of: "device" -> "cpu"
   std::array<std::string_view, 2> directions{"forward", "backward"};  // as the parts of rows start
   std::string group_title = "API type";
-  std::string rerun_command;  // up to the name of the call; empty: not known
-  std::string dump;           // the dump.json as given; empty: not known
-  std::string dump_hash;      // of what was checked, by the check's own record; empty: not known
+  CallCommand rerun;      // of each of its calls; empty: not known
+  std::string dump;       // the dump.json as given; empty: not known
+  std::string dump_hash;  // of what was checked, by the check's own record; empty: not known
   std::vector<Metric> metrics;
   std::vector<Limits> limits{{}};  // the first is empty: nothing is held against anything
   std::vector<ReportCall> calls;

@@ -6,11 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "core/shell_words.h"
 #include "journal/csv_pair.h"
 #include "journal/run_file.h"
 #include "report/changes.h"
-#include "report/commands.h"
 #include "report/describe_calls.h"
 #include "report/error_maps.h"
 #include "report/read_results.h"
@@ -37,17 +35,6 @@ journal::RunFacts recorded_facts(const fs::path& details) {
 std::string fact(const journal::RunFacts& facts, std::string_view key) {
   const auto found = std::ranges::find(facts, key, &std::pair<std::string, std::string>::first);
   return found == facts.end() ? std::string() : found->second;
-}
-
-// The word behind -api_info, or -forward of run_ut, in a re-run command.
-std::string dump_of(std::string_view rerun) {
-  for (const std::string_view option : {"-api_info ", "-forward "}) {
-    const std::size_t at = rerun.find(option);
-    if (at == std::string_view::npos) continue;
-    rerun.remove_prefix(at + option.size());
-    return unquoted(next_shell_word(rerun));
-  }
-  return {};
 }
 
 // Without the dump, the report lacks only what comes from it.
@@ -105,13 +92,23 @@ Result<ReportRun> read_check(const ResultFiles& files, const ResultRunsJob& job)
       run->origin.emplace_back(key, std::move(value));
     }
   }
-  if (std::string rerun = fact(facts, "as_given_rerun"); !rerun.empty()) {
-    run->rerun_command = std::move(rerun);
+  const Result<CallCommand> rerun = journal::rerun_of(facts);
+  if (!rerun) {
+    job.say(log::Severity::kWarning,
+            fmt::format("{}: the record of this run is not to be trusted: {}",
+                        files.details.string(), rerun.error().message));
+    run->rerun = {};
+  } else if (!rerun->empty()) {
+    run->rerun = rerun->without_code(job.device_library);
+    if (run->rerun != *rerun) {
+      job.say(log::Severity::kWarning,
+              fmt::format("{}: its command loads {}; commands in the report leave that out",
+                          files.details.string(), rerun->value_of("--device-lib")));
+    }
   }
   const fs::path directory = fact(facts, "as_given_directory");
-  run->rerun_command =
-      from_anywhere(run->rerun_command, directory.empty() ? fs::current_path() : directory);
-  describe(*run, job.dump.empty() ? dump_of(run->rerun_command) : job.dump, job);
+  run->rerun = run->rerun.from_anywhere(directory.empty() ? fs::current_path() : directory);
+  describe(*run, job.dump.empty() ? run->rerun.recording() : job.dump, job);
   return run;
 }
 
@@ -125,7 +122,7 @@ Result<ReportRun> read_comparison(const ResultFiles& files, const ResultRunsJob&
   add_side(*run, checks[0], "device");
   add_side(*run, checks[1], "reference");
   set_compare_limits(*run, judged_by);
-  run->rerun_command = checks[0].rerun_command;
+  run->rerun = checks[0].rerun;
   run->origin.emplace_back("device under test", checks[0].origin.front().second);
   run->origin.emplace_back("reference device", checks[1].origin.front().second);
   describe(*run, checks[0].dump, job);

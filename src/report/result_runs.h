@@ -24,6 +24,8 @@ struct ResultRunsJob {
   judge::Standards standards;
   // Of checks of several dumps: "step1/rank0" of each CSV. They are not compared with each other.
   std::vector<std::string> places;
+  // The library that the user himself named: commands of the runs may load it, and no other.
+  std::string device_library;
   std::function<void(log::Severity, const std::string&)> say;  // what the report lacks, and why
 };
 

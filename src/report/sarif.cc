@@ -78,8 +78,8 @@ std::string message_of(const ReportRun& run, const ReportCall& call, std::size_t
     if (!row.likely_cause.empty()) text += fmt::format(" Likely cause: {}.", row.likely_cause);
   }
   if (more > 0) text += fmt::format(" ({} more of this call)", more);
-  if (!run.rerun_command.empty()) {
-    text += fmt::format(" Check it alone: {} {}", run.rerun_command, call.name);
+  if (!run.rerun.empty()) {
+    text += fmt::format(" Check it alone: {}", run.rerun.text_for(call.name));
   }
   return text;
 }
@@ -167,7 +167,7 @@ std::string uri_of(std::string_view path) {
 }
 
 std::string sarif_text(std::span<const ReportRun> runs, std::string_view version) {
-  JsonWriter json;
+  JsonWriter json(JsonWriter::Texts::kShown);
   json.begin_object();
   json.key("$schema").value("https://json.schemastore.org/sarif-2.1.0.json");
   json.key("version").value("2.1.0");

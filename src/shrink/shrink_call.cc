@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/call_command.h"
 #include "core/file.h"
 #include "core/path_check.h"
+#include "core/shell_words.h"
 #include "dump/dump_json.h"
 #include "engines/device_name.h"
 #include "shrink/call_json.h"
@@ -70,8 +72,11 @@ ScriptDevice script_device(const ShrinkOptions& options) {
 std::string replay_command(const ShrinkOptions& options, const fs::path& dump) {
   engines::EngineOptions engine = options.engine;
   if (!engine.sim_config.empty()) engine.sim_config = (dump.parent_path() / "sim.yaml").string();
-  return fmt::format("msprobe acc_check -api_info {} -d {}{}{}", dump.string(), options.device,
-                     engines::device_text(engine), engines::run_text(engine));
+  CallCommand replay("acc_check");
+  replay.add("-api_info", dump.string()).add("-d", options.device);
+  engines::add_device(replay, engine);
+  engines::add_run(replay, engine);
+  return replay.text();
 }
 
 // A call that ends its process leaves no inputs behind; they are the same on every device.
@@ -122,7 +127,7 @@ Result<void> write_reproduction(const ShrinkOptions& options, const RecordedCall
           : python_script(call, saved, device, answer->call, answer->text);
   if (!script) return propagate(script);
   if (auto done = write_text(out / "reproduce.py", *script); !done) return done;
-  options.print(fmt::format("python3 {}\n", (out / "reproduce.py").string()));
+  options.print(fmt::format("python3 {}\n", shell_path(out / "reproduce.py")));
   return {};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first screen: one sentence per device, and a card per cause.
+import {callCommand} from './command';
 import {Card, kNoNumber, RunInfo} from './data';
 import {copyButton, count, h} from './dom';
 import {allGood, arePlaces, MergedCard, overall, placeGrid, resultWords, together, whereText} from './places';
@@ -78,8 +79,8 @@ export function cards(all: RunInfo, actionsOf: (card: Card) => CardActions, owne
              h('p', {class: 'note'}, `${count(card.calls)} ${nounOf(info, card.calls)}`, `${lines === '' ? '' : ` at ${lines}`}${where(card)}`),
              h('div', {class: 'actions'},
                h('button', {type: 'button', class: 'small', onclick: () => actions.open(card.worstCall)}, card.raised ? 'first call' : 'worst call'),
-               info.rerun !== '' && copyButton('copy rerun', () => `${info.rerun} ${actions.name(card.worstCall)}`),
-               info.shrink !== '' && !card.raised && copyButton('copy shrink', () => `${info.shrink} ${actions.name(card.worstCall)}`)));
+               info.rerun !== '' && copyButton('copy rerun', () => callCommand(info.rerun, actions.name(card.worstCall))),
+               info.shrink !== '' && !card.raised && copyButton('copy shrink', () => callCommand(info.shrink, actions.name(card.worstCall)))));
   };
   const grid = h('ul', {class: 'cards'}, ...causes.slice(0, kShownCards).map(made));
   const rest = causes.slice(kShownCards);

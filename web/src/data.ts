@@ -56,8 +56,8 @@ export interface RunInfo {
   origin: [string, string][];
   directions: [string, string];
   groupTitle: string;
-  rerun: string;
-  shrink: string;
+  rerun: string;   // up to the call, as callCommand() takes it; '': none
+  shrink: string;  // the same
   answer: Answer;
   since?: { title: string; appeared: number[]; fixed: number[]; still: number[] };
   firstDifference?: { call: number; text: string };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call: what was called, by how much it is off, where, why, from which line, how to run it again.
 import {Calls} from './calls';
+import {callCommand} from './command';
 import {Details, Frame, kNone, kNoNumber, kOverBound, kSkipped, Limit, Metric, textAt} from './data';
 import {copyButton, figure, h} from './dom';
 import {mapView} from './map';
@@ -63,8 +64,8 @@ function commandsView(calls: Calls, details: Details, call: number): HTMLElement
   const script = details.scripts.get(call);
   const name = callOfEntry(calls.run.info, calls.name(call));
   const command = (label: string, start: string) => {
-    if (start === '') return null;
-    const text = `${start} ${name}`;
+    const text = callCommand(start, name);
+    if (text === '') return null;
     return h('div', {class: 'command'}, h('pre', {tabindex: 0, 'aria-label': label}, text), copyButton('copy', () => text));
   };
   if (name === '' || (rerun === '' && shrink === '')) return null;

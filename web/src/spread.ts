@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of a comparison: which calls introduce a difference, which only carry it on, and where it begins.
 import {Calls} from './calls';
+import {callCommand} from './command';
 import {kAgrees, kInherits, kIntroduces, kNoNumber, kOneSided, textAt} from './data';
 import {copyButton, count, figure, h} from './dom';
 import {callGraph} from './graph';
@@ -45,10 +46,10 @@ export function spreadPanel(calls: Calls, open: (call: number) => void): HTMLEle
   }
   if (introduces.length + inherits.length === 0) return null;
   const item = (call: number): HTMLElement => {
-    const command = info.rerun === '' ? '' : callOfEntry(info, calls.name(call));
+    const command = callCommand(info.rerun, callOfEntry(info, calls.name(call)));
     return h('li', {}, h('span', {class: 'number'}, `${count(call + 1)}`), h('button', {type: 'button', class: 'link', onclick: () => open(call)}, calls.name(call)),
              h('span', {class: 'note'}, [sizeOf(calls, call), textAt(run.line, call), calls.group(call)].filter((text) => text !== '').join('  \u00b7  ')),
-             command !== '' && copyButton('copy rerun', () => `${info.rerun} ${command}`));
+             command !== '' && copyButton('copy rerun', () => command));
   };
   const list = (all: number[]): HTMLElement => {
     const shown = h('ol', {class: 'parting'}, ...all.slice(0, kListed).map(item));

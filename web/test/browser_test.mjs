@@ -4,9 +4,10 @@
 // Ends with 77 where Chromium or the npm packages are missing. It measures nothing: that is web/test/benchmark.mjs.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {existsSync, mkdirSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join} from 'node:path';
+import {commands} from './command_test.mjs';
 import {twoRuns} from './comparison_walk.mjs';
 import {makeLargeResult} from './large_result.mjs';
 import {places} from './places_walk.mjs';
@@ -16,10 +17,11 @@ const kSkipped = 77;
 const [program, source, out] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-let chromium, axe;
+let chromium, axe, transform;
 try {
   ({chromium} = require('playwright-core'));
-  axe = require.resolve('axe-core/axe.min.js');
+  ({transform} = require('esbuild'));
+  axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 } catch {
   console.log("skipped: the npm packages are not there; run 'npm ci' in web/");
   process.exit(kSkipped);
@@ -46,8 +48,7 @@ async function open(file, options = {}) {
 
 /** No finding at all. */
 async function accessible(page, what) {
-  await page.evaluate(() => document.querySelector('meta[http-equiv]')?.remove());
-  await page.addScriptTag({path: axe});
+  await page.evaluate(axe);
   const {violations} = await page.evaluate(() => globalThis.axe.run(document, {resultTypes: ['violations']}));
   const bad = violations.map((v) => `${v.impact}: ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
   assert.deepEqual(bad, [], `${what}: axe-core`);
@@ -205,20 +206,50 @@ async function comparison() {
   await page.close();
 }
 
-/** The content of a cell is text, even if it looks like markup. */
+/** Whether what `add` does to the page runs a script or changes how it looks. */
+const probes = {
+  script: () => { const made = document.createElement('script'); made.textContent = 'globalThis.hit=1'; document.body.append(made); },
+  handler: () => { document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="globalThis.hit=1"><a id=hot onclick="globalThis.hit=1">x</a>'); document.getElementById('hot').click(); },
+  url: () => { const made = document.createElement('a'); made.href = 'javascript:globalThis.hit=1'; document.body.append(made); made.click(); },
+  style: () => { document.body.insertAdjacentHTML('beforeend', '<style>body { outline: 7px solid }</style><p id=styled style="outline: 7px solid">x</p>'); },
+};
+
+/** Only the page's own script and style count, by their hashes: markup that got into the page would do nothing. */
+async function policy(page, what) {
+  const rules = await page.evaluate(() => document.querySelector('meta[http-equiv]').content);
+  assert.match(rules, /^default-src 'none'; (script-src 'sha256-[\w+/=]{44}'; )?style-src 'sha256-[\w+/=]{44}'( 'sha256-[\w+/=]{44}')?$/, what);
+  for (const add of Object.values(probes)) await page.evaluate(add);
+  await page.waitForTimeout(100);
+  assert.equal(await page.evaluate(() => globalThis.hit), undefined, `${what}: a script ran`);
+  const widths = await page.evaluate(() => [document.body, document.getElementById('styled')].map((element) => getComputedStyle(element).outlineWidth));
+  assert.ok(!widths.includes('7px'), `${what}: a style counted`);
+}
+
+/** The content of a cell is text, even if it looks like markup, a command for a shell or one for a terminal. */
 async function attack() {
-  const csv = join(out, 'attack_details.csv');
-  const evil = '</script><img src=x onerror=\'globalThis.hit=1\'>';
-  writeFileSync(csv, 'API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Status,Message,Strict Status,Strict Reason,Likely Cause\r\n' +
-                `Torch.${evil}.0.forward.output.0,${evil},${evil},${evil},0.5,error,${evil},error,${evil},${evil}\r\n`);
+  const csv = join(out, 'attack_details.csv'), mark = join(out, 'attack_ran');
+  const evil = '</script><img src=x onerror=\'globalThis.hit=1\'>', hidden = 'a\u001b]8;;x\u0007b\u202ec\u200bd';
+  const call = `Torch.$(touch ${mark})${evil}.0`;
+  writeFileSync(csv, 'API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Status,Message,Strict Status,Strict Reason,Likely Cause,Rerun Command\r\n' +
+                `${call}.forward.output.0,${evil},${evil},${evil},0.5,error,${evil}${hidden},error,${evil},${evil},msprobe acc_check -api_info d.json --only Torch.x.0\r\n`);
   const file = join(out, 'attack.html');
   execFileSync(program, ['report', csv, '-o', file], {stdio: 'ignore'});
   const page = await open(file);
+  // What the button copies.
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { globalThis.copied = text; }}}));
+  await page.locator('.card button', {hasText: 'copy rerun'}).click();
+  const copied = await page.evaluate(() => globalThis.copied);
+  const words = execFileSync('sh', ['-c', `printf '%s\\0' ${copied}`], {encoding: 'utf8'}).split('\0').slice(0, -1);
+  assert.deepEqual(words, ['msprobe', 'acc_check', '-api_info', 'd.json', '--only', call]);
+  assert.ok(!existsSync(mark), 'the command ran something else');
   await page.locator('.space .tr').first().click();
-  await page.locator('aside.side').waitFor({state: 'visible'});
+  const side = page.locator('aside.side');
+  await side.waitFor({state: 'visible'});
   assert.equal(await page.evaluate(() => globalThis.hit), undefined);
   assert.equal(await page.locator('img').count(), 0);
-  assert.ok((await page.locator('aside.side').textContent()).includes(evil));
+  const text = await side.textContent();
+  assert.ok(text.includes(evil) && text.includes('a\\x1b]8;;x\\x07b\\u202ec\\u200bd') && text.includes(copied), text);
+  await policy(page, 'report');
   await page.close();
 }
 
@@ -255,8 +286,7 @@ async function cardPage() {
     curves: [{subject: 'exp float16', largest_ulp: largest(0.5)}, {subject: 'erf bfloat16', largest_ulp: largest(255)}],
   }));
   execFileSync(program, ['probe_device', '--read', json, '--html', file], {stdio: 'ignore'});
-  // Its policy allows no script at all; axe-core is one.
-  const page = await browser.newPage({viewport: {width: 1280, height: 900}, bypassCSP: true});
+  const page = await browser.newPage({viewport: {width: 1280, height: 900}});
   page.on('request', (request) => assert.match(request.url(), /^file:/, 'the page went to the network'));
   await page.goto(`file://${file}`);
   assert.equal(await page.locator('figure svg').count(), 2);
@@ -270,10 +300,12 @@ async function cardPage() {
   await accessible(page, 'card');
   await page.setViewportSize({width: 500, height: 900});
   await tall(page, 3000);
+  await policy(page, 'card');
   await page.close();
 }
 
 try {
+  await commands({transform, source, out});
   await cardPage();
   await largeReport();
   await filters();
