@@ -2,6 +2,7 @@
 #include "core/python_environment.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include <unistd.h>
@@ -11,6 +12,16 @@ namespace {
 
 constexpr std::string_view kSearchPath = "PYTHONPATH=";
 constexpr std::string_view kSafePath = "PYTHONSAFEPATH=";
+// Directories that Python takes code from.
+constexpr auto kDirectories =
+    std::to_array<std::string_view>({"PYTHONHOME=", "PYTHONUSERBASE=", "PYTHONPYCACHEPREFIX="});
+
+// Below the current directory.
+bool is_relative_directory(std::string_view variable) {
+  const auto* found = std::ranges::find_if(
+      kDirectories, [&](std::string_view name) { return variable.starts_with(name); });
+  return found != kDirectories.end() && !variable.substr(found->size()).starts_with('/');
+}
 
 }  // namespace
 
@@ -34,7 +45,8 @@ PythonEnvironment::PythonEnvironment() {
     if (text.starts_with(kSearchPath)) {
       const std::string kept = absolute_entries(std::string(text.substr(kSearchPath.size())));
       if (!kept.empty()) variables_.push_back(std::string(kSearchPath) + kept);
-    } else if (text != kSafePath) {  // an empty value counts for nothing
+    } else if (text != kSafePath &&
+               !is_relative_directory(text)) {  // an empty one counts for nothing
       is_safe = is_safe || text.starts_with(kSafePath);
       variables_.emplace_back(text);
     }

@@ -9,7 +9,8 @@
 namespace msprobe {
 
 // The environment of this process, but PYTHONPATH keeps its absolute entries only (Python takes an
-// empty one for the current directory), and PYTHONSAFEPATH is set: with it Python 3.11 and newer do
+// empty one for the current directory), other variables that name a directory of code count if it
+// is absolute, and PYTHONSAFEPATH is set: with it Python 3.11 and newer do
 // not look for modules in the current directory. For older ones the text that is run removes that
 // entry from sys.path before it imports anything; 3.13 imports something before it runs the text,
 // so that one needs both. A text that goes on to run code of the user takes the variable away again

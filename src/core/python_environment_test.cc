@@ -58,5 +58,14 @@ TEST(PythonEnvironment, AsksForASafePathUnlessTheUserDid) {
   EXPECT_EQ(given("PYTHONSAFEPATH="), Found{"PYTHONSAFEPATH=1"});
 }
 
+TEST(PythonEnvironment, CodeIsTakenFromAbsoluteDirectories) {
+  const Variable relative("PYTHONPYCACHEPREFIX", "cache");
+  EXPECT_EQ(given("PYTHONPYCACHEPREFIX="), Found{});
+  const Variable absolute("PYTHONPYCACHEPREFIX", "/cache");
+  EXPECT_EQ(given("PYTHONPYCACHEPREFIX="), Found{"PYTHONPYCACHEPREFIX=/cache"});
+  const Variable home("PYTHONHOME", ".");
+  EXPECT_EQ(given("PYTHONHOME="), Found{});
+}
+
 }  // namespace
 }  // namespace msprobe
