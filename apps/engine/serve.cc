@@ -18,6 +18,7 @@
 #include "protocol/frames.h"
 #include "replay/measure_outcome.h"
 #include "replay/save_data.h"
+#include "sim_device.h"
 #include "strict/finding.h"
 
 namespace msprobe::engine {
@@ -180,8 +181,11 @@ bool is_device_good(const MeasuredCall& call, at::Device device) {
   return !failed || libtorch::still_computes(device);
 }
 
-bool is_own_device(const ServeOptions& serve) {
-  return !serve.recorded && serve.foreign == nullptr && !serve.device.is_cpu();
+// Whether an error may have cost the engine its device. The simulated one keeps a log of all that
+// it is asked, and does not fail so.
+bool may_be_gone(const ServeOptions& serve) {
+  return !serve.recorded && serve.foreign == nullptr && !serve.device.is_cpu() &&
+         !is_sim(serve.device_name);
 }
 
 // Whether the engine goes on.
@@ -196,7 +200,7 @@ Result<bool> operate(const Frame& frame, const ServeOptions& serve, int output) 
                                              result ? *result : Numbers{}};
   const Result<void> sent = protocol::write_all(output, protocol::encode(response));
   if (!sent) return propagate(sent);
-  return result || !is_own_device(serve) || libtorch::still_computes(serve.device);
+  return result || !may_be_gone(serve) || libtorch::still_computes(serve.device);
 }
 
 // Whether the engine goes on.
@@ -214,7 +218,7 @@ Result<bool> answer(const Frame& frame, const ServeOptions& serve, Run& run, int
   const CallResponse response{request->id, check_call(*request, run)};
   const Result<void> sent = protocol::write_all(output, protocol::encode(response));
   if (!sent) return propagate(sent);
-  return !is_own_device(serve) || is_device_good(response.call, serve.device);
+  return !may_be_gone(serve) || is_device_good(response.call, serve.device);
 }
 
 }  // namespace
