@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "documents.md"
 HEAD = """# What the documents promise, and the tests that show it
 
 Made by `python3 tools/make_documents.py` from `tests/documents`; the suite runs it with `--check` and fails when a test
-disappears.
+disappears. `tools/mutations.py` breaks documented behaviours one by one and sees that the tests named here fail.
 Where we differ from the documents, and why: [differences.md](differences.md).
 """
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Break one documented behaviour after the other in the source, and see that the tests that are named for it fail.
 
-usage: mutations.py [--build DIR] [--only TEXT] [--together] [--list]
+usage: mutations.py [--build DIR] [--only TEXT...] [--together] [--list]
 
 The mutations are in tools/mutations.txt. Each is applied to this clone, built and tested, and taken back, also after an interrupt. It is no part
 of the suite: a mutation costs a build. Run it in a clone of its own, with a finished build tree (default: build/release).
@@ -57,7 +57,8 @@ class Tests:
 
     def __init__(self, build: pathlib.Path):
         self.build = build
-        self.names = re.findall(r"Test +#\d+: (\S.*)", run("ctest", "--test-dir", build, "-N").stdout)
+        # Behind the names of parametrized tests are the bytes of their values, which may be addresses.
+        self.names = re.findall(r"Test +#\d+: (\S.*?)(?:  # .*)?$", run("ctest", "--test-dir", build, "-N").stdout, re.MULTILINE)
 
     def known_as(self, test: str) -> list[str]:
         script, _, function = test.partition(":")
@@ -79,9 +80,10 @@ class Tests:
 
     def failing(self, names: list[str]) -> list[str]:
         """Of the tests, those that fail. One that did not run is taken to pass: nothing shows that it sees anything."""
-        pattern = "^(" + "|".join(map(re.escape, names)) + ")$"
+        pattern = "^(" + "|".join(map(re.escape, names)) + ")(  # .*)?$"
         done = run("ctest", "--test-dir", self.build, "-R", pattern)
-        return [name for name in names if re.search(rf": {re.escape(name)} \.*\*\*\*(Failed|Timeout|Exception)", done.stdout)]
+        found = re.findall(r"^\s+\d+ - (\S.*?)(?:  # .*)? \((?!Not Run).*\)$", done.stdout, re.MULTILINE)
+        return [name for name in names if name in found]
 
 
 def cannot_be_tried(mutation: Mutation, tests: Tests) -> list[str]:
@@ -90,6 +92,17 @@ def cannot_be_tried(mutation: Mutation, tests: Tests) -> list[str]:
     if times != 1:
         wrong.append(f"{mutation.file.relative_to(ROOT)}: the old text is there {times} times, expected once")
     return wrong
+
+
+def without_broken(group: list[Mutation], tests: Tests, told: str) -> list[list[str]]:
+    """The group did not build: those whose files the compiler complains about are left out."""
+    broken = [f"{mutation.file.relative_to(ROOT)}:" in told for mutation in group]
+    text = ["does not build: " + "; ".join(re.findall(r"error: .*", told)[:3])]
+    if not any(broken):
+        return [text] * len(group)
+    rest = [mutation for mutation, is_broken in zip(group, broken) if not is_broken]
+    found = iter(try_together(rest, tests) if rest else [])
+    return [text if is_broken else next(found) for is_broken in broken]
 
 
 def try_together(group: list[Mutation], tests: Tests) -> list[list[str]]:
@@ -101,13 +114,14 @@ def try_together(group: list[Mutation], tests: Tests) -> list[list[str]]:
     try:
         for mutation in group:
             mutation.file.write_text(before[mutation.file].replace(mutation.old, mutation.new))
-        built = run("cmake", "--build", tests.build, "-j2", "--target", *targets) if targets else None
-        if built and built.returncode != 0:
-            return [["does not build: " + built.stdout[-600:]]] * len(group)
-        failed = set(tests.failing(every))
+        built = run("cmake", "--build", tests.build, "-j2", "--target", *targets, "--", "-k", "0") if targets else None
+        does_not_build = built is not None and built.returncode != 0
+        failed = set() if does_not_build else set(tests.failing(every))
     finally:
         for file, text in before.items():
             file.write_text(text)
+    if does_not_build:
+        return without_broken(group, tests, built.stdout)
     # Of a parametrized test one value is enough.
     return [[f"{test} passes" for test, names in one.items() if not set(names) & failed] for one in named]
 
@@ -130,11 +144,11 @@ def grouped(chosen: list[Mutation], tests: Tests) -> list[list[Mutation]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
-    parser.add_argument("--only", default="", help="only mutations whose promise or file has this text")
+    parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="only mutations whose promise or file has one of these texts")
     parser.add_argument("--together", action="store_true", help="try those with no file and no test in common at once")
     parser.add_argument("--list", action="store_true", help="print the promises and tests, and run nothing")
     arguments = parser.parse_args()
-    chosen = [mutation for mutation in mutations() if arguments.only in f"{mutation.promise} {mutation.file}"]
+    chosen = [mutation for mutation in mutations() if any(text in f"{mutation.promise} {mutation.file}" for text in arguments.only)]
     if arguments.list:
         for mutation in chosen:
             print(f"{mutation.promise}: {', '.join(mutation.tests)}")
