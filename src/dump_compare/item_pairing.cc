@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "dump_compare/item_cells.h"
+#include "ops/parameter_names.h"
 
 namespace msprobe::dump_compare {
 namespace {
@@ -44,6 +46,9 @@ constexpr std::array<std::string_view, 14> kComposed{
     "Torch.nansum",
 };
 
+// Up to here a look at all of them is quicker than an index.
+constexpr std::size_t kFewItems = 64;
+
 std::string_view torch_name(std::string_view parameter) {
   const auto* const found = std::ranges::find(kParameters, parameter, &ParameterName::mindspore);
   return found == std::end(kParameters) ? std::string_view() : found->torch;
@@ -63,6 +68,10 @@ class Pairing {
   Pairing(const Entry& target, const Entry& golden)
       : target_(target), golden_(golden), used_(golden.items.size()) {
     found_.golden.assign(target.items.size(), kNoItem);
+    if (golden.items.size() <= kFewItems) return;
+    for (std::uint32_t g = 0; g < golden.items.size(); ++g) {
+      index_[golden.items[g].place].push_back(g);
+    }
   }
 
   ItemPairing by_place() {
@@ -86,6 +95,9 @@ class Pairing {
     for (std::uint32_t i = 0; i < target_.items.size(); ++i) {
       if (found_.golden[i] == kNoItem) take_parameter(i);
     }
+    for (std::uint32_t i = 0; i < target_.items.size(); ++i) {
+      if (found_.golden[i] == kNoItem) take_argument(i);
+    }
     pair_other_inputs();
     pair_gradients();
     return std::move(found_);
@@ -94,13 +106,27 @@ class Pairing {
  private:
   bool take(std::uint32_t item, std::string_view place) {
     if (place.empty() && !target_.items[item].place.empty()) return false;
-    for (std::uint32_t g = 0; g < golden_.items.size(); ++g) {
-      if (used_[g] || golden_.items[g].place != place) continue;
-      found_.golden[item] = g;
-      used_[g] = true;
-      return true;
+    const std::uint32_t golden = unused_at(place);
+    if (golden == kNoItem) return false;
+    found_.golden[item] = golden;
+    used_[golden] = true;
+    return true;
+  }
+
+  std::uint32_t unused_at(std::string_view place) const {
+    const auto is_free = [&](std::uint32_t g) {
+      return !used_[g] && golden_.items[g].place == place;
+    };
+    if (index_.empty()) {
+      for (std::uint32_t g = 0; g < golden_.items.size(); ++g) {
+        if (is_free(g)) return g;
+      }
+      return kNoItem;
     }
-    return false;
+    const auto found = index_.find(place);
+    if (found == index_.end()) return kNoItem;
+    const auto free = std::ranges::find_if(found->second, is_free);
+    return free == found->second.end() ? kNoItem : *free;
   }
 
   void take_parameter(std::uint32_t item) {
@@ -110,6 +136,24 @@ class Pairing {
     const std::size_t dot = place.rfind('.') + 1;
     const std::string_view name = torch_name(place.substr(dot));
     if (!name.empty()) take(item, std::string(place.substr(0, dot)) += name);
+  }
+
+  // An argument may be positional on one side and a keyword on the other.
+  void take_argument(std::uint32_t item) {
+    constexpr std::string_view kInput = "input.";
+    constexpr std::size_t kMostArguments = 32;
+    const Item& target = target_.items[item];
+    if (target.part != ItemPart::kInput || !target.place.starts_with(kInput)) return;
+    if (target_.parts.is_module || target_.parts.kind != dump::EntryKind::kForward) return;
+    const std::string_view argument = std::string_view(target.place).substr(kInput.size());
+    const std::vector<std::string> names =
+        ops::parameter_names(golden_.parts.owner, kMostArguments);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string number = std::to_string(i);
+      if (number == names[i]) break;  // not known from here on
+      if (argument == number) take(item, std::string(kInput) + names[i]);
+      if (argument == names[i]) take(item, std::string(kInput) + number);
+    }
   }
 
   // Arguments that are left over belong together in order, if all of them could.
@@ -180,6 +224,7 @@ class Pairing {
   const Entry& target_;
   const Entry& golden_;
   std::vector<bool> used_;
+  std::unordered_map<std::string_view, std::vector<std::uint32_t>> index_;  // of many items
   ItemPairing found_;
 };
 

@@ -127,6 +127,20 @@ TEST_F(Across, ArgumentsMayBePositionalOnOneSide) {
               Contains("Mint.mean.0.forward.input.1 Torch.mean.0.forward.input.dim pass"));
 }
 
+TEST_F(Across, ArgumentsHaveTheNamesOfTheFunction) {
+  const auto options = pair(
+      call("Mint.mean.0.forward",
+           cell_tensor(1) + R"(, {"type": "int", "value": 1}, {"type": "bool", "value": true})",
+           "null"),
+      R"("Torch.mean.0.forward": {"input_args": [)" + tensor(1) +
+          R"(], "input_kwargs": {"keepdim": {"type": "bool", "value": true}, "dim": {"type": "int",
+             "value": 1}, "dtype": null}, "output": [null]})");
+  const auto rows = compared(options).rows;
+  EXPECT_THAT(rows, Contains("Mint.mean.0.forward.input.1 Torch.mean.0.forward.input.dim pass"));
+  EXPECT_THAT(rows,
+              Contains("Mint.mean.0.forward.input.2 Torch.mean.0.forward.input.keepdim pass"));
+}
+
 TEST_F(Across, AnArgumentThatNamesADtypeIsTheSame) {
   const auto options = pair(
       call("Tensor.to.0.forward",
