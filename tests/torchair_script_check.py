@@ -60,8 +60,9 @@ def archives_are_read(scratch: pathlib.Path) -> list[str]:
     np.savez(scratch / "other.npz", x=outputs)
     np.savez(scratch / "objects.npz", inputs=np.array([{}, None], dtype=object))
     np.savez(scratch / "value.npz", inputs=np.float32(1))
+    np.savez(scratch / "many.npz", inputs=np.zeros((1 << 40, 0), dtype=np.float32))
     (scratch / "torn.npz").write_bytes((scratch / "both.npz").read_bytes()[:-40])
-    for name in ("other", "objects", "value", "torn"):
+    for name in ("other", "objects", "value", "many", "torn"):
         try:
             parse_torchair_dump_data(scratch / f"{name}.npz")
             wrong.append(f"{name}.npz was read")

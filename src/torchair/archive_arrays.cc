@@ -15,6 +15,9 @@
 namespace msprobe::torchair {
 namespace {
 
+// A shape may promise any number of empty tensors.
+constexpr std::size_t kMostTensors = 1 << 16;
+
 struct ArchiveSide {
   std::string_view array, file;
 };
@@ -27,6 +30,10 @@ Result<bool> write_rows(const Tensor& tensor, std::string_view side, std::string
                 fmt::format("{}: a single value, expected the tensors along a dimension", shown));
   }
   const auto count = static_cast<std::size_t>(tensor.shape.front());
+  if (count > kMostTensors) {
+    return fail(ErrorKind::kFormat,
+                fmt::format("{}: {} tensors, at most {} can be read", shown, count, kMostTensors));
+  }
   const Shape shape(tensor.shape.begin() + 1, tensor.shape.end());
   const std::size_t each = count == 0 ? 0 : tensor.bytes.size() / count;
   for (std::size_t i = 0; i < count; ++i) {
