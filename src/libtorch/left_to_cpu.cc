@@ -28,7 +28,12 @@ struct OpenOperator : at::ObserverContext {
   c10::OperatorName name;
   OpenOperator* outer;
 };
-thread_local OpenOperator* innermost = nullptr;
+
+// Of this thread.
+OpenOperator*& innermost() {
+  thread_local OpenOperator* open = nullptr;
+  return open;
+}
 
 std::string text_of(const c10::OperatorName& name) {
   return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
@@ -128,25 +133,25 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
   if (places.device_key) {
     // PyTorch's fallback to the CPU fetches its arguments so; nothing else does.
     if (name->name == "aten::_to_cpu") {
-      if (innermost != nullptr && !moves_data(innermost->name)) note(watch, innermost->name);
+      if (innermost() != nullptr && !moves_data(innermost()->name)) note(watch, innermost()->name);
       return nullptr;
     }
     const auto op = c10::Dispatcher::singleton().findOp(*name);
     if (op && !moves_data(*name) && !has_kernel(*op, *places.device_key)) note(watch, *name);
-    auto open = std::make_unique<OpenOperator>(*name, innermost);
-    innermost = open.get();
+    auto open = std::make_unique<OpenOperator>(*name, innermost());
+    innermost() = open.get();
     return open;
   }
   // A kernel that fetches its arguments itself and asks the CPU for the same operator.
   if (!places.on_cpu || moves_data(*name)) return nullptr;
-  for (const OpenOperator* open = innermost; open != nullptr; open = open->outer) {
+  for (const OpenOperator* open = innermost(); open != nullptr; open = open->outer) {
     if (stem_of(open->name) == stem_of(*name)) note(watch, open->name);
   }
   return nullptr;
 }
 
 void on_end(const at::RecordFunction&, at::ObserverContext* context) {
-  if (context != nullptr) innermost = static_cast<OpenOperator*>(context)->outer;
+  if (context != nullptr) innermost() = static_cast<OpenOperator*>(context)->outer;
 }
 
 }  // namespace
