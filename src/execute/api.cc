@@ -16,9 +16,10 @@ namespace msprobe::execute {
 namespace {
 
 using Rows = std::span<const ApiRow> (*)();
-constexpr Rows kFamilies[] = {&attention_rows,     &index_rows,    &loss_rows,    &nn_rows,
-                              &npu::npu_operators, &operator_rows, &pooling_rows, &tensor_rows,
-                              &torch_rows,         &vision_rows};
+constexpr Rows kFamilies[] = {&attention_rows, &index_rows,         &loss_rows,
+                              &nn_rows,        &npu::npu_operators, &npu::further_operators,
+                              &operator_rows,  &pooling_rows,       &tensor_rows,
+                              &torch_rows,     &vision_rows};
 
 const ApiRow* find_row(std::string_view api) {
   for (const Rows rows : kFamilies) {

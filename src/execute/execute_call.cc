@@ -108,7 +108,9 @@ class Execution {
     OrSkip<DeviceResult> result = other_->forward(bench_.output());
     if (!result) return result.error();
     outcome_.forward_left_to_cpu = std::move(result->left_to_cpu);
-    const PyValue& other = result->output;
+    PyValue& other = result->output;
+    npu::clear_undefined(api_of(call_.record.full_name), bench_.side().call, bench_.output(),
+                         other);
     npu::drop_missing_gradients(api_of(call_.record.full_name), bench_.output(), other);
     const PyValue shown = bench_.rounded(with_mutated(bench_.output(), mutated));
     const bool first_only = ops::traits_of(call_.name.bare_name).first_output_only;

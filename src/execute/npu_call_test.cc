@@ -166,5 +166,64 @@ TEST(NpuCall, ADeviceThatHasTheOperatorRunsIt) {
   EXPECT_FALSE(at::allclose(bench(outcome.forward[0]).to(at::kFloat), input * 2));
 }
 
+// Small integers stand for indices, counts and ends.
+TensorRecord npu_numbers(Shape shape, double low, double high) {
+  TensorRecord record = npu_tensor(std::move(shape), DType::kInt64, false);
+  record.min = {Statistic::Kind::kInteger, static_cast<std::int64_t>(low), low};
+  record.max = {Statistic::Kind::kInteger, static_cast<std::int64_t>(high), high};
+  return record;
+}
+
+dump::List tensors_of(std::initializer_list<TensorRecord> tensors) {
+  dump::List items;
+  for (const TensorRecord& tensor : tensors) items.push_back({tensor});
+  return items;
+}
+
+TEST(NpuCall, OperatorsOfTrainingRunOnBothSides) {
+  const dump::CallRecord calls[] = {
+      npu_call("NPU.npu_gelu.0", {{npu_tensor({4, 8})}}, {{"approximate", {std::string("tanh")}}},
+               {{npu_tensor({4, 8})}}),
+      npu_call("NPU.npu_geglu.0", {{npu_tensor({4, 8})}}, {},
+               {{npu_tensor({4, 4})}, {dump::None{}}}),
+      npu_call("NPU.npu_clipped_swiglu.0", {{npu_tensor({4, 8})}}, {{"interleaved", {false}}}),
+      npu_call("NPU.npu_add_rms_norm.0",
+               {{npu_tensor({4, 8})}, {npu_tensor({4, 8})}, {npu_tensor({8})}}),
+      npu_call("NPU.npu_interleave_rope.0",
+               {{npu_tensor({1, 2, 3, 8})}, {npu_tensor({1, 1, 3, 8})}, {npu_tensor({1, 1, 3, 8})}}),
+      npu_call("NPU.npu_bmmV2.0", {{npu_tensor({2, 3, 4})}, {npu_tensor({2, 4, 5})}, {dump::List{}}}),
+      npu_call("NPU.npu_transpose_batchmatmul.0", {{npu_tensor({5, 2, 4})}, {npu_tensor({2, 4, 3})}},
+               {{"perm_x1", {dump::List{{std::int64_t{1}}, {std::int64_t{0}}, {std::int64_t{2}}}}}}),
+      npu_call("NPU.npu_attention_update.0",
+               {{tensors_of({npu_tensor({6}), npu_tensor({6})})},
+                {tensors_of({npu_tensor({6, 8}), npu_tensor({6, 8})})},
+                {std::int64_t{1}}}),
+      npu_call("NPU.npu_moe_token_permute.0",
+               {{npu_tensor({6, 4})}, {npu_numbers({6, 2}, 0, 3)}}, {},
+               {{npu_tensor({12, 4})}, {dump::None{}}}),
+      npu_call("NPU.npu_moe_token_unpermute.0",
+               {{npu_tensor({6, 4})}, {npu_numbers({6}, 0, 5)}, {npu_tensor({3, 2})}}, {},
+               {{npu_tensor({3, 4})}}),
+      npu_call("NPU.npu_moe_compute_expert_tokens.0",
+               {{npu_numbers({6}, 0, 3)}, {std::int64_t{4}}}),
+      npu_call("NPU.npu_grouped_matmul.0",
+               {{tensors_of({npu_tensor({6, 4})})},
+                {tensors_of({npu_tensor({4, 3}), npu_tensor({4, 3})})}},
+               {{"group_list", {dump::List{{std::int64_t{2}}, {std::int64_t{5}}}}},
+                {"split_item", {std::int64_t{2}}}}),
+  };
+  for (const dump::CallRecord& call : calls) {
+    SCOPED_TRACE(call.full_name);
+    const CallOutcome outcome = run(call);
+    ASSERT_FALSE(outcome.forward.empty());
+    for (const LeafPair& pair : outcome.forward) {
+      if (pair.bench.as<at::Tensor>() != nullptr) expect_close(pair, 1e-5);
+    }
+    EXPECT_FALSE(outcome.backward_skip) << outcome.backward_skip->text;
+    if (call.backward) EXPECT_FALSE(outcome.backward.empty());
+    for (const LeafPair& pair : outcome.backward) expect_close(pair, 1e-5);
+  }
+}
+
 }  // namespace
 }  // namespace msprobe::execute

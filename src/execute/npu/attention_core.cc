@@ -280,4 +280,18 @@ AttentionGradients attention_backward(const AttentionInputs& inputs, const at::T
           .sink = sums.sink.defined() ? sums.sink.to(inputs.sink.scalar_type()) : at::Tensor()};
 }
 
+std::tuple<at::Tensor, at::Tensor> npu_attention_update(const std::vector<at::Tensor>& lse,
+                                                        const std::vector<at::Tensor>& parts) {
+  TORCH_CHECK(!lse.empty() && lse.size() == parts.size(), "npu_attention_update: ", lse.size(),
+              " logarithms for ", parts.size(), " parts");
+  const at::Tensor of_all = at::logsumexp(widened(at::stack(lse)), 0);
+  at::Tensor out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const at::Tensor weight = at::exp(widened(lse[i]) - of_all).unsqueeze(-1);
+    const at::Tensor part = widened(parts[i]) * weight;
+    out = out.defined() ? out + part : part;
+  }
+  return {out.to(parts[0].scalar_type()), of_all.to(lse[0].scalar_type())};
+}
+
 }  // namespace msprobe::execute::npu

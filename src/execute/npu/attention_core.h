@@ -51,4 +51,9 @@ AttentionOutputs attention(const AttentionInputs& inputs, std::int64_t max_score
 AttentionGradients attention_backward(const AttentionInputs& inputs, const at::Tensor& grad_y,
                                       std::int64_t max_scores = kMaxScores);
 
+// Parts of one attention over parts of its keys, put together: the sum of each part times
+// exp(its logsumexp - that of all), and that of all.
+std::tuple<at::Tensor, at::Tensor> npu_attention_update(const std::vector<at::Tensor>& lse,
+                                                        const std::vector<at::Tensor>& parts);
+
 }  // namespace msprobe::execute::npu

@@ -404,5 +404,21 @@ TEST(Attention, RefusesWhatDoesNotFit) {
               HasSubstr("pse of shape [1, 2, 2, 3] does not fit"));
 }
 
+TEST(AttentionParts, PutTogetherAreTheAttentionOverAllKeys) {
+  const at::Tensor scores = random({6, 10}, 51, -3, 3);
+  const at::Tensor values = random({10, 4}, 52);
+  const at::Tensor whole = at::matmul(at::softmax(scores, -1), values);
+  std::vector<at::Tensor> lse;
+  std::vector<at::Tensor> parts;
+  for (const auto& [first, count] : {std::pair{0, 3}, std::pair{3, 7}}) {
+    const at::Tensor some = scores.narrow(1, first, count);
+    lse.push_back(at::logsumexp(some, 1));
+    parts.push_back(at::matmul(at::softmax(some, -1), values.narrow(0, first, count)));
+  }
+  const auto [out, of_all] = npu_attention_update(lse, parts);
+  expect_near(out, numbers(whole), 1e-13);
+  expect_near(of_all, numbers(at::logsumexp(scores, 1)), 1e-13);
+}
+
 }  // namespace
 }  // namespace msprobe::execute::npu

@@ -54,6 +54,20 @@ std::tuple<at::Tensor, at::Tensor> npu_rms_norm_backward(const at::Tensor& grad,
   return {grad_x.to(x.scalar_type()), grad_gamma.to(gamma.scalar_type())};
 }
 
+std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_add_rms_norm(const at::Tensor& x1,
+                                                                const at::Tensor& x2,
+                                                                const at::Tensor& gamma,
+                                                                double epsilon) {
+  TORCH_CHECK(gamma.dim() > 0 && gamma.dim() <= x1.dim(), "npu_add_rms_norm: gamma of shape ",
+              gamma.sizes(), " does not fit x1 of shape ", x1.sizes());
+  const at::Tensor x = x1 + x2;
+  const at::Tensor wide = widened(x);
+  const at::Tensor mean_square = wide.square().mean(trailing_dims(gamma.dim()), /*keepdim=*/true);
+  const at::Tensor rstd = at::rsqrt(mean_square + epsilon);
+  const at::Tensor normed = (wide * rstd).to(x.scalar_type());
+  return {(widened(normed) * widened(gamma)).to(x.scalar_type()), rstd, x};
+}
+
 std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_group_norm_silu(const at::Tensor& x,
                                                                    const at::Tensor& gamma,
                                                                    const at::Tensor& beta,

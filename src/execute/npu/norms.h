@@ -24,6 +24,13 @@ std::tuple<at::Tensor, at::Tensor> npu_rms_norm_backward(const at::Tensor& grad,
 
 // (silu(group norm of x), mean, 1 / standard deviation), the last two of shape (N, group). x has
 // the batch, then the channels, then any further dimensions; gamma and beta may be undefined.
+// x = x1 + x2 and its root mean square norm: (normed, 1 / root mean square, x). In a half type the
+// steps are rounded as Atlas A2 and A3 round them: x, the quotient, and the product with gamma.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_add_rms_norm(const at::Tensor& x1,
+                                                                const at::Tensor& x2,
+                                                                const at::Tensor& gamma,
+                                                                double epsilon);
+
 std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_group_norm_silu(const at::Tensor& x,
                                                                    const at::Tensor& gamma,
                                                                    const at::Tensor& beta,

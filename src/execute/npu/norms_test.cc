@@ -192,5 +192,29 @@ TEST(GroupNormSilu, RefusesChannelsThatDoNotSplit) {
               testing::HasSubstr("5 channels cannot be split into 2 groups"));
 }
 
+TEST(Norms, AddRmsNormIsTheNormOfTheSum) {
+  const at::Tensor x1 = random({3, 8}, 31);
+  const at::Tensor x2 = random({3, 8}, 32);
+  const at::Tensor gamma = random({8}, 33);
+  const auto [y, rstd, x] = npu_add_rms_norm(x1, x2, gamma, 1e-6);
+  const Numbers a = numbers(x1);
+  const Numbers b = numbers(x2);
+  Numbers wanted;
+  for (std::size_t row = 0; row < 3; ++row) {
+    double squares = 0;
+    for (std::size_t i = 0; i < 8; ++i) squares += std::pow(a[8 * row + i] + b[8 * row + i], 2);
+    const double inverse = 1 / std::sqrt(squares / 8 + 1e-6);
+    EXPECT_NEAR(rstd[static_cast<std::int64_t>(row)].item<double>(), inverse, 1e-12);
+    for (std::size_t i = 0; i < 8; ++i) {
+      wanted.push_back((a[8 * row + i] + b[8 * row + i]) * inverse * numbers(gamma)[i]);
+    }
+  }
+  expect_near(y, wanted, 1e-13);
+  EXPECT_TRUE(x.equal(x1 + x2));
+  const auto half = npu_add_rms_norm(x1.to(at::kHalf), x2.to(at::kHalf), gamma.to(at::kHalf), 1e-6);
+  EXPECT_EQ(std::get<0>(half).scalar_type(), at::kHalf);
+  EXPECT_EQ(std::get<1>(half).scalar_type(), at::kFloat);
+}
+
 }  // namespace
 }  // namespace msprobe::execute::npu

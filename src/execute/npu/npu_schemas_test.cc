@@ -92,6 +92,12 @@ std::vector<std::string> described(const ApiRow& row, const c10::FunctionSchema*
   return all;
 }
 
+std::vector<ApiRow> all_rows() {
+  std::vector<ApiRow> rows(npu_operators().begin(), npu_operators().end());
+  rows.insert(rows.end(), further_operators().begin(), further_operators().end());
+  return rows;
+}
+
 std::string name_of(const ApiRow& row) {
   return std::string(row.api.substr(row.api.find('.') + 1));
 }
@@ -99,7 +105,7 @@ std::string name_of(const ApiRow& row) {
 // A row has the parameters of `out` variants, where there are some, since the plug-in runs no other
 // (npu_apply_adam), or since None says that there is none (npu_sort_v2).
 TEST(NpuSchemas, EveryRowIsThatOfTheNewestVersion) {
-  for (const ApiRow& row : npu_operators()) {
+  for (const ApiRow& row : all_rows()) {
     const auto [begin, end] = plug_in_schemas().equal_range(name_of(row));
     ASSERT_NE(begin, end) << row.api;
     const c10::FunctionSchema* newest = nullptr;
@@ -117,7 +123,7 @@ TEST(NpuSchemas, EveryRowIsThatOfTheNewestVersion) {
 
 TEST(NpuSchemas, EveryOlderVersionLacksOnlyKeywordsWithDefaults) {
   std::size_t older = 0;
-  for (const ApiRow& row : npu_operators()) {
+  for (const ApiRow& row : all_rows()) {
     const auto [begin, end] = plug_in_schemas().equal_range(name_of(row));
     for (auto it = begin; it != end; ++it) {
       const c10::FunctionSchema& schema = it->second.schema;
@@ -131,7 +137,7 @@ TEST(NpuSchemas, EveryOlderVersionLacksOnlyKeywordsWithDefaults) {
 
 // What a recording holds: each argument of a schema by its name.
 TEST(NpuSchemas, CallsByNameOfEveryVersionBind) {
-  for (const ApiRow& row : npu_operators()) {
+  for (const ApiRow& row : all_rows()) {
     const Signature signature(row.signature);
     const auto [begin, end] = plug_in_schemas().equal_range(name_of(row));
     for (auto it = begin; it != end; ++it) {

@@ -91,6 +91,53 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at:
   return {grad_x.to(x.scalar_type()), grad_r1.to(r1.scalar_type()), grad_r2.to(r2.scalar_type())};
 }
 
+at::Tensor npu_interleave_rope(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+  TORCH_CHECK(x.dim() > 0 && x.size(-1) % 2 == 0, "npu_interleave_rope: x of shape ", x.sizes(),
+              " has no pairs in its last dimension");
+  const at::Tensor wide = widened(x);
+  const at::Tensor even = wide.slice(-1, 0, c10::nullopt, 2);
+  const at::Tensor odd = wide.slice(-1, 1, c10::nullopt, 2);
+  const at::Tensor sorted = at::cat({even, odd}, -1);
+  const at::Tensor rotated = at::cat({-odd, even}, -1);
+  return (sorted * widened(cos) + rotated * widened(sin)).to(x.scalar_type());
+}
+
+at::Tensor npu_bmm_v2(const at::Tensor& input, const at::Tensor& mat2,
+                      at::IntArrayRef output_sizes) {
+  const at::Tensor left = input.dim() == 1 ? input.unsqueeze(0) : input;
+  const at::Tensor right = mat2.dim() == 1 ? mat2.unsqueeze(1) : mat2;
+  const at::Tensor product = at::matmul(left, right);
+  return output_sizes.empty() ? product : product.sum_to_size(output_sizes);
+}
+
+at::Tensor npu_transpose_batchmatmul(const at::Tensor& input, const at::Tensor& weight,
+                                     const TransposeBatchMatmul& options) {
+  TORCH_CHECK(input.dim() == 3 && weight.dim() == 3, "npu_transpose_batchmatmul: input of shape ",
+              input.sizes(), " and weight of shape ", weight.sizes(), ", 3 dimensions are needed");
+  const at::Tensor product =
+      at::matmul(input.permute(options.perm_x1), weight.permute(options.perm_x2));
+  const at::Tensor y = product.permute(options.perm_y);
+  const std::int64_t parts = options.batch_split_factor;
+  if (parts <= 1) return y.contiguous();
+  const std::int64_t columns = y.size(1) * y.size(2);
+  TORCH_CHECK(columns % parts == 0, "npu_transpose_batchmatmul: ", columns,
+              " columns cannot be split into ", parts, " parts");
+  return y.reshape({y.size(0), parts, columns / parts}).permute({1, 0, 2}).contiguous();
+}
+
+at::Tensor npu_scatter_nd_update(const at::Tensor& input, const at::Tensor& indices,
+                                 const at::Tensor& updates) {
+  const std::int64_t depth = indices.size(-1);
+  TORCH_CHECK(depth <= input.dim(), "npu_scatter_nd_update: indices of ", depth,
+              " numbers into a tensor of ", input.dim(), " dimensions");
+  c10::List<c10::optional<at::Tensor>> places;
+  const at::Tensor flat = indices.to(at::kLong).reshape({-1, depth});
+  for (std::int64_t d = 0; d < depth; ++d) places.push_back(flat.select(1, d));
+  std::vector<std::int64_t> shape{flat.size(0)};
+  for (std::int64_t d = depth; d < input.dim(); ++d) shape.push_back(input.size(d));
+  return input.clone().index_put_(places, updates.reshape(shape));
+}
+
 at::Tensor npu_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   return at::linear(x, weight, bias);
 }

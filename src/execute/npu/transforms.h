@@ -36,6 +36,29 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> npu_rotary_mul_backward(const at:
                                                                        const at::Tensor& r2,
                                                                        const Rotation& rotation);
 
+// The even positions of the last dimension, then the odd ones, rotated by halves. The result stays
+// in that order.
+at::Tensor npu_interleave_rope(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin);
+
+// matmul(input, mat2); `output_sizes`: empty, or the shape to which broadcast dimensions are
+// summed.
+at::Tensor npu_bmm_v2(const at::Tensor& input, const at::Tensor& mat2,
+                      at::IntArrayRef output_sizes);
+
+// Where an operand or the result has its batch: as listed, or exchanged with the next dimension.
+struct TransposeBatchMatmul {
+  std::vector<std::int64_t> perm_x1 = {0, 1, 2};
+  std::vector<std::int64_t> perm_x2 = {0, 1, 2};
+  std::vector<std::int64_t> perm_y = {1, 0, 2};
+  std::int64_t batch_split_factor = 1;
+};
+at::Tensor npu_transpose_batchmatmul(const at::Tensor& input, const at::Tensor& weight,
+                                     const TransposeBatchMatmul& options);
+
+// A copy of `input` with updates[i] at indices[i].
+at::Tensor npu_scatter_nd_update(const at::Tensor& input, const at::Tensor& indices,
+                                 const at::Tensor& updates);
+
 // x times the transpose of weight, plus bias (may be undefined).
 at::Tensor npu_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 // The gradients of x and weight.

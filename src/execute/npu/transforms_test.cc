@@ -230,5 +230,67 @@ TEST(MatmulGradients, TheMaskSelects) {
   EXPECT_EQ(message_of([&] { matmul_gradients(grad, a, b, {true}); }), "Mask size at least 2");
 }
 
+TEST(Transforms, InterleaveRopeSortsThePairsAndStaysSorted) {
+  const at::Tensor x = random({2, 1, 3, 6}, 41);
+  const at::Tensor cos = random({2, 1, 3, 6}, 42);
+  const at::Tensor sin = random({2, 1, 1, 6}, 43);
+  const Numbers in = numbers(x);
+  const Numbers c = numbers(cos);
+  const Numbers s = numbers(sin.expand_as(x));
+  Numbers wanted;
+  for (std::size_t row = 0; row < 6; ++row) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      const std::size_t at = 6 * row;
+      const bool first = i < 3;
+      const double value = in[at + (first ? 2 * i : 2 * (i - 3) + 1)];
+      const double other = first ? -in[at + 2 * i + 1] : in[at + 2 * (i - 3)];
+      wanted.push_back(value * c[at + i] + other * s[at + i]);
+    }
+  }
+  expect_near(npu_interleave_rope(x, cos, sin), wanted, 1e-14);
+}
+
+TEST(Transforms, BmmV2KeepsDimensionsOfOneAndSumsToAShape) {
+  const at::Tensor a = random({3}, 44);
+  const at::Tensor b = random({3, 2}, 45);
+  EXPECT_EQ(npu_bmm_v2(a, b, {}).sizes(), at::IntArrayRef({1, 2}));
+  EXPECT_EQ(npu_bmm_v2(b.t(), a, {}).sizes(), at::IntArrayRef({2, 1}));
+  const at::Tensor batched = random({4, 2, 3}, 46);
+  const at::Tensor summed = npu_bmm_v2(batched, b, {2, 2});
+  expect_near(summed, numbers(at::matmul(batched, b).sum(0)), 1e-14);
+}
+
+TEST(Transforms, TransposeBatchMatmulExchangesTheBatch) {
+  const at::Tensor input = random({5, 3, 4}, 47);   // (M, B, K)
+  const at::Tensor weight = random({3, 4, 2}, 48);  // (B, K, N)
+  const TransposeBatchMatmul options{.perm_x1 = {1, 0, 2}};
+  const at::Tensor y = npu_transpose_batchmatmul(input, weight, options);
+  ASSERT_EQ(y.sizes(), at::IntArrayRef({5, 3, 2}));
+  for (std::int64_t batch = 0; batch < 3; ++batch) {
+    expect_near(y.select(1, batch), numbers(at::matmul(input.select(1, batch), weight[batch])),
+                1e-14);
+  }
+  TransposeBatchMatmul split = options;
+  split.batch_split_factor = 3;
+  const at::Tensor parts = npu_transpose_batchmatmul(input, weight, split);
+  ASSERT_EQ(parts.sizes(), at::IntArrayRef({3, 5, 2}));
+  EXPECT_TRUE(parts[1].equal(y.reshape({5, 6}).narrow(1, 2, 2)));
+}
+
+TEST(Transforms, ScatterNdUpdateWritesRowsAtIndices) {
+  const at::Tensor input = at::zeros({3, 2, 2}, at::kInt);
+  const at::Tensor indices = at::tensor(std::vector<std::int64_t>{2, 1, 0, 0}).reshape({2, 2});
+  const at::Tensor updates =
+      at::tensor(std::vector<std::int64_t>{1, 2, 3, 4}).reshape({2, 2}).to(at::kInt);
+  const at::Tensor y = npu_scatter_nd_update(input, indices, updates);
+  EXPECT_TRUE(y[2][1].equal(updates[0]));
+  EXPECT_TRUE(y[0][0].equal(updates[1]));
+  EXPECT_EQ(y.sum().item<std::int64_t>(), 10);
+  EXPECT_EQ(input.sum().item<std::int64_t>(), 0);
+  EXPECT_TRUE(
+      npu_scatter_nd_update(input, indices.narrow(1, 0, 1), at::ones({2, 2, 2}, at::kInt))[2].equal(
+          at::ones({2, 2}, at::kInt)));
+}
+
 }  // namespace
 }  // namespace msprobe::execute::npu
