@@ -180,6 +180,13 @@ dump::List tensors_of(std::initializer_list<TensorRecord> tensors) {
   return items;
 }
 
+// A result that is not written is None on both sides.
+void expect_both_close(const LeafPair& pair) {
+  const bool is_tensor = pair.bench.as<at::Tensor>() != nullptr;
+  ASSERT_EQ(is_tensor, pair.device.as<at::Tensor>() != nullptr) << pair.path;
+  if (is_tensor) expect_close(pair, 1e-5);
+}
+
 TEST(NpuCall, OperatorsOfTrainingRunOnBothSides) {
   const dump::CallRecord calls[] = {
       npu_call("NPU.npu_gelu.0", {{npu_tensor({4, 8})}}, {{"approximate", {std::string("tanh")}}},
@@ -216,12 +223,10 @@ TEST(NpuCall, OperatorsOfTrainingRunOnBothSides) {
     SCOPED_TRACE(call.full_name);
     const CallOutcome outcome = run(call);
     ASSERT_FALSE(outcome.forward.empty());
-    for (const LeafPair& pair : outcome.forward) {
-      if (pair.bench.as<at::Tensor>() != nullptr) expect_close(pair, 1e-5);
-    }
+    for (const LeafPair& pair : outcome.forward) expect_both_close(pair);
     EXPECT_FALSE(outcome.backward_skip) << outcome.backward_skip->text;
-    if (call.backward) EXPECT_FALSE(outcome.backward.empty());
-    for (const LeafPair& pair : outcome.backward) expect_close(pair, 1e-5);
+    EXPECT_EQ(outcome.backward.empty(), !call.backward);
+    for (const LeafPair& pair : outcome.backward) expect_both_close(pair);
   }
 }
 
