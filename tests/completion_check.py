@@ -17,7 +17,7 @@ CASES = [
     (["help", "shr"], {"shrink"}),
     (["completion", ""], {"bash", "fish", "zsh"}),
     (["acc_check", "-api"], {"-api_info"}),
-    (["acc_check", "--fail-on", ""], {"error", "strict", "warning"}),
+    (["acc_check", "--fail-on", ""], {"error", "inconclusive", "strict", "warning"}),
     (["acc_check", "-d", "si"], {"sim"}),
     (["acc_check", "-o", "sub"], {"subfolder"}),
     (["acc_check", "sub"], {"subfolder"}),

@@ -7,6 +7,7 @@ usage: document_commands.py MSPROBE
 import csv
 import json
 import math
+import os
 import pathlib
 import struct
 import subprocess
@@ -31,7 +32,8 @@ class Commands:
             self.wrong.append(f"{name}: {what}")
 
     def run(self, *words: object) -> subprocess.CompletedProcess:
-        return subprocess.run([self.program, *map(str, words)], capture_output=True, text=True, cwd=self.scratch)
+        return subprocess.run([self.program, *map(str, words)], capture_output=True, text=True, cwd=self.scratch,
+                              env={**os.environ, "MSPROBE_LOG_LEVEL": "1"})
 
 
 def table(path: pathlib.Path) -> list[dict]:
@@ -237,10 +239,10 @@ def check_final_verdict(c: Commands, result: pathlib.Path) -> None:
     """msprobe api_precision_compare -npu details.csv -gpu details.csv -o /home/xxx/"""
     details = pathlib.Path(str(result).replace("_result_", "_details_"))
     out = c.scratch / "final"
-    done = c.run("api_precision_compare", "-npu", details.name, "-gpu", details, "-o", out, "--fail-on", "strict")
+    done = c.run("api_precision_compare", "-npu", details.name, "-gpu", details, "-o", out)
     c.check("a correct device against itself", done.returncode == 0 and done.stdout.startswith("strict verdict of "), done.stdout[:500])
     rows = table(only(out, "api_precision_compare_result_*.csv"))
-    c.check("strict verdicts", {row["Strict Verdict"] for row in rows} <= {"pass", "documented only", "SKIP"},
+    c.check("strict verdicts", {row["Strict Verdict"] for row in rows} <= {"pass", "inconclusive", "documented only", "SKIP"},
             {row["Strict Verdict"] for row in rows})
     for row in table(only(out, "api_precision_compare_details_*.csv")):
         if ".conv2d." in row["API name"] or ".conv1d." in row["API name"]:

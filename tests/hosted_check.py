@@ -51,7 +51,7 @@ class Hosted(unittest.TestCase):
         """The rows of both files, the text, and the bytes. `status`: None: whether calls failed is not the point."""
         self.runs += 1
         out = self.scratch / f"out{self.runs}"
-        done = self.msprobe(command, "-api_info", dump, "-o", out, *words, **environment)
+        done = self.msprobe(command, "-api_info", dump, "-o", out, "-v", *words, **environment)
         self.assertIn(done.returncode, (0, 1) if status is None else (status,), done.stdout + done.stderr)
         paths = [next(out.glob(f"accuracy_checking_{kind}_*.csv")) for kind in ("result", "details")]
         rows = [list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))) for path in paths]

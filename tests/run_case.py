@@ -44,7 +44,8 @@ def write(path, text):
 def shown(text, places):
     for placeholder, path in places.items():
         text = text.replace(os.path.realpath(path), placeholder).replace(path, placeholder)
-    return re.sub(r"_\d{14}\b", "_{timestamp}", text)
+    text = re.sub(r"_\d{14}\b", "_{timestamp}", text)
+    return re.sub(r"; \d+\.\d s$", "; {time}", text, flags=re.MULTILINE)
 
 
 def complaints(stderr, places):

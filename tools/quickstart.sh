@@ -33,16 +33,19 @@ dump=$out/step1/rank0/dump.json
 
 echo
 echo "== every call of it, on the CPU"
-$msprobe acc_check -api_info $dump -d cpu -o $out/cpu
+$msprobe acc_check $dump -d cpu -o $out/cpu
 echo
-echo "== every call of it, on an accelerator with two wrong kernels (examples/faulty_device.yaml)"
-fails $msprobe acc_check -api_info $dump -d sim --sim-config examples/faulty_device.yaml -o $out/sim
+echo "== every call of it, on a simulated accelerator with two wrong kernels (examples/faulty_device.yaml)"
+fails $msprobe acc_check $dump -d sim --sim-config examples/faulty_device.yaml -o $out/sim
 echo
-echo "== the calls that are wrong, by the strict status"
-$python examples/wrong_calls.py CPU="$(ls $out/cpu/accuracy_checking_details_*.csv)" accelerator="$(ls $out/sim/accuracy_checking_details_*.csv)"
-echo
-echo "== the two devices by the documented standards, which near a limit depend on the CPU's kernels"
+echo "== the two devices side by side"
 fails $msprobe api_precision_compare -npu $out/sim/accuracy_checking_details_*.csv -gpu $out/cpu/accuracy_checking_details_*.csv -o $out
 $msprobe report $out/sim/accuracy_checking_result_*.csv $out/cpu/accuracy_checking_result_*.csv --dump $dump -o $out/report.html
 echo
 echo "the report: $(realpath $out/report.html)"
+echo
+bin=$(realpath $build/bin)
+[ $python = python3 ] || bin=$bin:$(realpath .venv/bin)  # where PyTorch is
+echo "To use msprobe in this shell, and import it in Python:"
+echo "export PATH=$bin:\$PATH PYTHONPATH=$(realpath $build/python)\${PYTHONPATH:+:\$PYTHONPATH}"
+echo "docs/tutorial.md goes on from here."

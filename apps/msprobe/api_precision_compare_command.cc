@@ -45,11 +45,19 @@ std::function<void(std::string_view)> sparing_warner() {
 
 ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const std::string& first_skip,
                        const CompareOptions& options) {
-  if (options.verdict.fail_on_strict() && outcome.worst() != Verdict::kSkip) {
-    if (outcome.strict.judged() > 0) return outcome.strict.wrong() > 0 ? kFailed : kPassed;
-    log::error("--fail-on strict: {} has no strict status; check with --profile documented",
-               options.npu);
-    return kCannot;
+  const compare::StrictCounts& strict = outcome.strict;
+  if (strict.raised + strict.lost > 0) return kFailed;
+  if (!by_documents(options.verdict.fail_on()) && outcome.worst() != Verdict::kSkip) {
+    if (strict.judged() > 0) {
+      const bool doubtful = options.verdict.fail_on() == FailOn::kInconclusive;
+      const bool failed = strict.wrong() + (doubtful ? strict.inconclusive : 0) > 0;
+      return failed ? kFailed : kPassed;
+    }
+    if (options.verdict.asks_for_strict()) {
+      log::error("--fail-on {}: {} has no strict status; check with --profile documented",
+                 options.verdict.fail_on_name, options.npu);
+      return kCannot;
+    }
   }
   switch (outcome.worst()) {
     case Verdict::kError:
@@ -58,6 +66,7 @@ ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const std::stri
       return options.verdict.fail_on_warning() ? kFailed : kPassed;
     case Verdict::kPass:
       return kPassed;
+    case Verdict::kInconclusive:  // of the strict status alone
     case Verdict::kSkip:
       break;
   }
@@ -96,7 +105,7 @@ ExitStatus run(const CompareOptions& options) {
 
   warn_of_exchange(*npu, *gpu);
   log::info("Start compare task");
-  compare::CompareSummary summary(options.verdict.fail_on_warning());
+  compare::CompareSummary summary(options.verdict.fail_on());
   compare::PrecisionOptions job{
       .npu_csv = *npu,
       .gpu_csv = *gpu,

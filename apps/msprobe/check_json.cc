@@ -12,29 +12,12 @@ namespace {
 
 using report::ReportCall;
 using report::ReportRun;
-using terminal::Mark;
 
-std::string_view kind_of(Mark mark) {
-  switch (mark) {
-    case Mark::kFail:
-      return "wrong";
-    case Mark::kWarn:
-      return "slightly wrong";
-    case Mark::kFlag:
-      return "documented thresholds only";
-    case Mark::kLost:
-      return "lost";
-    case Mark::kNone:
-      break;
-  }
-  return {};
-}
-
-void add_call(JsonWriter& json, const ReportRun& run, const ReportCall& call) {
-  const Mark mark = terminal::mark_of(call);
-  if (mark == Mark::kNone) return;
+void add_call(JsonWriter& json, const ReportRun& run, const ReportCall& call, FailOn fail_on) {
+  const terminal::Mark mark = terminal::mark_of(call);
+  if (!terminal::has_line(mark, fail_on)) return;
   json.begin_object();
-  json.key("name").value(call.name).key("kind").value(kind_of(mark));
+  json.key("name").value(call.name).key("kind").value(name(report::standing(call)));
   json.key("directions").value(terminal::wrong_directions(run, call));
   const double size = report::worst_over_bound(run, call);
   json.key("error_over_bound");
@@ -51,7 +34,7 @@ void add_call(JsonWriter& json, const ReportRun& run, const ReportCall& call) {
 }
 
 void add_summary(JsonWriter& json, const CheckSummary& summary) {
-  const auto& [place, outcome, status, run] = summary;
+  const auto& [place, outcome, status, fail_on, run] = summary;
   const check::Coverage& coverage = outcome.coverage;
   json.begin_object();
   if (!place.empty()) json.key("place").value(place);
@@ -59,10 +42,12 @@ void add_summary(JsonWriter& json, const CheckSummary& summary) {
   json.key("recorded").value(coverage.recorded).key("checked").value(coverage.checked());
   json.key("passed").value(coverage.passed).key("warned").value(coverage.warned);
   json.key("failed").value(coverage.failed).key("lost").value(coverage.lost);
+  json.key("raised").value(coverage.raised);
   if (coverage.has_strict()) {
     json.key("strict").begin_object();
     json.key("passed").value(coverage.strict_passed).key("warned").value(coverage.strict_warned);
     json.key("failed").value(coverage.strict_failed);
+    json.key("inconclusive").value(coverage.strict_inconclusive);
     json.key("otherwise_skipped").value(coverage.strict_only).end_object();
   }
   json.key("skipped").begin_object();
@@ -73,8 +58,10 @@ void add_summary(JsonWriter& json, const CheckSummary& summary) {
   json.key("device").value(outcome.device).key("interrupted").value(outcome.interrupted);
   json.key("result_csv").value(outcome.paths.result.string());
   json.key("details_csv").value(outcome.paths.details.string());
+  // Within their bound; the failures have them only if --fail-on counts them.
+  json.key("documented_only").value(report::answer_of(run).flagged);
   json.key("failures").begin_array();
-  for (const ReportCall& call : run.calls) add_call(json, run, call);
+  for (const ReportCall& call : run.calls) add_call(json, run, call, fail_on);
   json.end_array();
   json.end_object();
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "check/run_check.h"
+#include "core/fail_on.h"
 #include "exit_status.h"
 #include "report/report_data.h"
 
@@ -15,6 +16,7 @@ struct CheckSummary {
   const std::string& place;  // "step1/rank0" of one of several
   const check::CheckOutcome& outcome;
   ExitStatus status;
+  FailOn fail_on;
   const report::ReportRun& run;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,12 +28,7 @@ using terminal::Mark;
 // A terminal gets no more lines than these for calls that do not pass.
 constexpr std::size_t kMostLines = 50;
 
-check::FailOn fail_on(const VerdictOptions& verdict) {
-  if (verdict.fail_on_strict()) return check::FailOn::kStrict;
-  return verdict.fail_on_warning() ? check::FailOn::kWarning : check::FailOn::kError;
-}
-
-ExitStatus status_of(const check::CheckOutcome& outcome, check::FailOn fail_on) {
+ExitStatus status_of(const check::CheckOutcome& outcome, FailOn fail_on) {
   if (outcome.interrupted) return kCannot;
   switch (check::status_of(outcome.coverage, fail_on)) {
     case check::CheckStatus::kPassed:
@@ -93,7 +89,7 @@ void declare_shown_options(cli::Parser& command, ShownOptions& options) {
   command.group("Output");
   command.flag("-q,--quiet", options.quiet, "show only the calls that fail, and the answer");
   command.flag("-v,--verbose", options.verbose,
-               "also show the log lines on a terminal, and the answer in a pipe");
+               "also show the log lines, flagged and inconclusive calls, and the counts by reason");
   declare_json(command, options.json);
   declare_workbook(command, options.report);
 }
@@ -103,16 +99,9 @@ CheckOutput::CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::
   const terminal::Screen out = terminal::screen_of(STDOUT_FILENO);
   const terminal::Screen errors = terminal::screen_of(STDERR_FILENO);
   const bool json_printed = shown_.json == "true";
-  const bool asked = shown_.quiet || shown_.verbose;
-  if (!json_printed && (out.is_terminal || asked)) {
-    answer_ = stdout;
-    screen_ = out;
-  } else if (errors.is_terminal || asked) {
-    answer_ = stderr;
-    screen_ = errors;
-  }
-  shows_coverage_ = answer_ != stdout || shown_.verbose;
-  if (shown_.quiet || (errors.is_terminal && !shown_.verbose)) log::only_warnings();
+  answer_ = json_printed ? stderr : stdout;
+  screen_ = json_printed ? errors : out;
+  if (!shown_.verbose) log::only_warnings();
 }
 
 void CheckOutput::expect_several(fs::path out) { several_ = std::move(out); }
@@ -136,9 +125,18 @@ void CheckOutput::watch(check::CheckOptions& options, const std::string& title) 
   options.judged = [this](const check::JudgedCall& judged) { show_call(judged); };
   options.say = [this](log::Severity level, const std::string& text) {
     // Why a call is skipped: its line says it, or the count of the answer.
-    if (level == log::Severity::kError && shows_answer() && !shown_.verbose) return;
+    const bool wants_log = shown_.verbose || log::level_was_asked_for();
+    if (level == log::Severity::kError && !wants_log) return;
     bar_.clear();
     log::write(level, text);
+  };
+  options.compares_cpu_with_itself = [this] {
+    if (std::exchange(said_cpu_, true)) return;
+    const terminal::Field said{
+        "no accelerator found: the CPU is compared with itself, which says nothing about a device; "
+        "name one with -d (npu:0, cuda:0), or try -d sim, a simulated one",
+        terminal::Paint::kYellow};
+    print(terminal::flow({&said, 1}, 1, 2, style()));
   };
   options.show_progress = [this](std::size_t done, std::size_t total) {
     if (!shown_.quiet) bar_.show(done, total, failed_);
@@ -160,8 +158,8 @@ void CheckOutput::show_call(const check::JudgedCall& judged) {
   const report::ReportCall* call = live_->add(judged.result, judged.details);
   const Mark mark = call == nullptr ? Mark::kNone : terminal::mark_of(*call);
   if (mark == Mark::kNone) return;
-  failed_ += mark == Mark::kFail || mark == Mark::kLost ? 1 : 0;
-  if (!shows_answer() || whole_results_) return;
+  failed_ += mark == Mark::kFail || mark == Mark::kLost || mark == Mark::kRaised ? 1 : 0;
+  if (whole_results_ || !(shown_.verbose || terminal::has_line(mark, verdict_.fail_on()))) return;
   const bool all = !screen_.is_terminal || shown_.quiet;
   if (++lines_ > kMostLines && !all) return;
   print(terminal::call_line(live_->run(), *call, style()));
@@ -182,19 +180,22 @@ void CheckOutput::end(const check::CheckOutcome& outcome, const std::string& mor
   bar_.clear();
   Done done{.title = title_,
             .outcome = outcome,
-            .status = status_of(outcome, fail_on(verdict_)),
+            .status = status_of(outcome, verdict_.fail_on()),
             .run = {}};
   done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   say_end(outcome, done.status, title_);
-  if (shows_coverage_ && shown_.json != "true") {
-    fmt::print("{}{}\n{}", title_.empty() ? "" : visible_line(title_) + ": ",
-               check::coverage_line(outcome.coverage), more);
+  // The documents show `more`.
+  std::string counts = more;
+  if (shown_.verbose) {
+    counts = fmt::format("{}{}\n{}", title_.empty() ? "" : visible_line(title_) + ": ",
+                         check::coverage_line(outcome.coverage), more);
   }
+  if (!counts.empty()) print(counts);
   if (live_) done.run = std::move(live_->run());
   live_.reset();
   const Result<void> completed = complete(done);
   if (!completed) cannot(completed.error());
-  done.has_answer = completed && !outcome.interrupted && shows_answer();
+  done.has_answer = completed && !outcome.interrupted;
   worst_ = std::max(worst_, done.status);
   if (several_ && done.has_answer) show_answer(done);
   done_.push_back(std::move(done));
@@ -213,8 +214,7 @@ std::vector<std::string> CheckOutput::worst_calls(std::size_t most) const {
 // What was not watched is read, and all of what is shown in full.
 Result<void> CheckOutput::complete(Done& done) const {
   const bool was_watched = !done.run.calls.empty() || !done.run.passed_apis.empty();
-  const bool needed = !shown_.json.empty() || shows_answer();
-  if (done.outcome.interrupted || !needed || (was_watched && !whole_results_)) return {};
+  if (done.outcome.interrupted || (was_watched && !whole_results_)) return {};
   Result<report::ReportRun> run = read_back(done.outcome);
   if (!run) return propagate(run);
   done.run = std::move(*run);
@@ -224,7 +224,7 @@ Result<void> CheckOutput::complete(Done& done) const {
 std::string CheckOutput::json_summary(ExitStatus status) const {
   std::vector<CheckSummary> parts;
   for (const Done& done : done_) {
-    parts.push_back({done.title, done.outcome, done.status, done.run});
+    parts.push_back({done.title, done.outcome, done.status, verdict_.fail_on(), done.run});
   }
   return several_ ? checks_json(parts, status) : check_json(parts.front());
 }
@@ -251,7 +251,7 @@ Result<void> CheckOutput::write_files() const {
   if (!workbook) return workbook;
   const Result<std::vector<report::ReportRun>> runs = read_runs(job);
   if (!runs) return propagate(runs);
-  return write_runs(shown_.report, *runs, page(), verdict_.fail_on);
+  return write_runs(shown_.report, *runs, page(), verdict_.fail_on());
 }
 
 void CheckOutput::show_answer(const Done& done) {
@@ -262,13 +262,20 @@ void CheckOutput::show_answer(const Done& done) {
   if (several_) closing.device = fmt::format("{}, {}", done.title, closing.device);
   closing.seconds = done.seconds;
   closing.failed = done.status != kPassed;
+  const bool strict_fails = !answer.apis.empty() || !answer.raised.empty() ||
+                            closing.slight + closing.lost > 0;
+  if (by_documents(verdict_.fail_on()) && closing.failed != strict_fails) {
+    closing.decided_by = "--fail-on " + verdict_.fail_on_name;
+  }
   closing.left_out = left_out(outcome.coverage);
   closing.results = shown_path(outcome.paths.result);
   const fs::path report =
       several_ ? fs::path() : report::page_path(shown_.report, outcome.paths.details);
   closing.report = report.empty() ? "" : shown_path(report);
-  if (!answer.cards.empty() && !whole_results_) {
-    const std::string& name = done.run.calls[answer.cards.front().worst_call].name;
+  if (!whole_results_ && (!answer.cards.empty() || !answer.raised.empty())) {
+    const std::size_t first = answer.cards.empty() ? answer.raised.front().first_call
+                                                   : answer.cards.front().worst_call;
+    const std::string& name = done.run.calls[first].name;
     const CallCommand shrink = done.run.rerun.as_shrink();
     const CallCommand& command = shrink.empty() ? done.run.rerun : shrink;
     const fs::path script =
@@ -290,7 +297,7 @@ void CheckOutput::show_answer(const Done& done) {
   }
   const std::string worst = whole_results_ ? "" : terminal::worst_groups(done.run, answer, style());
   // What was printed line by line needs no second list of the same.
-  if (answer.cards.size() > 1 || lines_ > 1) print("\n" + worst);
+  if (answer.cards.size() + answer.raised.size() > 1 || lines_ > 1) print("\n" + worst);
   print(terminal::closing_text(answer, closing, style()));
 }
 
@@ -313,7 +320,6 @@ ExitStatus CheckOutput::close() {
   // An interrupted check is continued first.
   if (!several_ && done_.front().outcome.interrupted) return worst_;
   if (const Result<void> written = write_files(); !written) return refuse(written.error());
-  if (!shows_answer()) return worst_;
   if (several_) {
     // Of an interrupted check, not all dumps were seen.
     if (!done_.back().outcome.interrupted) show_overall(worst_);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a check shows: calls that do not pass as they are found, the answer at the end, the summary
-// as JSON, the report. Log files and pipes get the documented lines; a person at a terminal gets
-// the answer instead.
+// as JSON, the report. A terminal, a pipe and a log file get the same text.
 #pragma once
 
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -28,7 +28,7 @@ namespace msprobe::app {
 
 struct ShownOptions {
   bool quiet = false;    // only calls that do not pass, and the sentence
-  bool verbose = false;  // the documented lines too
+  bool verbose = false;  // the log lines, flagged and inconclusive calls, and the counts too
   std::string json;      // see summary.h
   report::ReportFiles report;
 };
@@ -65,7 +65,6 @@ class CheckOutput {
   };
   void show_call(const check::JudgedCall& judged);
   void print(const std::string& text);  // a part of the answer
-  bool shows_answer() const { return answer_ != nullptr; }
   terminal::Style style() const;
   Result<report::ReportRun> read_back(const check::CheckOutcome& outcome) const;
   Result<void> complete(Done& done) const;
@@ -78,15 +77,15 @@ class CheckOutput {
   ShownOptions shown_;
   VerdictOptions verdict_;
   ProgressBar bar_;
-  std::FILE* answer_ = nullptr;                   // where the answer goes; null: nowhere
+  std::FILE* answer_ = stdout;                    // where the answer goes
   terminal::Screen screen_;                       // of that
-  bool shows_coverage_ = true;                    // on standard output
   std::optional<std::filesystem::path> several_;  // where the results of all are
   ExitStatus worst_ = kPassed;
   std::string title_;
   std::unique_ptr<report::LiveRun> live_;
   bool whole_results_ = false;  // of --only
   std::string device_library_;  // the user's
+  bool said_cpu_ = false;  // that the CPU is compared with itself
   std::size_t lines_ = 0;
   std::size_t failed_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

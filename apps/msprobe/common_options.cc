@@ -89,20 +89,21 @@ void declare_verdict_options(cli::Parser& command, VerdictOptions& options, bool
 }
 
 void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_strict) {
-  std::vector<std::string> fail_on{"error", "warning"};
-  if (has_strict) fail_on.emplace_back("strict");
+  std::vector<std::string> fail_on{kFailOnNames.begin(), kFailOnNames.end()};
+  if (!has_strict) fail_on = {"error", "warning"};
   command.group("Verdicts");
   command
-      .value("--fail-on", options.fail_on,
-             has_strict ? "which verdicts make the exit status 1: error (default), warning, or "
-                          "only the strict status"
+      .value("--fail-on", options.fail_on_name,
+             has_strict ? "what makes the exit status 1: the strict status (default); inconclusive "
+                          "results too; or documented errors, or also documented warnings"
                         : "which verdicts make the exit status 1: error (default) or warning")
       .one_of(fail_on);
 }
 
 Result<void> check_fail_on(const VerdictOptions& options) {
-  if (!options.fail_on_strict() || options.profile == judge::Profile::kDocumented) return {};
-  return fail(ErrorKind::kUsage, "--fail-on strict: profile reference has no strict status");
+  if (!options.asks_for_strict() || options.profile == judge::Profile::kDocumented) return {};
+  return fail(ErrorKind::kUsage, fmt::format("--fail-on {}: profile reference has no strict status",
+                                             options.fail_on_name));
 }
 
 void declare_output_options(cli::Parser& command, OutputOptions& options) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "check/older_files.h"
+#include "core/fail_on.h"
 #include "core/result.h"
 #include "engines/engine_options.h"
 #include "exit_status.h"
@@ -30,10 +31,13 @@ inline constexpr const char* kMostUsed = "Most used";
 struct VerdictOptions {
   judge::Profile profile = judge::Profile::kDocumented;
   std::string standards_file;
-  std::string fail_on = "error";
+  std::string fail_on_name;  // empty: not given
 
-  bool fail_on_warning() const { return fail_on == "warning"; }
-  bool fail_on_strict() const { return fail_on == "strict"; }
+  // Of commands with a strict status.
+  FailOn fail_on() const { return parse_fail_on(fail_on_name); }
+  // What a file without a strict status cannot answer.
+  bool asks_for_strict() const { return !fail_on_name.empty() && !by_documents(fail_on()); }
+  bool fail_on_warning() const { return fail_on_name == "warning"; }
 };
 
 // Declares --device-lib, --sim-profile, --sim-config, --engine, --seed and --threads.

@@ -52,7 +52,7 @@ Result<Compared> compare(const DiffArguments& arguments, const NamedResult& olde
   const std::string& old_dump = runs->front().dump_hash;
   const std::string& new_dump = runs->back().dump_hash;
   Changes changes =
-      report::changes_between(runs->front(), runs->back(), arguments.job.verdict.fail_on);
+      report::changes_between(runs->front(), runs->back(), arguments.job.verdict.fail_on());
   if (changes.in_both == 0) {
     return fail(ErrorKind::kUsage,
                 fmt::format("{} and {} have no call in common: they come from different dumps",
@@ -100,6 +100,8 @@ std::string json_of(const std::vector<Compared>& compared, const std::vector<std
 }
 
 ExitStatus run(const DiffArguments& arguments) {
+  const Result<void> good = check_fail_on(arguments.job.verdict);
+  if (!good) return refuse(good.error());
   const Result<std::vector<NamedResult>> older = results_to_show(arguments.older);
   if (!older) return refuse(older.error());
   const Result<std::vector<NamedResult>> newer = results_to_show(arguments.newer);

@@ -138,7 +138,7 @@ ExitStatus run_dump_compare(const CompareCommand& command) {
   if (!outcome) return refuse(outcome.error());
   if (!outcome->runs.empty()) {
     const fs::path page = options->out / fmt::format("compare_report_{}.html", options->timestamp);
-    const Result<void> written = write_runs(command.report, outcome->runs, page, "error");
+    const Result<void> written = write_runs(command.report, outcome->runs, page, FailOn::kError);
     if (!written) return refuse(written.error());
   }
   return status_of(*outcome);

@@ -32,10 +32,11 @@ ExitStatus run(const MergeArguments& arguments) {
   if (!merged) return refuse(merged.error());
   CheckOutput output(arguments.shown, arguments.verdict);
   log::info("merged {} shards", merged->shards);
-  if (arguments.verdict.fail_on_strict() && !merged->coverage.has_strict() &&
+  if (arguments.verdict.asks_for_strict() && !merged->coverage.has_strict() &&
       merged->coverage.checked() > 0) {
     return refuse({ErrorKind::kUsage,
-                   "--fail-on strict: these checks have no strict status (profile reference)"});
+                   fmt::format("--fail-on {}: these checks have no strict status (profile reference)",
+                               arguments.verdict.fail_on_name)});
   }
   check::CheckOutcome outcome;
   outcome.coverage = merged->coverage;

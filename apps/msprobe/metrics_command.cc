@@ -77,6 +77,7 @@ ExitStatus run(const MetricsOptions& options) {
   switch (answer.row.status) {
     case Verdict::kError:
       return kFailed;
+    case Verdict::kInconclusive:  // of the strict status alone
     case Verdict::kSkip:
       return kCannot;
     case Verdict::kWarning:

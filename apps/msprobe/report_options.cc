@@ -53,7 +53,7 @@ Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
 }
 
 Result<void> write_runs(const ReportFiles& files, std::span<const ReportRun> runs,
-                        const fs::path& beside, std::string_view fail_on) {
+                        const fs::path& beside, FailOn fail_on) {
   if (!files.html.empty()) {
     const fs::path path = files.html == report::kBesideResults ? beside : fs::path(files.html);
     const Result<void> written = report::write_html_report(path, runs, kVersion);
@@ -80,7 +80,7 @@ Result<void> write_report_files(const ReportFiles& files, const ReportJob& job) 
   if (!workbook) return workbook;
   const Result<std::vector<ReportRun>> runs = read_runs(job);
   if (!runs) return propagate(runs);
-  return write_runs(files, *runs, page_path(files, first), job.verdict.fail_on);
+  return write_runs(files, *runs, page_path(files, first), job.verdict.fail_on());
 }
 
 }  // namespace msprobe::app

@@ -43,7 +43,7 @@ Result<void> write_report_files(const report::ReportFiles& files, const ReportJo
 
 // The same for runs that are there. `beside`: the page's name if the user gave none.
 Result<void> write_runs(const report::ReportFiles& files, std::span<const report::ReportRun> runs,
-                        const std::filesystem::path& beside, std::string_view fail_on);
+                        const std::filesystem::path& beside, FailOn fail_on);
 
 // Writes the tables of the job's CSVs as a spreadsheet if --xlsx asks for it. `beside`: a CSV that
 // names it if the user does not.

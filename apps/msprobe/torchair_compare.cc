@@ -151,7 +151,7 @@ ExitStatus run_torchair_compare(const CompareCommand& options) {
     const std::filesystem::path beside =
         *out / fmt::format("compare_report_{}.html", files.timestamp);
     const Result<void> saved =
-        write_runs(options.report, std::span(&report->run(), 1), beside, "error");
+        write_runs(options.report, std::span(&report->run(), 1), beside, FailOn::kError);
     if (!saved) return refuse(saved.error());
   }
   return exit_status(*totals);

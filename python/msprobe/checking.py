@@ -16,7 +16,7 @@ from msprobe.common import program
 from msprobe.common.program import CheckError, DeviceMissing
 from msprobe.error_map import ErrorMap
 from msprobe.progress import Progress
-from msprobe.results import Call, Calls, CheckResult, Failure, as_number
+from msprobe.results import RAISED, Call, Calls, CheckResult, Failure, as_number
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "Calls", "CheckError", "CheckResult", "DeviceMissing", "Failure", "check", "check_calls", "find_dumps"]
 
 _FAILING = ("warning", "error")
+_DEVICE_FAILED = "device_failed: "  # what the message of a call begins with that does not run on the device
 
 
 def check(dump: str | os.PathLike[str], device: str | torch.device = "cpu", *, out: str | os.PathLike[str] | None = None,
@@ -79,7 +80,8 @@ def check(dump: str | os.PathLike[str], device: str | torch.device = "cpu", *, o
 def _result(summary: dict[str, Any], dump: str, scratch: tempfile.TemporaryDirectory[str] | None, options: tuple[str, ...]) -> CheckResult:
     place = summary.get("place", "")
     return CheckResult(device=summary["device"], dump=dump, recorded=summary["recorded"], checked=summary["checked"],
-                       skipped=summary["skipped"], lost=summary["lost"],
+                       skipped=summary["skipped"], lost=summary["lost"], raised=summary["raised"],
+                       inconclusive=summary.get("strict", {}).get("inconclusive", 0),
                        failures=_read_failures(summary["details_csv"], summary["failures"], place),
                        result_csv=summary["result_csv"], details_csv=summary["details_csv"], exit_status=summary["exit_status"], place=place,
                        _directory=scratch, _options=options)
@@ -93,6 +95,7 @@ def _joined(parts: list[CheckResult], dump: str, directory: str, exit_status: in
             skipped[reason] = skipped.get(reason, 0) + calls
     return CheckResult(device=parts[0].device, dump=dump, recorded=sum(part.recorded for part in parts),
                        checked=sum(part.checked for part in parts), skipped=skipped, lost=sum(part.lost for part in parts),
+                       raised=sum(part.raised for part in parts), inconclusive=sum(part.inconclusive for part in parts),
                        failures=[failure for part in parts for failure in part.failures], result_csv=directory, details_csv=directory,
                        exit_status=exit_status, parts=parts, _directory=scratch)
 
@@ -139,21 +142,27 @@ def find_dumps(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _read_failures(details_csv: str, calls: list[dict[str, Any]], place: str) -> list[Failure]:
-    """The rows beyond their strict bound, with what the summary says of their calls; then the calls that have no such row."""
+    """The rows beyond their strict bound, and those that the device could not compute, with what the summary says of their calls."""
     about = {call["name"]: call for call in calls}
     maps = _read_maps(details_csv)
     failures = []
     with open(details_csv, encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file):
-            if row.get("Strict Status") not in _FAILING:
+            raised = row["Status"] == "SKIP" and row["Message"].startswith(_DEVICE_FAILED)
+            if row.get("Strict Status") not in _FAILING and not raised:
                 continue
             call, result = _split(row["API name"])
             known = about.get(call, {})
-            failures.append(Failure(call=call, result=result, status=row["Strict Status"], reason=row["Strict Reason"],
-                                    cause=row["Likely Cause"], dtype=row["DEVICE Dtype"], shape=row["Shape"], documented=row["Status"],
+            reason = _first_line(row["Message"][len(_DEVICE_FAILED):]) if raised else row["Strict Reason"]
+            failures.append(Failure(call=call, result=result, status=RAISED if raised else row["Strict Status"], reason=reason,
+                                    cause="does not run on the device" if raised else row["Likely Cause"], dtype=row["DEVICE Dtype"], shape=row["Shape"], documented=row["Status"],
                                     line=known.get("source_line", ""), module=known.get("module", ""),
                                     error_over_bound=_over_bound(row, known), place=place, map=maps.get(row["API name"])))
     return failures
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "")
 
 
 def _over_bound(row: dict[str, str], call: dict[str, Any]) -> float | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Calls", "CheckResult", "Failure"]
 
+RAISED = "raised"  #: the status of a failure that the device could not compute
 _SHOWN_AS_TEXT, _SHOWN_AS_HTML = 10, 100
 
 
@@ -28,7 +29,7 @@ class Failure:
 
     call: str  #: the recorded call, e.g. Torch.matmul.0
     result: str  #: which result of it, e.g. forward.output.0; empty for the whole call
-    status: str  #: warning or error
+    status: str  #: warning or error; raised: the operator does not run on the device
     reason: str  #: what was compared, how far off it is and where
     cause: str  #: the likely cause; empty if nothing fits
     dtype: str
@@ -47,6 +48,7 @@ class Call:
 
     name: str
     api: str
+    verdict: str  #: one word: pass, wrong, slightly wrong, raised, lost, inconclusive, documented thresholds only, skipped
     status: str | None  #: the strict status; None: it was not judged
     documented: str  #: the status by the documented standards
     error_over_bound: float | None
@@ -86,6 +88,8 @@ class CheckResult:
     failures: list[Failure]
     result_csv: str  #: if several dumps were checked, the directory of all results
     details_csv: str
+    raised: int = 0  #: calls that raise an error on the device and not on the CPU; they are among the failures
+    inconclusive: int = 0  #: checked calls that are within their bound, which proves little
     exit_status: int = 0  #: of ``msprobe acc_check``: 1 if something is wrong, by what ``fail_on`` counts
     parts: list[CheckResult] = field(default_factory=list, repr=False)  #: one for each dump, if there are several
     place: str = ""  #: the dump, e.g. step1/rank0, if several were checked
@@ -150,7 +154,7 @@ class CheckResult:
     def _read_calls(self) -> Iterable[Call]:
         answer = json.loads(program.run(["report", self.result_csv, "--dump", self.dump, "--json"], allowed=(0,)))
         for call in answer["runs"][0]["calls"]:
-            yield Call(name=call["name"], api=call["api"], status=call["status"], documented=call["documented"],
+            yield Call(name=call["name"], api=call["api"], verdict=call["verdict"], status=call["status"], documented=call["documented"],
                        error_over_bound=as_number(call["error_over_bound"]), cause=call["cause"], reason=call["why"],
                        line=call["source_line"], module=call["module"], results=[_plain(result) for result in call["results"]],
                        place=self.place)
@@ -158,11 +162,15 @@ class CheckResult:
     def _sentence(self) -> str:
         skipped = sum(self.skipped.values())
         tail = f"{self.checked} of {self.recorded} calls checked" + (f", {skipped} skipped" if skipped else "")
+        tail += f", {self.inconclusive} inconclusive" if self.inconclusive else ""
         tail += f", {self.lost} lost" if self.lost else ""
         tail += f", in {len(self.parts)} dumps" if self.parts else ""
         if self.ok:
             return f"{self.device}: OK; {tail}"
-        apis = _count_by_api(self.failures)
+        raised = _count_by_api([failure for failure in self.failures if failure.status == RAISED])
+        if raised:
+            tail += f"; {len(raised)} {'API does' if len(raised) == 1 else 'APIs do'} not run on the device: {', '.join(api for api, _ in raised)}"
+        apis = _count_by_api([failure for failure in self.failures if failure.status != RAISED])
         if not apis:
             return f"{self.device}: NOT OK; {tail}"
         named = ", ".join(f"{api} ({calls})" for api, calls in apis)

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/fail_on.h"
 #include "judge/detail_row.h"
 
 namespace msprobe::check {
@@ -23,23 +24,25 @@ struct Coverage {
   std::map<std::string_view, std::size_t> skipped = {};  // by reason
   // By the worst strict status of each call; all 0 where it was not asked for.
   std::size_t strict_passed = 0;
+  std::size_t strict_inconclusive = 0;  // a pass that proves little
   std::size_t strict_only = 0;  // of the strict ones: calls without a documented verdict
   std::size_t strict_warned = 0;
   std::size_t strict_failed = 0;
+  std::size_t unjudged_failed = 0;  // documented verdict error, and no strict status was asked for
   std::size_t lost = 0;  // of all rows: the call, or its backward pass, should have been checked
+  std::size_t raised = 0;  // calls that do not run on the device, or only forward; in no other count
 
   std::size_t checked() const { return passed + warned + failed; }
   std::size_t skipped_calls() const;
-  bool has_strict() const { return strict_passed + strict_warned + strict_failed > 0; }
+  bool has_strict() const {
+    return strict_passed + strict_inconclusive + strict_warned + strict_failed > 0;
+  }
   void add(const judge::ResultRow& row);
 };
 
 std::string coverage_line(const Coverage& coverage);
 
 enum class CheckStatus : std::uint8_t { kPassed = 0, kFailed = 1, kNothingChecked = 2 };
-// --fail-on: which verdicts make a run fail: errors of the documented ladder, its warnings too, or
-// the warnings and errors of the strict status alone. Lost calls always do.
-enum class FailOn : std::uint8_t { kError, kWarning, kStrict };
 CheckStatus status_of(const Coverage& coverage, FailOn fail_on);
 
 }  // namespace msprobe::check

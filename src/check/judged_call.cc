@@ -48,6 +48,7 @@ void add_strict(const MeasuredLeaf& leaf, DetailRow& row) {
   row.strict_reason = leaf.strict->reason;
   row.likely_cause = leaf.strict->cause;
   row.error_map = leaf.strict->map;
+  row.error_over_bound = leaf.strict->error_over_bound;
 }
 
 // A row that says why nothing was compared says it for the strict status too.
@@ -95,9 +96,7 @@ void add_note(std::vector<DetailRow>& rows, std::string_view note, const JudgeRu
 void add_rerun(std::vector<DetailRow>& rows, std::string_view full_name, const JudgeRules& rules) {
   if (rules.profile != Profile::kDocumented || rules.rerun.empty()) return;
   for (DetailRow& row : rows) {
-    const bool strict_alarm =
-        row.strict_status == Verdict::kError || row.strict_status == Verdict::kWarning;
-    if (row.status != Verdict::kPass || strict_alarm) {
+    if (row.status != Verdict::kPass || is_alarm(row.strict_status)) {
       row.rerun_command = rules.rerun.text_for(full_name);
     }
   }

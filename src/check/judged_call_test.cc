@@ -277,6 +277,37 @@ TEST(Coverage, FailOnStrictCountsTheVerdictAlone) {
   EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kFailed);  // a lost call counts
 }
 
+TEST(Coverage, WhatDoesNotRunIsCountedApartAndAlwaysFails) {
+  Coverage coverage{.recorded = 3};
+  coverage.add({"x", Verdict::kPass, std::nullopt, "", Verdict::kPass});
+  coverage.add({"y", Verdict::kSkip, Verdict::kSkip, "device_failed: no kernel", Verdict::kSkip});
+  coverage.add({"z", Verdict::kPass, Verdict::kSkip, "device_failed: no kernel", Verdict::kPass});
+  EXPECT_EQ(coverage_line(coverage),
+            "recorded 3, checked 1 (passed 1, warned 0, failed 0), raised 2, skipped 0; strict: "
+            "passed 1, warned 0, failed 0");
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kFailed);
+  EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kFailed);
+}
+
+TEST(Coverage, APassThatProvesLittleFailsOnlyIfAskedFor) {
+  Coverage coverage{.recorded = 1};
+  coverage.add({"x", Verdict::kPass, std::nullopt, "", Verdict::kInconclusive});
+  EXPECT_EQ(coverage_line(coverage),
+            "recorded 1, checked 1 (passed 1, warned 0, failed 0), skipped 0; strict: passed 0, "
+            "inconclusive 1, warned 0, failed 0");
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kPassed);
+  EXPECT_EQ(status_of(coverage, FailOn::kInconclusive), CheckStatus::kFailed);
+  EXPECT_EQ(status_of(coverage, FailOn::kWarning), CheckStatus::kPassed);
+}
+
+TEST(Coverage, WithoutAStrictStatusDocumentedErrorsDecide) {
+  Coverage coverage{.recorded = 2};
+  coverage.add({"x", Verdict::kWarning, std::nullopt, ""});
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kPassed);
+  coverage.add({"x", Verdict::kError, std::nullopt, ""});
+  EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kFailed);
+}
+
 TEST(Coverage, NothingCheckedIsNotSuccessAndALostCallIsAFailure) {
   Coverage coverage;
   EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kNothingChecked);

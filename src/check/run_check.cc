@@ -225,8 +225,12 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
   if (engines::is_bare_id(asked) && asked != engine.device) {
     options.say(Severity::kInfo, fmt::format("device {} is {}", asked, engine.device));
   }
+  if (engines::is_bare_id(asked) && engines::device_kind(engine.device) == "cpu" &&
+      options.compares_cpu_with_itself) {
+    options.compares_cpu_with_itself();
+  }
   if (options.engine.jit_compile && !engine.jit_compile_has_effect) {
-    options.say(Severity::kInfo, fmt::format("jit_compile has no effect on {}", engine.device));
+    options.say(Severity::kWarning, fmt::format("jit_compile has no effect on {}", engine.device));
   }
   const std::string recorded(release_of(dump.framework_version));
   if (dump.framework == "pytorch" && !recorded.empty() &&
@@ -274,8 +278,9 @@ void say_where(const CheckOptions& options, const journal::Journal& journal,
   say(fmt::format("acc_check task details will be saved in {}", journal.paths().details.string()));
   // When a machine is lost, mpirun kills the others within a moment: nothing can be said then.
   if (host_count(options) > 1) {
-    say(fmt::format("{} machines; if one is lost, add to the same command: -csv_path {}",
-                    host_count(options), shell_path(journal.paths().result)));
+    options.say(Severity::kWarning,
+                fmt::format("{} machines; if one is lost, add to the same command: -csv_path {}",
+                            host_count(options), shell_path(journal.paths().result)));
   }
   if (!options.save_error_data) return;
   const auto place = recorded.dialect->error_data(options.config, journal.paths(), recorded.dump);

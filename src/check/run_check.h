@@ -73,6 +73,9 @@ struct CheckOptions {
   std::function<std::string()> timestamp;
   std::function<void(log::Severity, const std::string&)> say;
   std::function<void(std::size_t done, std::size_t total)> show_progress;
+  // No device was named, or only its number, and this machine has no other than the CPU, which is
+  // compared with itself; may be empty.
+  std::function<void()> compares_cpu_with_itself;
   std::function<void(const JudgedCall&)> judged;  // each call, in dump order; may be empty
 };
 

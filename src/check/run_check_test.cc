@@ -100,7 +100,7 @@ TEST_F(RunCheckTest, WritesBothFilesInDumpOrder) {
   const std::string details = read_text(outcome->paths.details);
   EXPECT_THAT(details, HasSubstr("Torch.error.0.forward.output.0,<class 'int'>,<class 'int'>"));
   EXPECT_THAT(details, HasSubstr(",error,\"The values differ, consider as error.\", ,,,msprobe "
-                                 "acc_check -api_info dump.json --only Torch.error.0\r\n"));
+                                 "acc_check -api_info dump.json --only Torch.error.0,\r\n"));
   EXPECT_EQ(coverage_line(outcome->coverage),
             "recorded 6, checked 2 (passed 1, warned 0, failed 1), skipped 4: filtered 1, hostile "
             "1, missing_data 1, not_supported 1");

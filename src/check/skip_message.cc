@@ -37,6 +37,15 @@ const FixedText* fixed_text(std::string_view message) {
   return nullptr;
 }
 
+// PyTorch says which kernels an operator has on every other device: sixty lines about its own
+// sources.
+std::string_view without_kernel_table(std::string_view error) {
+  const std::size_t end = error.find("\n\n");
+  const bool has_table =
+      end != std::string_view::npos && error.find(" registered at ", end) != std::string_view::npos;
+  return has_table ? error.substr(0, end) : error;
+}
+
 }  // namespace
 
 std::string planned_skip_message(SkipReason reason, std::string_view full_name) {
@@ -51,19 +60,17 @@ std::string planned_skip_message(SkipReason reason, std::string_view full_name) 
 std::string skip_message(const Skip& skip) {
   const FixedText* fixed = fixed_text(skip.text);
   if (fixed != nullptr && fixed->reason == skip.reason) return skip.text;
-  return fmt::format("{}: {}", name(skip.reason), skip.text);
+  return fmt::format("{}: {}", name(skip.reason), without_kernel_table(skip.text));
 }
 
 SkipClass classify_skip(std::string_view message) {
-  const std::string_view word = message.substr(0, message.find(':'));
-  for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
-    const auto reason = static_cast<SkipReason>(i);
-    if (word == name(reason)) return {name(reason), is_lost(reason)};
+  if (const SkipReason reason = reason_of(message); reason != SkipReason::kNone) {
+    return {name(reason), is_lost(reason), is_raised(reason)};
   }
   if (const FixedText* fixed = fixed_text(message)) {
-    return {name(fixed->reason), is_lost(fixed->reason)};
+    return {name(fixed->reason), is_lost(fixed->reason), is_raised(fixed->reason)};
   }
-  return {kNothingToCompare, false};
+  return {kNothingToCompare};
 }
 
 }  // namespace msprobe::check

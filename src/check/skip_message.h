@@ -20,6 +20,7 @@ std::string skip_message(const Skip& skip);
 struct SkipClass {
   std::string_view label;  // in the coverage line
   bool lost = false;       // the call should have been checked: exit status 1
+  bool raised = false;     // it does not run on the device: exit status 1
 };
 
 // What a SKIP row's message says.

@@ -24,6 +24,15 @@ TEST(Skip, FixedTextsStandAloneOthersFollowTheirReason) {
             "bench_failed: There is not bench function x");
 }
 
+TEST(Skip, PyTorchsTableOfKernelsIsLeftOut) {
+  EXPECT_EQ(skip_message({SkipReason::kDeviceFailed,
+                          "Could not run 'aten::lstm'. It is only available for: [CPU].\n\nCPU: "
+                          "registered at /b/RegisterCPU.cpp:1 [kernel]\nMeta: registered at /b/m"}),
+            "device_failed: Could not run 'aten::lstm'. It is only available for: [CPU].");
+  EXPECT_EQ(skip_message({SkipReason::kDeviceFailed, "a\n\nEZ1001: of the driver"}),
+            "device_failed: a\n\nEZ1001: of the driver");
+}
+
 TEST(Skip, EveryMessageLeadsBackToItsReason) {
   for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
     const auto reason = static_cast<SkipReason>(i);

@@ -106,15 +106,13 @@ Result<GpuIndex> read_gpu(const PrecisionOptions& options) {
   }
 }
 
-bool fails(std::optional<Verdict> verdict) {
-  return verdict == Verdict::kError || verdict == Verdict::kWarning;
-}
-
 void add_strict(const DetailRow& npu, const GpuRow* gpu, CompareRow& row) {
   row.strict_device = npu.strict_status;
   if (gpu != nullptr && !gpu->repeated) row.strict_reference = gpu->strict;
-  row.strict_verdict =
-      name(strict_verdict(row.strict_device, row.strict_reference, fails(row.result)));
+  StrictVerdict verdict =
+      strict_verdict(row.strict_device, row.strict_reference, is_alarm(row.result));
+  if (npu.status == Verdict::kSkip) verdict = with_skip(verdict, npu.message);
+  row.strict_verdict = name(verdict);
 }
 
 // The two files being written, and what goes into them.
@@ -283,6 +281,7 @@ void VerdictCounts::add(std::optional<Verdict> verdict) {
     case Verdict::kError:
       ++error;
       break;
+    case Verdict::kInconclusive:  // no documented verdict
     case Verdict::kSkip:
       ++skip;
       break;
@@ -294,6 +293,9 @@ void StrictCounts::add(std::string_view verdict) {
                                     std::pair(StrictVerdict::kDeviceWrong, &device_wrong),
                                     std::pair(StrictVerdict::kBothWrong, &both_wrong),
                                     std::pair(StrictVerdict::kDocumentedOnly, &documented_only),
+                                    std::pair(StrictVerdict::kRaised, &raised),
+                                    std::pair(StrictVerdict::kLost, &lost),
+                                    std::pair(StrictVerdict::kInconclusive, &inconclusive),
                                     std::pair(StrictVerdict::kSkip, &skip)}) {
     if (verdict == name(kind)) ++*count;
   }

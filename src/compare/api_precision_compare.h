@@ -44,8 +44,12 @@ struct VerdictCounts {
 // Calls by their strict verdict (strict_verdict.h); all 0 where the files have no strict status.
 struct StrictCounts {
   std::uint64_t pass = 0, device_wrong = 0, both_wrong = 0, documented_only = 0, skip = 0;
+  std::uint64_t inconclusive = 0;
+  std::uint64_t raised = 0, lost = 0;  // on the device; known without a strict status, too
   void add(std::string_view verdict);
-  std::uint64_t judged() const { return pass + device_wrong + both_wrong + documented_only; }
+  std::uint64_t judged() const {
+    return pass + device_wrong + both_wrong + documented_only + inconclusive;
+  }
   std::uint64_t wrong() const { return device_wrong + both_wrong; }
 };
 

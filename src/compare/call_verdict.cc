@@ -44,6 +44,9 @@ void CallVerdict::add(const ComparedRow& row, bool forward) {
                         fmt::format("{} output {}: {}", forward ? "forward" : "backward",
                                     direction.rows, one_line(row.row.message)));
   }
+  for (const StrictVerdict skip : {StrictVerdict::kRaised, StrictVerdict::kLost}) {
+    if (row.row.strict_verdict == name(skip) && skip_ != StrictVerdict::kRaised) skip_ = skip;
+  }
   take_worse(strict_device_, row.row.strict_device);
   take_worse(strict_reference_, row.row.strict_reference);
   ++direction.rows;
@@ -85,7 +88,9 @@ ResultRow CallVerdict::conclude(const CompareRules& rules) const {
   result.strict = strict_device_;
   result.strict_reference = strict_reference_;
   const bool fails = forward_.error || forward_.warning || backward_.error || backward_.warning;
-  result.strict_verdict = name(strict_verdict(strict_device_, strict_reference_, fails));
+  const bool skipped = skip_ != StrictVerdict::kNone;
+  result.strict_verdict =
+      name(skipped ? skip_ : strict_verdict(strict_device_, strict_reference_, fails));
   return result;
 }
 

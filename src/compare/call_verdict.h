@@ -9,6 +9,7 @@
 #include "compare/details_name.h"
 #include "compare/row_compare.h"
 #include "compare/row_verdict.h"
+#include "compare/strict_verdict.h"
 #include "core/verdict.h"
 #include "judge/detail_row.h"
 
@@ -41,6 +42,7 @@ class CallVerdict {
   Direction forward_;
   Direction backward_;
   bool last_unsupported_ = false;  // what the public tool looks at
+  StrictVerdict skip_ = StrictVerdict::kNone;  // of a direction: it does not run, or was lost
   std::optional<Verdict> strict_device_;
   std::optional<Verdict> strict_reference_;
 };

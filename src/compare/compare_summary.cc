@@ -16,16 +16,16 @@ std::string verdict_text(std::optional<Verdict> verdict) {
   return verdict ? std::string(name(*verdict)) : "-";
 }
 
-bool is_wrong(const judge::ResultRow& row) {
-  return row.strict_verdict == name(StrictVerdict::kDeviceWrong) ||
-         row.strict_verdict == name(StrictVerdict::kBothWrong);
+bool row_is_wrong(const judge::ResultRow& row) {
+  for (std::size_t i = 0; i < kStrictVerdicts; ++i) {
+    const auto verdict = static_cast<StrictVerdict>(i);
+    if (row.strict_verdict == name(verdict)) return is_wrong(verdict);
+  }
+  return false;
 }
 
-bool documented_fails(const judge::ResultRow& row, bool on_warning) {
-  const auto bad = [&](std::optional<Verdict> verdict) {
-    return verdict == Verdict::kError || (on_warning && verdict == Verdict::kWarning);
-  };
-  return bad(row.forward) || bad(row.backward);
+Verdict documented(const judge::ResultRow& row) {
+  return worse(row.forward.value_or(Verdict::kSkip), row.backward.value_or(Verdict::kSkip));
 }
 
 std::vector<std::string> count_row(std::string_view title, const VerdictCounts& counts) {
@@ -51,8 +51,10 @@ void CompareSummary::add(const judge::ResultRow& row) {
   if (first_skip_.empty() && row.forward == Verdict::kSkip) {
     first_skip_ = row.api_name + ": " + row.message;
   }
-  const bool wrong = is_wrong(row);
-  const bool fails = documented_fails(row, fail_on_warning_);
+  const bool wrong = row_is_wrong(row);
+  const bool without_verdict = row.strict_verdict == name(StrictVerdict::kRaised) ||
+                               row.strict_verdict == name(StrictVerdict::kLost);
+  const bool fails = without_verdict || counts_as_failed(fail_on_, documented(row), row.strict);
   if (fails) ++failing_;
   if (!wrong && !fails) return;
   ++to_look_at_;
@@ -84,17 +86,23 @@ std::string CompareSummary::text(const PrecisionOutcome& outcome, bool colour) c
   if (strict.judged() > 0) {
     text += fmt::format(
         "strict verdict of {} calls: {} pass, {} device wrong, {} both wrong, {} documented "
-        "only\n\n",
+        "only",
         strict.judged(), strict.pass, strict.device_wrong, strict.both_wrong,
         strict.documented_only);
+    if (strict.inconclusive > 0) text += fmt::format(", {} inconclusive", strict.inconclusive);
+    text += "\n\n";
   }
-  text += worst_calls(strict.judged() > 0, colour);
+  if (strict.raised > 0) {
+    text += fmt::format("{} call{} not run on the device\n\n", strict.raised,
+                        strict.raised == 1 ? " does" : "s do");
+  }
+  text += worst_calls(strict.judged() + strict.raised + strict.lost > 0, colour);
   const tables::TextTable counts{
       {"", "pass", "warning", "error", "SKIP", "none"},
       {count_row("forward", outcome.forward), count_row("backward", outcome.backward)}};
   text += tables::render(counts, false) + "\n";
-  text += fmt::format("{} calls compared, {} fail: {}\n", outcome.calls, failing_,
-                      name(outcome.worst()));
+  text += fmt::format("{} calls compared, {} fail; documented result: {}\n", outcome.calls,
+                      failing_, name(outcome.worst()));
   if (outcome.npu_only + outcome.gpu_only + outcome.repeated + outcome.not_same +
           outcome.invalid_names >
       0) {
@@ -121,8 +129,10 @@ std::string CompareSummary::json(const PrecisionOutcome& outcome) const {
     json.key("strict").begin_object().key("pass").value(outcome.strict.pass);
     json.key("device_wrong").value(outcome.strict.device_wrong);
     json.key("both_wrong").value(outcome.strict.both_wrong);
-    json.key("documented_only").value(outcome.strict.documented_only).end_object();
+    json.key("documented_only").value(outcome.strict.documented_only);
+    json.key("inconclusive").value(outcome.strict.inconclusive).end_object();
   }
+  json.key("raised").value(outcome.strict.raised).key("lost").value(outcome.strict.lost);
   json.key("npu_only").value(outcome.npu_only).key("gpu_only").value(outcome.gpu_only);
   json.key("repeated").value(outcome.repeated).key("not_same").value(outcome.not_same);
   json.key("invalid_names").value(outcome.invalid_names);

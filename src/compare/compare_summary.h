@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/api_precision_compare.h"
+#include "core/fail_on.h"
 #include "judge/detail_row.h"
 
 namespace msprobe::compare {
@@ -14,12 +15,12 @@ namespace msprobe::compare {
 // Counts the calls as they are judged, and keeps the first of those to look at.
 class CompareSummary {
  public:
-  explicit CompareSummary(bool fail_on_warning) : fail_on_warning_(fail_on_warning) {}
+  explicit CompareSummary(FailOn fail_on) : fail_on_(fail_on) {}
 
   void add(const judge::ResultRow& row);
 
-  // The calls to look at, first those that are wrong, then those that fail by the documents alone;
-  // the counts, and where the files are.
+  // The calls to look at, first those that are wrong, then others that fail; the counts, and where
+  // the files are.
   std::string text(const PrecisionOutcome& outcome, bool colour) const;
   std::string json(const PrecisionOutcome& outcome) const;
 
@@ -29,9 +30,9 @@ class CompareSummary {
  private:
   std::string worst_calls(bool with_strict, bool colour) const;
 
-  bool fail_on_warning_;
+  FailOn fail_on_;
   std::vector<judge::ResultRow> wrong_;   // by the strict verdict
-  std::vector<judge::ResultRow> failed_;  // by the documents alone
+  std::vector<judge::ResultRow> failed_;  // others that --fail-on counts
   std::uint64_t failing_ = 0;             // as --fail-on counts
   std::uint64_t to_look_at_ = 0;
   std::string first_skip_;

@@ -21,7 +21,7 @@ judge::ResultRow call(std::string name, Verdict forward, std::string strict = ""
 }
 
 TEST(CompareSummaryTest, ListsWrongCallsBeforeThoseThatOnlyTheDocumentsFlag) {
-  CompareSummary summary(false);
+  CompareSummary summary(FailOn::kError);
   summary.add(call("Torch.a.0", Verdict::kError, "documented only"));
   summary.add(call("Torch.b.0", Verdict::kPass, "device wrong"));
   summary.add(call("Torch.c.0", Verdict::kWarning, "pass"));
@@ -35,25 +35,39 @@ TEST(CompareSummaryTest, ListsWrongCallsBeforeThoseThatOnlyTheDocumentsFlag) {
   EXPECT_THAT(text, HasSubstr("strict verdict of 3 calls: 1 pass, 1 device wrong, 0 both wrong, 1 "
                               "documented only"));
   EXPECT_LT(text.find("Torch.b.0"), text.find("Torch.a.0"));
-  EXPECT_THAT(text, AllOf(Not(HasSubstr("Torch.c.0")), HasSubstr("3 calls compared, 1 fail: ")));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("Torch.c.0")), HasSubstr("3 calls compared, 1 fail; documented result: error")));
   EXPECT_THAT(summary.json(outcome), HasSubstr(R"("failing": 1)"));
 }
 
+TEST(CompareSummaryTest, TheStrictVerdictDecides) {
+  CompareSummary summary(FailOn::kStrict);
+  judge::ResultRow flagged = call("Torch.a.0", Verdict::kError, "documented only");
+  flagged.strict = Verdict::kPass;
+  summary.add(flagged);
+  summary.add(call("Torch.b.0", Verdict::kSkip, "raised"));
+  PrecisionOutcome outcome;
+  outcome.calls = 2;
+  outcome.strict.raised = 1;
+  const std::string text = summary.text(outcome, false);
+  EXPECT_THAT(text, AllOf(HasSubstr("1 call does not run on the device"), HasSubstr("Torch.b.0"),
+                          Not(HasSubstr("Torch.a.0")), HasSubstr("2 calls compared, 1 fail; ")));
+}
+
 TEST(CompareSummaryTest, WarningsFailIfAskedFor) {
-  CompareSummary summary(true);
+  CompareSummary summary(FailOn::kWarning);
   summary.add(call("Torch.c.0", Verdict::kWarning));
   EXPECT_THAT(summary.json({}), HasSubstr(R"("failing": 1)"));
   EXPECT_THAT(summary.json({}), Not(HasSubstr("strict")));
 }
 
 TEST(CompareSummaryTest, LongListsAreCut) {
-  CompareSummary summary(false);
+  CompareSummary summary(FailOn::kError);
   for (int i = 0; i < 25; ++i) summary.add(call(fmt::format("Torch.mm.{}", i), Verdict::kError));
   EXPECT_THAT(summary.text({}, false), HasSubstr("... and 5 more\n"));
 }
 
 TEST(CompareSummaryTest, KeepsWhyTheFirstIsSkipped) {
-  CompareSummary summary(false);
+  CompareSummary summary(FailOn::kError);
   EXPECT_EQ(summary.first_skip(), "");
   judge::ResultRow row = call("Torch.mm.0", Verdict::kSkip);
   row.message = "why";

@@ -2,6 +2,7 @@
 // What the strict status of two devices says of a call that ran on both: which of them to blame.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,15 +18,23 @@ enum class StrictVerdict : std::uint8_t {
   kBothWrong,       // the formula or the input is to blame
   kDocumentedOnly,  // the device is right; the documented comparison fails all the same
   kSkip,            // the strict status could not judge
+  kRaised,          // the operator does not run on the device
+  kLost,            // it should have been checked there, and could not be
+  kInconclusive,    // the device is within its bound, which proves little
 };
+inline constexpr std::size_t kStrictVerdicts = 9;
 
-std::string_view name(StrictVerdict verdict);  // "", "pass", "device wrong", ..., "SKIP"
+// "", "pass", "device wrong", ..., "SKIP", "raised", "lost", "inconclusive"
+std::string_view name(StrictVerdict verdict);
+
+// Whether the device is to blame, or the formula.
+bool is_wrong(StrictVerdict verdict);
 
 // `documented_fails`: the documented comparison ended in a warning or an error.
 StrictVerdict strict_verdict(std::optional<Verdict> device, std::optional<Verdict> reference,
                              bool documented_fails);
 
-// A warning or an error: on a correct device there is none.
-bool is_strict_alarm(std::optional<Verdict> strict);
+// kRaised or kLost of a skipped row of the device whose message says so, else as it was.
+StrictVerdict with_skip(StrictVerdict verdict, std::string_view message);
 
 }  // namespace msprobe::compare

@@ -22,6 +22,15 @@ TEST(StrictVerdict, SaysWhomToBlame) {
     EXPECT_EQ(said(alarm, Verdict::kError, true), "both wrong");
   }
   EXPECT_EQ(said(std::nullopt, Verdict::kError, true), "");
+  EXPECT_EQ(said(Verdict::kInconclusive, Verdict::kPass, true), "inconclusive");
+}
+
+TEST(StrictVerdict, WhatDoesNotRunOrWasLostIsWrong) {
+  EXPECT_EQ(name(with_skip(StrictVerdict::kSkip, "device_failed: no kernel")), "raised");
+  EXPECT_EQ(name(with_skip(StrictVerdict::kNone, "crashed: signal 11")), "lost");
+  EXPECT_EQ(name(with_skip(StrictVerdict::kSkip, "bench_failed: x")), "SKIP");
+  EXPECT_TRUE(is_wrong(StrictVerdict::kRaised));
+  EXPECT_FALSE(is_wrong(StrictVerdict::kInconclusive));
 }
 
 }  // namespace

@@ -42,8 +42,10 @@ void start() {
 }
 
 void only_warnings() {
-  if (std::getenv("MSPROBE_LOG_LEVEL") == nullptr) spdlog::set_level(spdlog::level::warn);
+  if (!level_was_asked_for()) spdlog::set_level(spdlog::level::warn);
 }
+
+bool level_was_asked_for() { return std::getenv("MSPROBE_LOG_LEVEL") != nullptr; }
 
 void write(Severity level, std::string_view text) {
   const auto index = static_cast<std::size_t>(level);

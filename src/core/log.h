@@ -19,6 +19,9 @@ void start();
 // Nothing below warnings from here on, unless MSPROBE_LOG_LEVEL says otherwise.
 void only_warnings();
 
+// Whether MSPROBE_LOG_LEVEL is set: then the log has every line that it asks for.
+bool level_was_asked_for();
+
 void write(Severity level, std::string_view text);
 
 template <class... T>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -51,6 +52,19 @@ static_assert(kSkipReasonNames.size() == std::to_underlying(SkipReason::kTimedOu
 constexpr std::string_view name(SkipReason reason) {
   return kSkipReasonNames[std::to_underlying(reason)];
 }
+
+// The reason that a message begins with; kNone if it begins with none.
+constexpr SkipReason reason_of(std::string_view message) {
+  const std::string_view word = message.substr(0, message.find(':'));
+  for (std::size_t i = 1; i < kSkipReasonNames.size(); ++i) {
+    if (word == kSkipReasonNames[i]) return static_cast<SkipReason>(i);
+  }
+  return SkipReason::kNone;
+}
+
+// The operator raised an error on the device, and not on the benchmark, which runs first: it does
+// not run there. This is neither a skip nor a lost call.
+constexpr bool is_raised(SkipReason reason) { return reason == SkipReason::kDeviceFailed; }
 
 struct Skip {
   SkipReason reason = SkipReason::kNone;

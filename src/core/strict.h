@@ -2,6 +2,7 @@
 // StrictFinding: the second opinion on one output or gradient, beside the documented verdict.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/verdict.h"
@@ -15,6 +16,10 @@ struct StrictFinding {
   // Where the error is, as a JSON object (strict/error_map.h); empty if no element is beyond a
   // bound.
   std::string map = {};
+  // The error of the worst element in units of its bound, to three digits: 0 if all are equal, at
+  // most 1 within the bound, infinite if an element is not finite on one side only or differs
+  // although none may. Empty if the result was not compared with a bound element by element.
+  std::optional<double> error_over_bound = {};
 };
 
 }  // namespace msprobe

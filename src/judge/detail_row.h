@@ -66,6 +66,7 @@ struct DetailRow {
   std::string strict_reason;
   std::string likely_cause;
   std::string rerun_command;
+  std::optional<double> error_over_bound;  // as StrictFinding has it
   std::string error_map;  // in no CSV: see journal/map_lines.h
 };
 

@@ -154,7 +154,7 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<StrictFinding> T>
 void fields(Io& io, T& m) {
-  io(m.status), io(m.reason), io(m.cause), io(m.map);
+  io(m.status), io(m.reason), io(m.cause), io(m.map), io(m.error_over_bound);
 }
 
 template <class Io, Is<OtherValue> T>

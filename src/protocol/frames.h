@@ -29,7 +29,7 @@
 
 namespace msprobe::protocol {
 
-inline constexpr std::uint32_t kWireVersion = 9;
+inline constexpr std::uint32_t kWireVersion = 10;
 
 // The exit status of an engine whose device no longer computes. It has answered the call that did
 // that; calls behind it are for another engine.

@@ -10,13 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "report/error_over_bound.h"
 #include "tables/number_text.h"
 
 namespace msprobe::report {
 namespace {
-
-bool flagged(Verdict verdict) { return verdict == Verdict::kError || verdict == Verdict::kWarning; }
 
 // The start of a message, or a part of a documented one, and why that is so in plain words.
 constexpr auto kSkipWords = std::to_array<std::pair<std::string_view, std::string_view>>({
@@ -33,7 +30,6 @@ constexpr auto kSkipWords = std::to_array<std::pair<std::string_view, std::strin
     {"Data info Min:", "no recorded minimum and maximum"},
     {"bind", "arguments fit no signature"},
     {"bench_failed", "the benchmark raised an error"},
-    {"device_failed", "the device raised an error"},
     {"not_on_device", "not on the device: its back end left it to the CPU"},
     {"nothing_recorded", "no recorded output"},
     {"broken_record", "broken entry in the dump"},
@@ -62,7 +58,8 @@ double rank(double over_bound) {
   return std::isnan(over_bound) ? std::numeric_limits<double>::infinity() : over_bound;
 }
 
-void add_line(CauseCard& card, std::string line) {
+template <class Card>
+void add_line(Card& card, std::string line) {
   if (line.empty() || std::ranges::find(card.lines, line) != card.lines.end()) return;
   if (card.lines.size() < CauseCard::kMostLines) {
     card.lines.push_back(std::move(line));
@@ -91,27 +88,45 @@ void add_to_card(std::map<Key, CauseCard>& cards, const ReportRun& run, std::siz
   add_line(card, source_line(run, call));
 }
 
+void add_raised(std::map<std::string, RaisedApi>& apis, const ReportRun& run, std::size_t index) {
+  const ReportCall& call = run.calls[index];
+  RaisedApi& api = apis[call.api];
+  if (api.calls == 0) {
+    api.api = call.api;
+    api.text = why(run, call);
+    api.first_call = index;
+  }
+  ++api.calls;
+  add_line(api, source_line(run, call));
+}
+
 }  // namespace
 
 Standing standing(const ReportCall& call) {
   const Verdict documented = call.worst();
-  if (call.strict && *call.strict != Verdict::kSkip) {
-    if (*call.strict == Verdict::kError) return Standing::kWrong;
-    if (*call.strict == Verdict::kWarning) return Standing::kSlight;
-    return flagged(documented) ? Standing::kDocumentedOnly : Standing::kPass;
-  }
-  if (documented == Verdict::kSkip) {
-    return lost(call.message) ? Standing::kLost : Standing::kSkipped;
-  }
-  if (call.strict) return flagged(documented) ? Standing::kDocumentedOnly : Standing::kPass;
-  if (documented == Verdict::kError) return Standing::kWrong;
-  return documented == Verdict::kWarning ? Standing::kSlight : Standing::kPass;
+  // The message is that of the direction that was not checked.
+  const bool partly = call.forward == Verdict::kSkip || call.backward == Verdict::kSkip;
+  if (partly && raised(call.message)) return Standing::kRaised;
+  const Verdict decisive = call.strict.value_or(documented);
+  if (decisive == Verdict::kError) return Standing::kWrong;
+  if (decisive == Verdict::kWarning) return Standing::kSlight;
+  if (partly && lost(call.message)) return Standing::kLost;
+  if (decisive == Verdict::kSkip && documented == Verdict::kSkip) return Standing::kSkipped;
+  if (decisive == Verdict::kInconclusive) return Standing::kInconclusive;
+  return is_alarm(documented) ? Standing::kDocumentedOnly : Standing::kPass;
+}
+
+std::string_view name(Standing standing) {
+  static constexpr std::array<std::string_view, kStandings> kNames = {
+      "wrong",   "slightly wrong", "documented thresholds only", "pass",
+      "skipped", "lost",           "raised",                     "inconclusive"};
+  return kNames[static_cast<std::size_t>(standing)];
 }
 
 double worst_over_bound(const ReportRun& run, const ReportCall& call) {
   double worst = kNoNumber;
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
-    const double size = error_over_bound(run.rows[i].strict, run.rows[i].strict_reason);
+    const double size = run.rows[i].error_over_bound;
     if (rank(size) > rank(worst)) worst = size;
   }
   return worst;
@@ -149,13 +164,20 @@ Answer answer_of(const ReportRun& run) {
     judged[api] += calls;
   }
   std::map<std::string, std::size_t> skipped;
+  std::map<std::string, RaisedApi> raised;
   for (std::size_t i = 0; i < run.calls.size(); ++i) {
     const Standing now = standing(run.calls[i]);
     if (now == Standing::kSkipped || now == Standing::kLost) {
       ++skipped[skip_words(run, run.calls[i])];
       continue;
     }
+    if (now == Standing::kRaised) {
+      add_raised(raised, run, i);
+      continue;
+    }
     ++answer.checked;
+    answer.inconclusive += now == Standing::kInconclusive ? 1 : 0;
+    answer.flagged += now == Standing::kDocumentedOnly ? 1 : 0;
     ++judged[run.calls[i].api];
     if (now == Standing::kWrong || now == Standing::kSlight) add_to_card(cards, run, i, now);
   }
@@ -175,8 +197,10 @@ Answer answer_of(const ReportRun& run) {
     answer.cards.push_back(std::move(card));
   }
   for (auto& [name, api] : apis) answer.apis.push_back(std::move(api));
+  for (auto& [name, api] : raised) answer.raised.push_back(std::move(api));
   answer.skipped.assign(skipped.begin(), skipped.end());
   std::ranges::stable_sort(answer.apis, std::greater(), &WrongApi::wrong);
+  std::ranges::stable_sort(answer.raised, std::greater(), &RaisedApi::calls);
   std::ranges::stable_sort(answer.skipped, std::greater(),
                            [](const auto& item) { return item.second; });
   std::ranges::stable_sort(answer.cards, [](const CauseCard& one, const CauseCard& other) {

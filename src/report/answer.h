@@ -21,11 +21,16 @@ enum class Standing : std::uint8_t {
   kDocumentedOnly,  // within its bound, but flagged by the documented thresholds
   kPass,
   kSkipped,
-  kLost,  // should have been checked, and could not be
+  kLost,          // should have been checked, and could not be
+  kRaised,        // an operator raised an error on the device: it does not run there
+  kInconclusive,  // within its bound, which proves little here
 };
-inline constexpr std::size_t kStandings = 6;
+inline constexpr std::size_t kStandings = 8;
 
 Standing standing(const ReportCall& call);
+// "wrong", "slightly wrong", "documented thresholds only", "pass", "skipped", "lost", "raised",
+// "inconclusive": for machines.
+std::string_view name(Standing standing);
 
 // The largest error over bound of a call's rows; kNoNumber if none has one.
 double worst_over_bound(const ReportRun& run, const ReportCall& call);
@@ -61,8 +66,21 @@ struct WrongApi {
   std::string cause;      // the most frequent one; empty: nothing fits
 };
 
+// Calls of one API that do not run on the device.
+struct RaisedApi {
+  std::string api;
+  std::string text;  // the first line of what the first of them raised
+  std::size_t calls = 0;
+  std::size_t first_call = 0;      // index into the run's calls
+  std::vector<std::string> lines;  // source lines, each once, at most CauseCard::kMostLines
+  std::size_t more_lines = 0;      // beyond these
+};
+
 struct Answer {
   std::size_t checked = 0;
+  std::size_t inconclusive = 0;  // of them
+  std::size_t flagged = 0;       // of them: by the documented thresholds only
+  std::vector<RaisedApi> raised;                             // most calls first
   std::vector<WrongApi> apis;                                // most wrong calls first
   std::vector<std::pair<std::string, std::size_t>> skipped;  // why -> calls, most first
   std::vector<CauseCard> cards;                              // largest error first

@@ -58,6 +58,7 @@ void add_row(JsonWriter& json, const ReportRun& run, const ReportRow& row) {
 void add_call(JsonWriter& json, const ReportRun& run, const ReportCall& call) {
   json.begin_object();
   json.key("name").value(call.name).key("api").value(call.api);
+  json.key("verdict").value(name(standing(call)));
   add_verdict(json, "status", call.strict);
   add_verdict(json, "documented", call.worst());
   json.key("error_over_bound");

@@ -8,15 +8,13 @@
 
 namespace msprobe::report {
 
-bool fails(const ReportCall& call, std::string_view fail_on) {
-  if (standing(call) == Standing::kLost) return true;
-  if (fail_on == "strict")
-    return call.strict == Verdict::kError || call.strict == Verdict::kWarning;
-  const Verdict worst = call.worst();
-  return worst == Verdict::kError || (fail_on == "warning" && worst == Verdict::kWarning);
+bool fails(const ReportCall& call, FailOn fail_on) {
+  const Standing now = standing(call);
+  if (now == Standing::kLost || now == Standing::kRaised) return true;
+  return counts_as_failed(fail_on, call.worst(), call.strict);
 }
 
-Changes changes_between(const ReportRun& older, const ReportRun& newer, std::string_view fail_on) {
+Changes changes_between(const ReportRun& older, const ReportRun& newer, FailOn fail_on) {
   Changes changes;
   std::unordered_map<std::string_view, const ReportCall*> before;
   for (const ReportCall& call : older.calls) before.emplace(call.name, &call);

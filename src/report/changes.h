@@ -4,16 +4,15 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 #include <vector>
 
+#include "core/fail_on.h"
 #include "report/report_data.h"
 
 namespace msprobe::report {
 
-// What `fail_on` ("error", "warning" or "strict", as the option of that name) counts as failed; a
-// call that was lost fails by any of them.
-bool fails(const ReportCall& call, std::string_view fail_on);
+// What `fail_on` counts as failed; a call that was lost, or does not run, fails by any of them.
+bool fails(const ReportCall& call, FailOn fail_on);
 
 struct Changes {
   std::vector<std::size_t> appeared;  // calls of the newer run that fail and did not, or are new
@@ -27,6 +26,6 @@ struct Changes {
 
 // Calls are matched by name. A failing call that was skipped before has appeared; one that is
 // skipped now is not fixed: it is left out.
-Changes changes_between(const ReportRun& older, const ReportRun& newer, std::string_view fail_on);
+Changes changes_between(const ReportRun& older, const ReportRun& newer, FailOn fail_on);
 
 }  // namespace msprobe::report

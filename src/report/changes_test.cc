@@ -41,7 +41,7 @@ TEST(Changes, NewFixedAndStill) {
                             {"e", Verdict::kError},
                             {"f", Verdict::kError},
                             {"w", Verdict::kWarning}});
-  const Changes changes = changes_between(older, newer, "error");
+  const Changes changes = changes_between(older, newer, FailOn::kError);
   EXPECT_THAT(changes.appeared, ElementsAre(0, 4, 5));
   EXPECT_THAT(changes.fixed, ElementsAre(1));
   EXPECT_THAT(changes.still, ElementsAre(2));
@@ -49,21 +49,39 @@ TEST(Changes, NewFixedAndStill) {
   EXPECT_EQ(changes.only_old, 1U);
   EXPECT_EQ(changes.gone, 1U);
   EXPECT_EQ(changes.only_new, 2U);
-  EXPECT_THAT(changes_between(older, newer, "warning").appeared, ElementsAre(0, 4, 5, 6));
-  EXPECT_THAT(changes_between(older, newer, "strict").appeared, ElementsAre(6));
+  EXPECT_THAT(changes_between(older, newer, FailOn::kWarning).appeared, ElementsAre(0, 4, 5, 6));
+  EXPECT_THAT(changes_between(older, newer, FailOn::kStrict).appeared, ElementsAre(6));
 }
 
 TEST(Changes, ALostCallFails) {
   ReportRun newer = run_of({{"a", Verdict::kSkip}});
   newer.calls[0].message = "crashed: signal 11";
-  EXPECT_THAT(changes_between(run_of({{"a", Verdict::kPass}}), newer, "strict").appeared,
+  EXPECT_THAT(changes_between(run_of({{"a", Verdict::kPass}}), newer, FailOn::kStrict).appeared,
               ElementsAre(0));
+}
+
+TEST(Changes, ACallThatDoesNotRunFails) {
+  ReportRun newer = run_of({{"a", Verdict::kSkip}, {"b", Verdict::kPass}});
+  newer.calls[0].message = "device_failed: no kernel";
+  newer.calls[1].strict = Verdict::kInconclusive;
+  const ReportRun older = run_of({{"a", Verdict::kPass}, {"b", Verdict::kPass}});
+  for (const FailOn fail_on : {FailOn::kStrict, FailOn::kError}) {
+    EXPECT_THAT(changes_between(older, newer, fail_on).appeared, ElementsAre(0));
+  }
+  EXPECT_THAT(changes_between(older, newer, FailOn::kInconclusive).appeared, ElementsAre(0, 1));
+}
+
+TEST(Changes, WithoutAStrictStatusDocumentedErrorsCount) {
+  ReportRun newer = run_of({{"a", Verdict::kError}, {"b", Verdict::kWarning}});
+  for (ReportCall& call : newer.calls) call.strict.reset();
+  const ReportRun older = run_of({{"a", Verdict::kPass}, {"b", Verdict::kPass}});
+  EXPECT_THAT(changes_between(older, newer, FailOn::kStrict).appeared, ElementsAre(0));
 }
 
 TEST(Changes, AreListedForAPersonAndForAProgram) {
   const ReportRun older = run_of({{"a", Verdict::kError}, {"b", Verdict::kPass}});
   const ReportRun newer = run_of({{"a", Verdict::kPass}, {"b", Verdict::kError}});
-  const Changes changes = changes_between(older, newer, "error");
+  const Changes changes = changes_between(older, newer, FailOn::kError);
   const std::string text = changes_text(newer, changes);
   EXPECT_THAT(text, StartsWith("New failures (1)"));
   EXPECT_THAT(text, HasSubstr("Fixed (1)"));

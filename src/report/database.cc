@@ -12,6 +12,8 @@
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
+#include "report/answer.h"
+
 namespace msprobe::report {
 namespace {
 
@@ -19,14 +21,15 @@ namespace fs = std::filesystem;
 
 constexpr int kLongestWaitMs = 60'000;      // for another process that writes
 constexpr int kApplicationId = 0x6d737072;  // "mspr", in the header of the file
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 constexpr const char* kSchema = R"(
 CREATE TABLE runs (id INTEGER PRIMARY KEY, details TEXT UNIQUE NOT NULL, kind TEXT NOT NULL, title TEXT NOT NULL,
                    dump TEXT, added TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')));
 CREATE TABLE facts (run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, key TEXT NOT NULL, value TEXT NOT NULL);
 CREATE TABLE calls (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, name TEXT NOT NULL,
-                    api TEXT NOT NULL, forward TEXT, backward TEXT, strict TEXT, module TEXT, line TEXT, message TEXT);
+                    api TEXT NOT NULL, forward TEXT, backward TEXT, strict TEXT, module TEXT, line TEXT, message TEXT,
+                    verdict TEXT);
 CREATE TABLE outputs (id INTEGER PRIMARY KEY, call INTEGER NOT NULL REFERENCES calls ON DELETE CASCADE, part TEXT NOT NULL,
                       status TEXT NOT NULL, strict TEXT, bench_dtype TEXT, device_dtype TEXT, shape TEXT, algorithm TEXT,
                       strict_reason TEXT, likely_cause TEXT, message TEXT);
@@ -158,7 +161,14 @@ Result<void> prepare(sqlite3* database, const fs::path& path) {
     return fail(ErrorKind::kUsage,
                 fmt::format("{}: not a database of msprobe; name another file", path.string()));
   }
-  const std::int64_t version = pragma(database, "user_version");
+  std::int64_t version = pragma(database, "user_version");
+  if (version == 1) {
+    const std::string mark = fmt::format("; PRAGMA user_version = {}", kSchemaVersion);
+    if (!execute(database, "ALTER TABLE calls ADD COLUMN verdict TEXT" + mark)) {
+      return failed(database, path);
+    }
+    version = kSchemaVersion;
+  }
   if (version != kSchemaVersion) {
     return fail(
         ErrorKind::kUsage,
@@ -194,7 +204,7 @@ bool add_run(sqlite3* database, const ReportRun& run) {
 
   Insert into_calls(database,
                     "INSERT INTO calls (run, name, api, forward, backward, strict, module, line, "
-                    "message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                    "message, verdict) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   std::string names;
   std::string places;
   for (const std::string& column : columns) {
@@ -212,7 +222,8 @@ bool add_run(sqlite3* database, const ReportRun& run) {
     const std::string_view line = call.site.user_line.empty()
                                       ? std::string_view(call.site.line)
                                       : std::string_view(call.site.user_line);
-    const std::int64_t call_id = into_calls.text(line).text(call.message).run();
+    into_calls.text(line).text(call.message).text(name(standing(call)));
+    const std::int64_t call_id = into_calls.run();
     for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
       const ReportRow& row = run.rows[i];
       into_outputs.integer(call_id).text(row.part).verdict(row.status).verdict(row.strict);

@@ -19,7 +19,7 @@
 namespace msprobe::report {
 namespace {
 
-constexpr std::size_t kNoVerdict = 4;  // behind the four of Verdict: nothing was judged
+constexpr std::size_t kNoVerdict = kVerdicts;  // nothing was judged
 
 std::size_t code(std::optional<Verdict> verdict) {
   return verdict ? static_cast<std::size_t>(*verdict) : kNoVerdict;
@@ -260,6 +260,14 @@ void write_answer(JsonWriter& json, const ReportRun& run) {
   for (const WrongApi& api : answer.apis) {
     json.begin_object().key("api").value(api.api).key("wrong").value(api.wrong);
     json.key("total").value(api.total).key("cause").value(api.cause).end_object();
+  }
+  json.end_array().key("raised").begin_array();
+  for (const RaisedApi& api : answer.raised) {
+    json.begin_object().key("api").value(api.api).key("text").value(api.text);
+    json.key("calls").value(api.calls).key("firstCall").value(api.first_call);
+    json.key("lines").begin_array();
+    for (const std::string& line : api.lines) json.value(line);
+    json.end_array().key("moreLines").value(api.more_lines).end_object();
   }
   json.end_array().key("skipped").begin_array();
   for (const auto& [words, calls] : answer.skipped) {

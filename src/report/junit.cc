@@ -28,15 +28,6 @@ struct Direction {
   Verdict verdict;
 };
 
-bool is_bad(std::optional<Verdict> verdict) {
-  return verdict == Verdict::kError || verdict == Verdict::kWarning;
-}
-
-bool fails(const ReportRow& row, std::string_view fail_on) {
-  if (fail_on == "strict") return is_bad(row.strict);
-  return row.status == Verdict::kError || (fail_on == "warning" && row.status == Verdict::kWarning);
-}
-
 // What a person reads in the log of a failed case.
 std::string row_text(const ReportRow& row) {
   std::string text = fmt::format("{}  {}", row.part, name(row.status));
@@ -49,7 +40,24 @@ std::string row_text(const ReportRow& row) {
   return text;
 }
 
-Case make_case(const Direction& direction, std::string_view fail_on) {
+bool does_not_run(const ReportRow& row) {
+  return row.status == Verdict::kSkip && raised(row.message);
+}
+
+// Why a row fails, in one line.
+std::string cause_of(const ReportRow& row) {
+  if (does_not_run(row)) return "does not run on the device: " + raised_text(row.message);
+  if (!row.likely_cause.empty()) return row.likely_cause;
+  return is_alarm(row.status) || row.strict_reason.empty() ? row.message : row.strict_reason;
+}
+
+// The verdict that makes it fail.
+std::string_view failure_type(const ReportRow& row, FailOn fail_on) {
+  if (does_not_run(row)) return "raised";
+  return name(by_documents(fail_on) ? row.status : row.strict.value_or(row.status));
+}
+
+Case make_case(const Direction& direction, FailOn fail_on) {
   const ReportCall& call = direction.call;
   Case made;
   const std::string_view way = direction.run.directions[direction.forward ? 0 : 1];
@@ -57,13 +65,19 @@ Case make_case(const Direction& direction, std::string_view fail_on) {
                          xml_text(call.name), way);
   std::string failures;
   std::string first;
+  std::string_view type;
   std::string skip;
+  std::string little;  // why a pass proves little
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
     const ReportRow& row = direction.run.rows[i];
     if (in_first_direction(direction.run, row) != direction.forward) continue;
     if (row.status == Verdict::kSkip && skip.empty()) skip = row.message;
-    if (!fails(row, fail_on)) continue;
-    if (first.empty()) first = row.likely_cause.empty() ? row.message : row.likely_cause;
+    if (row.strict == Verdict::kInconclusive && little.empty()) little = row.strict_reason;
+    if (!does_not_run(row) && !counts_as_failed(fail_on, row.status, row.strict)) continue;
+    if (type.empty()) {
+      first = cause_of(row);
+      type = failure_type(row, fail_on);
+    }
     failures += row_text(row);
   }
   if (!failures.empty()) {
@@ -73,7 +87,13 @@ Case make_case(const Direction& direction, std::string_view fail_on) {
       failures += fmt::format("{}\n", direction.run.rerun.text_for(call.name));
     }
     made.xml += fmt::format("><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
-                            name(direction.verdict), xml_text(first), xml_text(failures));
+                            type, xml_text(first), xml_text(failures));
+    return made;
+  }
+  if (!little.empty()) {
+    made.outcome = Outcome::kSkipped;
+    made.xml += fmt::format("><skipped message=\"inconclusive: {}\"/></testcase>\n",
+                            xml_text(little));
     return made;
   }
   if (direction.verdict != Verdict::kSkip) {
@@ -136,7 +156,7 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
-std::string junit_text(std::span<const ReportRun> runs, std::string_view fail_on) {
+std::string junit_text(std::span<const ReportRun> runs, FailOn fail_on) {
   Suite all;
   std::string suites;
   for (const ReportRun& run : runs) {
@@ -167,7 +187,7 @@ std::string junit_text(std::span<const ReportRun> runs, std::string_view fail_on
 }
 
 Result<void> write_junit(const std::filesystem::path& path, std::span<const ReportRun> runs,
-                         std::string_view fail_on) {
+                         FailOn fail_on) {
   Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
   file->buffer() = junit_text(runs, fail_on);

@@ -7,16 +7,17 @@
 #include <string>
 #include <string_view>
 
+#include "core/fail_on.h"
 #include "core/result.h"
 #include "report/report_data.h"
 
 namespace msprobe::report {
 
-// `fail_on`: "error", "warning" or "strict", as the option of that name; what it counts as failed
-// is a failure. A lost call is an error, any other SKIP is skipped.
-std::string junit_text(std::span<const ReportRun> runs, std::string_view fail_on);
+// What `fail_on` counts as failed, and what does not run on the device, is a failure. A lost call
+// is an error. Any other SKIP, and a pass that proves little, is skipped.
+std::string junit_text(std::span<const ReportRun> runs, FailOn fail_on);
 Result<void> write_junit(const std::filesystem::path& path, std::span<const ReportRun> runs,
-                         std::string_view fail_on);
+                         FailOn fail_on);
 
 // Text inside XML; what a person could not see, and XML mostly forbids, is escaped.
 std::string xml_text(std::string_view text);

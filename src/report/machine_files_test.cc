@@ -79,20 +79,20 @@ TEST(CallsJson, HasEveryCallWithItsRows) {
 
 TEST(Junit, CountsFailuresLostAndSkippedCalls) {
   const ReportRun run = small_run();
-  const std::string xml = junit_text(std::span(&run, 1), "error");
+  const std::string xml = junit_text(std::span(&run, 1), FailOn::kError);
   EXPECT_THAT(xml, HasSubstr("<testsuites name=\"msprobe\" tests=\"4\" failures=\"1\" errors=\"1\" "
                              "skipped=\"1\">"));
   EXPECT_THAT(xml, HasSubstr("message=\"wrong &quot;scale&quot; &amp; shift\""));
   EXPECT_THAT(xml, HasSubstr("at blocks.1.mlp, m.py:9&#10;msprobe acc_check --only Torch.mm.0"));
   EXPECT_THAT(xml, HasSubstr("<error message=\"crashed: signal 11\"/>"));
-  EXPECT_THAT(junit_text(std::span(&run, 1), "strict"), HasSubstr("failures=\"2\""));
+  EXPECT_THAT(junit_text(std::span(&run, 1), FailOn::kStrict), HasSubstr("failures=\"2\""));
   EXPECT_EQ(xml_text("a\x01<"), "a\\x01&lt;");
 }
 
 TEST(Sarif, PointsAtTheUsersLine) {
   const ReportRun run = small_run();
   simdjson::dom::parser parser;
-  const std::string text = sarif_text(std::span(&run, 1), "1.0");
+  const std::string text = sarif_text(std::span(&run, 1), FailOn::kError, "1.0");
   simdjson::dom::element sarif = parser.parse(text);
   EXPECT_EQ(std::string_view(sarif["version"]), "2.1.0");
   const simdjson::dom::array results = sarif["runs"].at(0)["results"];
@@ -109,6 +109,50 @@ TEST(Sarif, PointsAtTheUsersLine) {
   EXPECT_EQ(std::string_view(results.at(1)["ruleId"]), "strict-warning");
   EXPECT_EQ(std::string_view(results.at(2)["ruleId"]), "lost-call");
   EXPECT_EQ(uri_of("/a/b.py"), "file:///a/b.py");
+}
+
+// A call that raises on the device, one that proves little, and one that only the documents flag.
+ReportRun run_with_others() {
+  ReportRun run = small_run();
+  const auto set = [&](std::size_t i, Verdict status, Verdict strict, std::string message) {
+    run.calls[i].forward = run.rows[i].status = status;
+    run.calls[i].strict = run.rows[i].strict = strict;
+    run.calls[i].message = run.rows[i].message = std::move(message);
+    run.rows[i].likely_cause.clear();
+  };
+  set(0, Verdict::kSkip, Verdict::kSkip, "device_failed: \nno kernel\nsixty lines");
+  set(1, Verdict::kPass, Verdict::kInconclusive, "");
+  run.rows[1].strict_reason = "proves little: it is all zero; equal";
+  set(2, Verdict::kError, Verdict::kPass, "too far");
+  return run;
+}
+
+TEST(Junit, ACallThatDoesNotRunIsAFailureAndAWeakPassIsNoPass) {
+  const ReportRun run = run_with_others();
+  const std::string xml = junit_text(std::span(&run, 1), FailOn::kStrict);
+  EXPECT_THAT(xml, HasSubstr("failures=\"1\" errors=\"0\" skipped=\"2\">"));
+  EXPECT_THAT(
+      xml,
+      HasSubstr("<failure type=\"raised\" message=\"does not run on the device: no kernel\">"));
+  EXPECT_THAT(xml, HasSubstr("<skipped message=\"inconclusive: proves little: it is all zero"));
+  EXPECT_THAT(junit_text(std::span(&run, 1), FailOn::kError), HasSubstr("failures=\"2\""));
+}
+
+TEST(Sarif, NamesWhatTheStrictStatusNames) {
+  const ReportRun run = run_with_others();
+  const auto rules = [&](FailOn fail_on) {
+    simdjson::dom::parser parser;
+    const std::string text = sarif_text(std::span(&run, 1), fail_on, "1.0");
+    std::vector<std::string> found;
+    for (const simdjson::dom::element result :
+         simdjson::dom::element(parser.parse(text))["runs"].at(0)["results"]) {
+      found.emplace_back(std::string_view(result["ruleId"]));
+    }
+    return found;
+  };
+  EXPECT_THAT(rules(FailOn::kStrict), testing::ElementsAre("does-not-run", "inconclusive"));
+  EXPECT_THAT(rules(FailOn::kError),
+              testing::ElementsAre("does-not-run", "inconclusive", "precision-error"));
 }
 
 TEST(HtmlReport, IsOneFileAndNothingInItCanRun) {

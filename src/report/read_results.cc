@@ -14,7 +14,6 @@
 #include "core/file.h"
 #include "core/shell_words.h"
 #include "judge/result_row.h"
-#include "report/error_over_bound.h"
 #include "report/report_row.h"
 #include "report/shown_limits.h"
 #include "tables/detail_columns.h"
@@ -156,7 +155,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path,
     out.part = row.api_name.substr(std::min(call.size() + 1, row.api_name.size()));
     out.numbers = metrics.numbers(row);
     if (kOfCheck) {
-      out.numbers.insert(out.numbers.begin(), error_over_bound(out.strict, out.strict_reason));
+      out.numbers.insert(out.numbers.begin(), out.error_over_bound);
     }
     out.limits = limits_index(run, limits_of(call, row, rule, judged_by));
     if (!table->problem().empty()) out.message += " [" + table->problem() + "]";
@@ -352,6 +351,7 @@ void add_side(ReportRun& run, const ReportRun& check, std::string_view side) {
           row.strict = other.strict;
           row.strict_reason = other.strict_reason;
           row.likely_cause = other.likely_cause;
+          row.error_over_bound = other.error_over_bound;
         }
       }
       row.numbers.resize(width, kNoNumber);

@@ -2,15 +2,20 @@
 #include "report/report_data.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/call_name.h"
 #include "core/skip.h"
-#include "report/error_over_bound.h"
 
 namespace msprobe::report {
 namespace {
 
-// The last line, without what every message says.
+std::string_view first_line(std::string_view text) {
+  while (text.starts_with('\n') || text.starts_with(' ')) text.remove_prefix(1);
+  return text.substr(0, text.find('\n'));
+}
+
+// The last line, without what every message says: the step of the ladder that decided.
 std::string shortened(std::string_view message) {
   while (message.ends_with('\n') || message.ends_with(' ')) message.remove_suffix(1);
   if (const std::size_t line = message.rfind('\n'); line != std::string_view::npos) {
@@ -19,10 +24,6 @@ std::string shortened(std::string_view message) {
   constexpr std::string_view kError = "ERROR: ";
   if (message.starts_with(kError)) message.remove_prefix(kError.size());
   return std::string(message.substr(0, message.find(", consider as ")));
-}
-
-bool is_flagged(std::optional<Verdict> verdict) {
-  return verdict == Verdict::kError || verdict == Verdict::kWarning;
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ const ReportRow* telling_row(const ReportRun& run, const ReportCall& call) {
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
     const ReportRow& row = run.rows[i];
     if (row.likely_cause.empty()) continue;
-    const double size = error_over_bound(row.strict, row.strict_reason);
+    const double size = row.error_over_bound;
     if (found == nullptr || size > farthest) {
       found = &row;
       farthest = size;
@@ -71,20 +72,29 @@ const ReportRow* telling_row(const ReportRun& run, const ReportCall& call) {
   return found;
 }
 
+const ReportRow* raised_row(const ReportRun& run, const ReportCall& call) {
+  const auto rows = std::span(run.rows).subspan(call.first_row, call.row_count);
+  const auto found = std::ranges::find_if(rows, [](const ReportRow& row) {
+    return row.status == Verdict::kSkip && raised(row.message);
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 std::string why(const ReportRun& run, const ReportCall& call) {
+  if (const ReportRow* row = raised_row(run, call)) return raised_text(row->message);
   if (const ReportRow* row = telling_row(run, call)) return row->likely_cause;
   const ReportRow* worst = nullptr;
   const ReportRow* strict = nullptr;
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
     const ReportRow& row = run.rows[i];
-    if (is_flagged(row.status) && (worst == nullptr || row.status > worst->status)) worst = &row;
-    if (is_flagged(row.strict) && strict == nullptr) strict = &row;
+    if (is_alarm(row.status) && (worst == nullptr || row.status > worst->status)) worst = &row;
+    if (is_alarm(row.strict) && strict == nullptr) strict = &row;
   }
   if (worst != nullptr) return shortened(worst->message);
   if (strict != nullptr) return strict->strict_reason;
   if (call.worst() != Verdict::kSkip) return {};
   const bool told = !call.message.empty() || call.row_count == 0;
-  return shortened(told ? call.message : run.rows[call.first_row].message);
+  return std::string(first_line(told ? call.message : run.rows[call.first_row].message));
 }
 
 std::string_view bare_api(std::string_view call) {
@@ -94,10 +104,14 @@ std::string_view bare_api(std::string_view call) {
 }
 
 bool lost(std::string_view message) {
-  const std::string_view reason = message.substr(0, message.find(':'));
-  const auto found = std::ranges::find(kSkipReasonNames, reason);
-  return found != kSkipReasonNames.end() &&
-         is_lost(static_cast<SkipReason>(found - kSkipReasonNames.begin()));
+  return is_lost(reason_of(message));
+}
+
+bool raised(std::string_view message) { return is_raised(reason_of(message)); }
+
+std::string raised_text(std::string_view message) {
+  if (raised(message)) message.remove_prefix(message.find(':') + 1);
+  return std::string(first_line(message));
 }
 
 }  // namespace msprobe::report

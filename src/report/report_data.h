@@ -70,6 +70,7 @@ struct ReportRow {
   std::string message;
   std::string strict_reason;
   std::string likely_cause;
+  double error_over_bound = kNoNumber;  // judge::DetailRow::error_over_bound
   std::string error_map;        // a line of report/error_maps.h; empty: there is none
   std::vector<double> numbers;  // one per metric of the run, kNoNumber if there is none
   std::uint32_t limits = 0;     // index into the run's limits
@@ -158,7 +159,10 @@ std::string call_dtype(const ReportRun& run, const ReportCall& call);
 // The row with a likely cause that is farthest beyond its bound; null if no row has a cause.
 const ReportRow* telling_row(const ReportRun& run, const ReportCall& call);
 
-// In one line, why a call does not pass: the likely cause, else what its worst row says; of a call
+// The row that says what an operator raised on the device; null if none did.
+const ReportRow* raised_row(const ReportRun& run, const ReportCall& call);
+
+// In one line, why a call does not pass: what was raised, else the likely cause, else what its worst row says; of a call
 // that passes by the documents the strict reason, of a skipped one that of the skip. Empty: it
 // passes.
 std::string why(const ReportRun& run, const ReportCall& call);
@@ -168,5 +172,11 @@ std::string_view bare_api(std::string_view call);
 
 // A SKIP whose message names a reason by which a call that should have been checked was lost.
 bool lost(std::string_view message);
+
+// A SKIP whose message says that the operator raised an error on the device.
+bool raised(std::string_view message);
+
+// The first line of what the device said, without the reason it begins with.
+std::string raised_text(std::string_view message);
 
 }  // namespace msprobe::report

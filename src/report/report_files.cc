@@ -53,13 +53,13 @@ Result<void> write_result_workbook(const fs::path& path, std::span<const fs::pat
 }
 
 Result<void> write_machine_files(const ReportFiles& files, std::span<const ReportRun> runs,
-                                 std::string_view fail_on, std::string_view version) {
+                                 FailOn fail_on, std::string_view version) {
   if (!files.junit.empty()) {
     const Result<void> written = write_junit(files.junit, runs, fail_on);
     if (!written) return written;
   }
   if (!files.sarif.empty()) {
-    const Result<void> written = write_sarif(files.sarif, runs, version);
+    const Result<void> written = write_sarif(files.sarif, runs, fail_on, version);
     if (!written) return written;
   }
   if (!files.database.empty()) return add_to_database(files.database, runs);

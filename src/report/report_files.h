@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/fail_on.h"
 #include "core/result.h"
 #include "report/report_data.h"
 
@@ -44,6 +45,6 @@ Result<void> write_result_workbook(const std::filesystem::path& path,
 
 // Writes JUnit, SARIF and the database if they are asked for.
 Result<void> write_machine_files(const ReportFiles& files, std::span<const ReportRun> runs,
-                                 std::string_view fail_on, std::string_view version);
+                                 FailOn fail_on, std::string_view version);
 
 }  // namespace msprobe::report

@@ -26,6 +26,7 @@ ReportRow report_row(const judge::DetailRow& row) {
   out.message = utf8(row.message);
   out.strict_reason = utf8(row.strict_reason);
   out.likely_cause = utf8(row.likely_cause);
+  out.error_over_bound = row.error_over_bound.value_or(kNoNumber);
   return out;
 }
 

@@ -19,6 +19,8 @@ std::string shown_text(std::string_view cell);
 // Names of the older recorder's calls in the form of all others.
 void take_dots(std::string& name);
 
+inline constexpr std::string_view kErrorOverBound = "Error over bound";  // as a metric
+
 // All but its part, numbers and limits.
 ReportRow report_row(const judge::DetailRow& row);
 

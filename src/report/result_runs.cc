@@ -140,9 +140,7 @@ bool same_device(const ReportRun& one, const ReportRun& other) {
 }
 
 void compare_in_time(ReportRun& older, ReportRun& newer) {
-  const bool strict = std::ranges::any_of(
-      newer.calls, [](const ReportCall& call) { return call.strict.has_value(); });
-  Changes changes = changes_between(older, newer, strict ? "strict" : "error");
+  Changes changes = changes_between(older, newer, FailOn::kStrict);
   newer.since = Since{older.title + ", old", std::move(changes.appeared), std::move(changes.fixed),
                       std::move(changes.still)};
   add_side(newer, older, "reference");

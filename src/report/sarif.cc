@@ -8,6 +8,7 @@
 
 #include "core/json_writer.h"
 #include "dump/call_sites.h"
+#include "report/answer.h"
 #include "tables/number_text.h"
 #include "tables/output_file.h"
 
@@ -28,36 +29,65 @@ constexpr Rule kRules[] = {
      "the call explain."},
     {"strict-warning", "warning", "An output or gradient is just beyond the strict bound."},
     {"lost-call", "error", "A call that should have been checked could not be."},
+    {"does-not-run", "error", "An operator raises an error on the device, and not on the CPU."},
+    {"inconclusive", "note", "An output or gradient is within its bound, which proves little."},
+};
+enum RuleIndex : std::size_t {
+  kDocumentedError,
+  kDocumentedWarning,
+  kStrictError,
+  kStrictWarning,
+  kLostCall,
+  kDoesNotRun,
+  kProvesLittle,
 };
 
 // The worst there is to say of a call; empty: nothing.
-std::optional<std::size_t> rule_of(const ReportCall& call) {
+std::optional<RuleIndex> rule_of(const ReportCall& call, FailOn fail_on) {
+  const Standing now = standing(call);
   const Verdict worst = call.worst();
-  if (worst == Verdict::kError) return 0;
-  if (call.strict == Verdict::kError) return 2;
-  if (worst == Verdict::kWarning) return 1;
-  if (call.strict == Verdict::kWarning) return 3;
-  if (lost(call.message)) return 4;
+  const bool documented = by_documents(fail_on) || !call.strict;
+  if (now == Standing::kRaised) return kDoesNotRun;
+  if (documented && worst == Verdict::kError) return kDocumentedError;
+  if (call.strict == Verdict::kError) return kStrictError;
+  if (documented && worst == Verdict::kWarning) return kDocumentedWarning;
+  if (call.strict == Verdict::kWarning) return kStrictWarning;
+  if (now == Standing::kLost) return kLostCall;
+  if (call.strict == Verdict::kInconclusive) return kProvesLittle;
   return std::nullopt;
 }
 
-bool concerns(const ReportRow& row, std::size_t rule) {
+bool concerns(const ReportRow& row, RuleIndex rule) {
   switch (rule) {
-    case 0:
+    case kDocumentedError:
       return row.status == Verdict::kError;
-    case 1:
+    case kDocumentedWarning:
       return row.status == Verdict::kWarning;
-    case 2:
+    case kStrictError:
       return row.strict == Verdict::kError;
-    case 3:
+    case kStrictWarning:
       return row.strict == Verdict::kWarning;
-    default:
-      return true;
+    case kProvesLittle:
+      return row.strict == Verdict::kInconclusive;
+    case kDoesNotRun:
+      return raised(row.message);
+    case kLostCall:
+      return row.status == Verdict::kSkip;
   }
+  return true;
+}
+
+std::string text_of(const ReportRow& row, RuleIndex rule) {
+  if (rule == kDoesNotRun) return "does not run on the device: " + raised_text(row.message);
+  const bool strict = rule == kStrictError || rule == kStrictWarning || rule == kProvesLittle;
+  std::string text = strict ? row.strict_reason : row.message;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  while (!text.empty() && text.front() == '\n') text.erase(0, 1);
+  return text;
 }
 
 // What the first row that the rule is about says, and how many more there are.
-std::string message_of(const ReportRun& run, const ReportCall& call, std::size_t rule) {
+std::string message_of(const ReportRun& run, const ReportCall& call, RuleIndex rule) {
   const std::string site = dump::site_text(call.site);
   std::string text = site.empty() ? call.name + ": " : fmt::format("{} ({}): ", call.name, site);
   std::size_t more = 0;
@@ -70,11 +100,7 @@ std::string message_of(const ReportRun& run, const ReportCall& call, std::size_t
       continue;
     }
     told = true;
-    const bool strict = rule == 2 || rule == 3;
-    std::string why = strict ? row.strict_reason : row.message;
-    while (!why.empty() && why.back() == '\n') why.pop_back();
-    while (!why.empty() && why.front() == '\n') why.erase(0, 1);
-    text += fmt::format("{}: {}", row.part, why);
+    text += fmt::format("{}: {}", row.part, text_of(row, rule));
     if (!row.likely_cause.empty()) text += fmt::format(" Likely cause: {}.", row.likely_cause);
   }
   if (more > 0) text += fmt::format(" ({} more of this call)", more);
@@ -111,9 +137,9 @@ void write_stack(JsonWriter& json, const Stack& stack) {
 }
 
 void write_result(JsonWriter& json, const ReportRun& run, const ReportCall& call,
-                  std::size_t rule) {
+                  RuleIndex rule) {
   json.begin_object();
-  json.key("ruleId").value(kRules[rule].id).key("ruleIndex").value(rule);
+  json.key("ruleId").value(kRules[rule].id).key("ruleIndex").value(std::size_t{rule});
   json.key("level").value(kRules[rule].level);
   json.key("message").begin_object().key("text").value(message_of(run, call, rule)).end_object();
   json.key("locations").begin_array().begin_object();
@@ -166,7 +192,7 @@ std::string uri_of(std::string_view path) {
   return out;
 }
 
-std::string sarif_text(std::span<const ReportRun> runs, std::string_view version) {
+std::string sarif_text(std::span<const ReportRun> runs, FailOn fail_on, std::string_view version) {
   JsonWriter json(JsonWriter::Texts::kShown);
   json.begin_object();
   json.key("$schema").value("https://json.schemastore.org/sarif-2.1.0.json");
@@ -177,7 +203,7 @@ std::string sarif_text(std::span<const ReportRun> runs, std::string_view version
     write_driver(json, version);
     json.key("results").begin_array();
     for (const ReportCall& call : run.calls) {
-      if (const auto rule = rule_of(call)) write_result(json, run, call, *rule);
+      if (const auto rule = rule_of(call, fail_on)) write_result(json, run, call, *rule);
     }
     json.end_array().end_object();
   }
@@ -186,10 +212,10 @@ std::string sarif_text(std::span<const ReportRun> runs, std::string_view version
 }
 
 Result<void> write_sarif(const std::filesystem::path& path, std::span<const ReportRun> runs,
-                         std::string_view version) {
+                         FailOn fail_on, std::string_view version) {
   Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
-  file->buffer() = sarif_text(runs, version);
+  file->buffer() = sarif_text(runs, fail_on, version);
   return file->commit();
 }
 

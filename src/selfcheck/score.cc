@@ -13,10 +13,6 @@ using sim::CauseClass;
 // Below it a region or a ratio says too little.
 constexpr std::int64_t kGradedElements = 256;
 
-bool is_alarm(std::optional<Verdict> verdict) {
-  return verdict == Verdict::kError || verdict == Verdict::kWarning;
-}
-
 struct ClassRow {
   std::string_view begins;
   CauseClass cause;

@@ -85,7 +85,7 @@ Result<std::set<std::string>> lost_calls(const fs::path& csv) {
     if (!*more) return lost;
     const bool skipped = row.forward == Verdict::kSkip || row.backward == Verdict::kSkip;
     const bool said = std::ranges::any_of(
-        std::initializer_list<std::string_view>{"crash", "time", "out_of_memory"},
+        std::initializer_list<std::string_view>{"crash", "time", "out_of_memory", "device_failed"},
         [&](std::string_view word) { return row.message.find(word) != std::string::npos; });
     if (skipped && said) lost.insert(row.api_name);
   }

@@ -126,6 +126,8 @@ constexpr FaultRow kFaults[] = {
     {Fault::kCrash, "crash", "the process ends by a signal", CauseClass::kLostCall},
     {Fault::kHang, "hang", "the operator does not return", CauseClass::kLostCall},
     {Fault::kOutOfMemory, "out_of_memory", "the device has no memory left", CauseClass::kLostCall},
+    {Fault::kNoKernel, "no_kernel", "the operator raises an error: it does not run there",
+     CauseClass::kLostCall},
     {Fault::kFourUnits, "four_units",
      "one element of a half type is four numbers too far from zero", CauseClass::kRounding},
     {Fault::kOneUlp, "one_ulp", "every element is the next number", CauseClass::kRounding, true},

@@ -48,6 +48,7 @@ enum class Fault : std::uint8_t {
   kCrash,
   kHang,
   kOutOfMemory,
+  kNoKernel,
   kFourUnits,
   kOneUlp,
   kNegativeZero,

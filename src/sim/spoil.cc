@@ -240,13 +240,15 @@ bool spoil(const FaultRule& rule, std::vector<at::Tensor>& results, std::uint64_
 }
 
 bool ends_call(Fault fault) {
-  return fault == Fault::kCrash || fault == Fault::kHang || fault == Fault::kOutOfMemory;
+  return fault == Fault::kCrash || fault == Fault::kHang || fault == Fault::kOutOfMemory ||
+         fault == Fault::kNoKernel;
 }
 
 void end_call(Fault fault) {
   if (fault == Fault::kCrash) ::raise(SIGSEGV);
   while (fault == Fault::kHang) ::pause();
   TORCH_CHECK(fault != Fault::kOutOfMemory, "sim: out of memory");
+  TORCH_CHECK(fault != Fault::kNoKernel, "sim: no kernel for this operator");
 }
 
 }  // namespace msprobe::sim

@@ -14,7 +14,8 @@ namespace msprobe::sim {
 // where something was changed. REQUIRES: a fault of results, not kCrash and its like.
 bool spoil(const FaultRule& rule, std::vector<at::Tensor>& results, std::uint64_t key);
 
-// Faults that leave no result: does not return (kCrash, kHang) or throws (kOutOfMemory).
+// Faults that leave no result: does not return (kCrash, kHang) or throws
+// (kOutOfMemory, kNoKernel).
 bool ends_call(Fault fault);
 void end_call(Fault fault);
 

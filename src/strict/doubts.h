@@ -2,13 +2,13 @@
 // Why a pass proves little.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "libtorch/aten.h"
 
 namespace msprobe::strict {
 
-// "proves little: it is all zero; ", or empty. REQUIRES: plain.
-std::string doubts(const at::Tensor& device);
+// "it is all zero", or empty. REQUIRES: plain.
+std::string_view why_little(const at::Tensor& device);
 
 }  // namespace msprobe::strict

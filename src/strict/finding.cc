@@ -13,14 +13,27 @@ StrictFinding wrong(std::string reason, std::string cause) {
   return {Verdict::kError, std::move(reason), std::move(cause)};
 }
 
-StrictFinding within(const Scan& found, std::string_view how) {
-  if (found.differ == 0) return passed("equal to the rounded benchmark");
-  return passed(fmt::format("{} of {} elements differ, by at most {} of the bound{}", found.differ,
-                            found.count, number_text(found.worst_inside), how));
+StrictFinding equal(std::string reason) {
+  StrictFinding finding = passed(std::move(reason));
+  finding.error_over_bound = 0;
+  return finding;
 }
 
-bool is_alarm(const StrictFinding& finding) {
-  return finding.status == Verdict::kError || finding.status == Verdict::kWarning;
+StrictFinding within(const Scan& found, std::string_view how) {
+  if (found.differ == 0) return equal("equal to the rounded benchmark");
+  const double size = three_digits(found.worst_inside);
+  StrictFinding finding =
+      passed(fmt::format("{} of {} elements differ, by at most {} of the bound{}", found.differ,
+                         found.count, number_text(size), how));
+  finding.error_over_bound = size;
+  return finding;
 }
+
+void doubt(StrictFinding& finding, std::string_view why) {
+  finding.status = Verdict::kInconclusive;
+  finding.reason = fmt::format("proves little: {}; {}", why, finding.reason);
+}
+
+bool is_alarm(const StrictFinding& finding) { return msprobe::is_alarm(finding.status); }
 
 }  // namespace msprobe::strict

@@ -215,7 +215,8 @@ StrictFinding suspect(const Pair& pair, const FloatType& type, const Predicted& 
   return {slight ? Verdict::kWarning : Verdict::kError,
           fmt::format("beside what the card of the device gives ({}): {}", text(predicted.unit),
                       excess_text(placed, pair.device, bench)),
-          std::move(cause), error_map(pair.device, bench, over_bound(pair.device, bench, limits))};
+          std::move(cause), error_map(pair.device, bench, over_bound(pair.device, bench, limits)),
+          excess_number(placed)};
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ class CallJudge {
     if (is_alarm(finding)) finding = judge_in_hf32(pair, finding);
     if (finding.status == Verdict::kError && context_.recorded)
       finding = judge_last_node(pair, finding);
-    if (finding.status == Verdict::kPass) finding.reason = doubts(pair.device) + finding.reason;
+    const std::string_view why = why_little(pair.device);
+    if (is_right(finding) && !why.empty()) doubt(finding, why);
     return finding;
   }
 
@@ -98,7 +99,7 @@ class CallJudge {
     Pair at_logits = pair;
     at_logits.device = gradient_at_logits(pair.device, *logits);
     StrictFinding finding = judge_tensor(at_logits);
-    if (finding.status != Verdict::kPass) return otherwise;
+    if (!is_right(finding)) return otherwise;
     finding.reason = "recorded at its last node, nll_loss: " + finding.reason;
     return finding;
   }
@@ -146,9 +147,9 @@ class CallJudge {
 
   // An element may differ where a rounding of the inputs changes it.
   StrictFinding judge_integers(const Pair& pair) {
-    if (same_bytes(pair.bench, pair.device)) return passed("equal");
+    if (same_bytes(pair.bench, pair.device)) return equal("equal");
     at::Tensor differ = pair.bench.ne(pair.device);
-    if (!differ.any().item<bool>()) return passed("equal");
+    if (!differ.any().item<bool>()) return equal("equal");
     if (auto finding = judge_otherwise(pair)) return *finding;
     for (const int runs : kRuns) {
       if (context_.traits().exact && pair.device.scalar_type() != at::kLong) break;
@@ -168,6 +169,7 @@ class CallJudge {
         whole_number_cause(pair.device, pair.bench, pair.direction));
     const at::Tensor over = differ.to(at::kDouble) * std::numeric_limits<double>::max();
     finding.map = error_map(pair.device, pair.bench, over);
+    finding.error_over_bound = std::numeric_limits<double>::infinity();
     return finding;
   }
 
@@ -211,7 +213,7 @@ class CallJudge {
     const auto card = judge_by_card(context_, pair, type);
     if (card && card->certain) return card->finding;
     const StrictFinding finding = judge_by_bound(pair, type);
-    return card && finding.status == Verdict::kPass ? card->finding : finding;
+    return card && is_right(finding) ? card->finding : finding;
   }
 
   StrictFinding judge_by_bound(const Pair& pair, const FloatType& type) {
@@ -298,7 +300,8 @@ class CallJudge {
     const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
     return {slight ? Verdict::kWarning : Verdict::kError,
             excess_text(placed, pair.device, pair.bench), likely_cause(failure, context_.rerun),
-            error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits))};
+            error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits)),
+            excess_number(placed)};
   }
 
   CallContext context_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/wording.h"
 
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,6 +31,13 @@ std::string place_text(at::IntArrayRef shape, std::int64_t flat_index) {
 
 std::string number_text(double value) { return fmt::format("{:.3g}", value); }
 
+double three_digits(double value) {
+  const std::string text = number_text(value);
+  double rounded = value;
+  if (std::isfinite(value)) std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
+}
+
 std::string excess_text(const Scan& scan, const at::Tensor& device, const at::Tensor& bench) {
   const auto place = [&](std::int64_t at) { return place_text(device.sizes(), at); };
   std::string text = fmt::format("{} of {} elements {} beyond the bound", scan.beyond, scan.count,
@@ -41,10 +50,14 @@ std::string excess_text(const Scan& scan, const at::Tensor& device, const at::Te
   }
   text += fmt::format(", worst at {}: device {}, bench {}", place(scan.worst_at),
                       element_text(device, scan.worst_at), element_text(bench, scan.worst_at));
-  if (std::isfinite(scan.worst) && scan.worst < 1e300) {
-    text += fmt::format(", {} times its bound", number_text(scan.worst));
-  }
+  const double size = excess_number(scan);
+  if (std::isfinite(size)) text += fmt::format(", {} times its bound", number_text(size));
   return text;
+}
+
+double excess_number(const Scan& scan) {
+  constexpr double kNoBound = 1e300;  // an element that may not differ has a bound of 0
+  return scan.worst < kNoBound ? three_digits(scan.worst) : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace msprobe::strict

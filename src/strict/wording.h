@@ -14,9 +14,13 @@ std::string place_text(at::IntArrayRef shape, std::int64_t flat_index);
 
 // Three significant digits: "1.25", "3e-07", "nan".
 std::string number_text(double value);
+// The number of that text. Sentences and tables show the same digits on every machine.
+double three_digits(double value);
 
 // "3 of 64 elements are beyond the bound (first (0, 3), last (7, 1)), worst at (7, 1): device 2,
 // bench 1, 812 times its bound".
 std::string excess_text(const Scan& scan, const at::Tensor& device, const at::Tensor& bench);
+// The number in it; infinite where there is none. REQUIRES: an element is beyond its bound.
+double excess_number(const Scan& scan);
 
 }  // namespace msprobe::strict

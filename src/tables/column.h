@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/result.h"
 #include "core/verdict.h"
@@ -28,7 +31,7 @@ enum class Titles : std::uint8_t { kEnglish, kChinese };
 
 template <class Row>
 using Field = std::variant<std::string Row::*, judge::Cell Row::*, Verdict Row::*,
-                           std::optional<Verdict> Row::*>;
+                           std::optional<Verdict> Row::*, std::optional<double> Row::*>;
 
 template <class Row>
 struct Column {
@@ -68,13 +71,22 @@ struct CellStyle {
   bool shortest = false;              // instead: the fewest digits that read back to the same value
   std::string_view blank = judge::kBlankText;       // a metric or text that does not apply
   std::string_view no_verdict = judge::kBlankText;  // there was nothing to judge
-  std::array<std::string_view, 4> verdicts = {"pass", "warning", "error", "SKIP"};  // by Verdict
+  std::array<std::string_view, kVerdicts> verdicts = {"pass", "warning", "error", "SKIP",
+                                                      "inconclusive"};  // by Verdict
 };
 
-inline std::optional<Verdict> parse_verdict(std::string_view text, const CellStyle& style) {
-  const auto found = std::ranges::find(style.verdicts, text);
-  if (found == style.verdicts.end()) return std::nullopt;
-  return static_cast<Verdict>(found - style.verdicts.begin());
+// What a verdict column may hold: the documents' own have no inconclusive.
+inline std::span<const std::string_view> verdicts_of(const CellStyle& style, bool documented) {
+  const std::span<const std::string_view> all = style.verdicts;
+  return documented ? all.first(static_cast<std::size_t>(Verdict::kInconclusive)) : all;
+}
+
+inline std::optional<Verdict> parse_verdict(std::string_view text, const CellStyle& style,
+                                            bool documented = true) {
+  const auto verdicts = verdicts_of(style, documented);
+  const auto found = std::ranges::find(verdicts, text);
+  if (found == verdicts.end()) return std::nullopt;
+  return static_cast<Verdict>(found - verdicts.begin());
 }
 
 inline void append_field(std::string& out, const std::string& text, const CellStyle& style) {
@@ -95,6 +107,10 @@ inline void append_field(std::string& out, Verdict verdict, const CellStyle& sty
 inline void append_field(std::string& out, std::optional<Verdict> verdict, const CellStyle& style) {
   if (verdict) return append_field(out, *verdict, style);
   out += style.no_verdict;
+}
+// Of few digits, whatever the decimals of the metrics are.
+inline void append_field(std::string& out, std::optional<double> number, const CellStyle&) {
+  if (number) fmt::format_to(std::back_inserter(out), "{:.3g}", *number);
 }
 
 template <class Row>

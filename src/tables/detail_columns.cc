@@ -22,6 +22,7 @@ constexpr Column<DetailRow> kStrictColumns[] = {
     {"Strict Reason", "Strict Reason", &DetailRow::strict_reason, true},
     {"Likely Cause", "Likely Cause", &DetailRow::likely_cause, true},
     {"Rerun Command", "Rerun Command", &DetailRow::rerun_command, true},
+    {"Error Over Bound", "Error Over Bound", &DetailRow::error_over_bound, true},
 };
 
 // The documents' columns, then those of the strict status.

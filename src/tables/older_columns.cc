@@ -36,6 +36,7 @@ constexpr Column<DetailRow> kOlderDetailColumns[] = {
     both("Strict Reason", &DetailRow::strict_reason, true),
     both("Likely Cause", &DetailRow::likely_cause, true),
     both("Rerun Command", &DetailRow::rerun_command, true),
+    both("Error Over Bound", &DetailRow::error_over_bound, true),
 };
 
 constexpr Column<ResultRow> kOlderResultColumns[] = {

@@ -111,15 +111,20 @@ class TableReader {
     if (!number) return note(fmt::format("{}: '{}' is not a number", column.english, cell));
     value = {judge::Cell::Kind::kDouble, *number};
   }
+  void fill(std::optional<double>& value, std::string_view cell, const Column<Row>& column) {
+    judge::Cell read;
+    fill(read, cell, column);
+    if (!read.blank()) value = read.value;
+  }
   void fill(Verdict& verdict, std::string_view cell, const Column<Row>& column) {
     if (trim(cell).empty()) return;
     const CellStyle& style = column.added ? kOwnStyle : style_;
-    const std::optional<Verdict> parsed = parse_verdict(trim(cell), style);
+    const std::optional<Verdict> parsed = parse_verdict(trim(cell), style, !column.added);
     if (parsed) {
       verdict = *parsed;
     } else {
       note(fmt::format("{}: '{}' is not one of {}", column.english, cell,
-                       fmt::join(style.verdicts, ", ")));
+                       fmt::join(verdicts_of(style, !column.added), ", ")));
     }
   }
   void fill(std::optional<Verdict>& verdict, std::string_view cell, const Column<Row>& column) {

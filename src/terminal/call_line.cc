@@ -17,17 +17,40 @@ using report::ReportRow;
 using report::ReportRun;
 using report::Standing;
 
-constexpr std::size_t kLongestDetail = 48;  // of a cause; the rest is in the report
-
-bool flagged(Verdict verdict) { return verdict == Verdict::kError || verdict == Verdict::kWarning; }
+constexpr std::size_t kLongestDetail = 48;   // of a cause; the rest is in the report
+constexpr std::size_t kLongestRaised = 100;  // of what was raised
 
 std::string_view without(std::string_view text, std::string_view start, std::string_view end) {
   if (text.starts_with(start)) text.remove_prefix(start.size());
   return text.substr(0, text.find(end));
 }
 
+std::span<const ReportRow> rows_of(const ReportRun& run, const ReportCall& call) {
+  return std::span(run.rows).subspan(call.first_row, call.row_count);
+}
+
+// "proves little: it is all zero" of "proves little: it is all zero; equal".
+std::string doubt_of(const ReportRun& run, const ReportCall& call) {
+  for (const ReportRow& row : rows_of(run, call)) {
+    if (row.strict != Verdict::kInconclusive) continue;
+    return row.strict_reason.substr(0, row.strict_reason.find(';'));
+  }
+  return {};
+}
+
+// One direction does not run, and the other is wrong.
+std::string also_wrong(const ReportRun& run, const ReportCall& call) {
+  if (!is_alarm(call.strict)) return {};
+  const ReportRow* row = report::telling_row(run, call);
+  return fmt::format("also wrong: {}{}{}", bound_text(report::worst_over_bound(run, call)),
+                     row != nullptr ? ", " : "",
+                     row != nullptr ? short_cause(row->likely_cause) : std::string());
+}
+
 std::string reason_of(const ReportRun& run, const ReportCall& call, Mark mark) {
   if (mark == Mark::kLost) return report::why(run, call);
+  if (mark == Mark::kRaised) return does_not_run(report::why(run, call));
+  if (mark == Mark::kInconclusive) return doubt_of(run, call);
   const ReportRow* row = report::telling_row(run, call);
   if (row != nullptr) return short_cause(row->likely_cause);
   if (mark != Mark::kFlag) return call.strict ? "no known pattern" : report::why(run, call);
@@ -46,6 +69,10 @@ Mark mark_of(const ReportCall& call) {
       return Mark::kFlag;
     case Standing::kLost:
       return Mark::kLost;
+    case Standing::kRaised:
+      return Mark::kRaised;
+    case Standing::kInconclusive:
+      return Mark::kInconclusive;
     case Standing::kPass:
     case Standing::kSkipped:
       break;
@@ -54,10 +81,36 @@ Mark mark_of(const ReportCall& call) {
 }
 
 Field mark_field(Mark mark) {
-  static const std::array<Field, 5> kFields{
-      Field{"", Paint::kPlain}, Field{"FAIL", Paint::kRed}, Field{"WARN", Paint::kYellow},
-      Field{"FLAG", Paint::kYellow}, Field{"LOST", Paint::kRed}};
+  static const std::array<Field, 7> kFields{
+      Field{"", Paint::kPlain},        Field{"FAIL", Paint::kRed},
+      Field{"WARN", Paint::kYellow},   Field{"FLAG", Paint::kYellow},
+      Field{"LOST", Paint::kRed},      Field{"RAISED", Paint::kRed},
+      Field{"INCONCLUSIVE", Paint::kYellow}};
   return kFields[static_cast<std::size_t>(mark)];
+}
+
+bool has_line(Mark mark, FailOn fail_on) {
+  switch (mark) {
+    case Mark::kNone:
+      return false;
+    case Mark::kFail:
+    case Mark::kWarn:
+    case Mark::kLost:
+    case Mark::kRaised:
+      return true;
+    case Mark::kFlag:
+      return by_documents(fail_on);
+    case Mark::kInconclusive:
+      return fail_on == FailOn::kInconclusive;
+  }
+  return true;
+}
+
+std::string does_not_run(std::string_view error) {
+  const bool whole = shown_width(error) <= kLongestRaised;
+  std::size_t cut = whole ? error.size() : error.rfind(' ', kLongestRaised);
+  if (cut == std::string_view::npos) cut = kLongestRaised;
+  return fmt::format("does not run on the device: {}{}", error.substr(0, cut), whole ? "" : " ...");
 }
 
 std::string bound_text(double over_bound) {
@@ -87,13 +140,16 @@ std::string short_cause(std::string_view cause) {
 }
 
 std::string wrong_directions(const ReportRun& run, const ReportCall& call) {
+  const Mark mark = mark_of(call);
+  const auto concerns = [&](const ReportRow& row) {
+    if (mark == Mark::kRaised) return row.status == Verdict::kSkip && report::raised(row.message);
+    if (mark == Mark::kInconclusive) return row.strict == Verdict::kInconclusive;
+    const bool within = !is_alarm(call.strict);  // else the strict status tells
+    return is_alarm(row.strict) || (within && is_alarm(row.status));
+  };
   std::array<bool, 2> wrong{};
-  for (const ReportRow& row : std::span(run.rows).subspan(call.first_row, call.row_count)) {
-    const bool strict = row.strict && flagged(*row.strict);
-    const bool within = call.strict && flagged(*call.strict);  // then the strict status tells
-    if (strict || (!within && flagged(row.status))) {
-      wrong[report::in_first_direction(run, row) ? 0 : 1] = true;
-    }
+  for (const ReportRow& row : rows_of(run, call)) {
+    if (concerns(row)) wrong[report::in_first_direction(run, row) ? 0 : 1] = true;
   }
   std::string text;
   for (std::size_t i = 0; i < wrong.size(); ++i) {
@@ -115,11 +171,13 @@ std::string call_line(const ReportRun& run, const ReportCall& call, const Style&
   std::string line = painted(label.text, label.paint, style.colour) + " ";
   Style rest = style;
   rest.columns = style.columns > kIndent + 1 ? style.columns - kIndent : 1;
-  const std::array<Field, 6> fields{
+  const bool has_bound = mark != Mark::kRaised && mark != Mark::kInconclusive;
+  const std::array<Field, 7> fields{
       Field{call.name, Paint::kBold},
       Field{wrong_directions(run, call), Paint::kPlain},
-      Field{bound_text(report::worst_over_bound(run, call)), Paint::kPlain},
+      Field{has_bound ? bound_text(report::worst_over_bound(run, call)) : "", Paint::kPlain},
       Field{reason_of(run, call, mark), Paint::kPlain},
+      Field{mark == Mark::kRaised ? also_wrong(run, call) : "", Paint::kPlain},
       Field{module_text(call), Paint::kPlain},
       Field{report::source_line(run, call), Paint::kDim}};
   std::string text = flow(fields, kGap, 0, rest);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/fail_on.h"
 #include "report/report_data.h"
 #include "terminal/layout.h"
 
@@ -19,10 +20,16 @@ enum class Mark : std::uint8_t {
   kWarn,  // slightly beyond; without a strict status: verdict warning
   kFlag,  // within its bound, but error or warning by the documented thresholds
   kLost,  // should have been checked, and could not be
+  kRaised,        // does not run on the device
+  kInconclusive,  // within its bound, which proves little
 };
 
 Mark mark_of(const report::ReportCall& call);
 Field mark_field(Mark mark);  // "FAIL" in red, ...
+
+// Whether a call of this mark is shown on a line of its own; others are only counted. With
+// `fail_on`, those are that count as failed.
+bool has_line(Mark mark, FailOn fail_on);
 
 // "890000 x bound"; empty for kNoNumber.
 std::string bound_text(double over_bound);
@@ -30,6 +37,9 @@ std::string bound_text(double over_bound);
 // "lost terms (last 4 of 16)" of "lost terms: sums without the last 4 of 16 leave 1e-07 of the
 // error".
 std::string short_cause(std::string_view cause);
+
+// "does not run on the device: Could not run 'aten::lstm' with arguments from the ...".
+std::string does_not_run(std::string_view error);
 
 // "forward, backward": the directions in which something is wrong.
 std::string wrong_directions(const report::ReportRun& run, const report::ReportCall& call);

@@ -39,6 +39,41 @@ TEST(CallLine, OtherKindsOfCalls) {
   EXPECT_EQ(mark_of(run.calls[4]), Mark::kNone) << "a skip is counted, not shown";
 }
 
+TEST(CallLine, ACallThatDoesNotRun) {
+  report::ReportRun run = small_run();
+  report::ReportCall& call = run.calls[0];
+  call.backward = Verdict::kSkip;
+  call.message = run.rows[1].message = "device_failed: \nno kernel for this\nmore lines";
+  run.rows[1].status = run.rows[1].strict.emplace(Verdict::kSkip);
+  run.rows[1].likely_cause.clear();
+  EXPECT_EQ(call_line(run, call, {.columns = 200}),
+            "RAISED Torch.matmul.0   backward   does not run on the device: no kernel for this   "
+            "also wrong: 890000 x bound, lost terms (last 4 of 16)   train.py:28\n");
+}
+
+TEST(CallLine, APassThatProvesLittle) {
+  report::ReportRun run;
+  add_call(run, "Torch.zeros.0", "Torch.zeros", Verdict::kPass, Verdict::kInconclusive);
+  add_row(run, "forward.output.0", Verdict::kPass, Verdict::kInconclusive, 0,
+          "proves little: it is all zero; equal", "");
+  EXPECT_EQ(call_line(run, run.calls[0], kWide),
+            "INCONCLUSIVE Torch.zeros.0   forward   proves little: it is all zero\n");
+}
+
+TEST(CallLine, OthersAreCountedUnlessTheyFail) {
+  EXPECT_TRUE(has_line(Mark::kRaised, FailOn::kError));
+  EXPECT_FALSE(has_line(Mark::kFlag, FailOn::kStrict));
+  EXPECT_TRUE(has_line(Mark::kFlag, FailOn::kWarning));
+  EXPECT_FALSE(has_line(Mark::kInconclusive, FailOn::kStrict));
+  EXPECT_TRUE(has_line(Mark::kInconclusive, FailOn::kInconclusive));
+}
+
+TEST(CallLine, AnErrorOfManyWordsIsCut) {
+  const std::string text = does_not_run(std::string(90, 'a') + " bcd " + std::string(90, 'e'));
+  EXPECT_EQ(text, "does not run on the device: " + std::string(90, 'a') + " bcd ...");
+  EXPECT_EQ(does_not_run(std::string(300, 'a')).size(), 28U + 100 + 4) << "no blank to cut at";
+}
+
 TEST(CallLine, FitsFortyColumns) {
   const report::ReportRun run = small_run();
   EXPECT_EQ(call_line(run, run.calls[0], {.columns = 40}),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "terminal/call_result.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -24,6 +25,7 @@ Paint paint_of(Verdict verdict) {
     case Verdict::kPass:
       return Paint::kGreen;
     case Verdict::kWarning:
+    case Verdict::kInconclusive:
       return Paint::kYellow;
     case Verdict::kError:
       return Paint::kRed;
@@ -61,7 +63,9 @@ std::string row_text(const ReportRun& run, const ReportRow& row, const Style& st
   std::string text = flow(fields, 3, kIndent, style);
   text += labelled("bound", row.strict_reason, style);
   text += labelled("cause", row.likely_cause, style);
-  text += labelled("message", row.message, style);
+  std::string message = row.message;
+  std::ranges::replace(message, '\n', ' ');
+  text += labelled("message", message, style);
   return text + metrics_text(run, row, style);
 }
 

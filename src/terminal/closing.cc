@@ -23,7 +23,8 @@ std::string calls_text(std::size_t calls) {
   return fmt::format("{} call{}", calls, calls == 1 ? "" : "s");
 }
 
-std::string lines_text(const CauseCard& card) {
+template <class Card>
+std::string lines_text(const Card& card) {
   std::string text = fmt::format("{}", fmt::join(card.lines, ", "));
   if (card.more_lines > 0) text += fmt::format(" and {} more", card.more_lines);
   return text;
@@ -63,27 +64,57 @@ std::string skipped_text(const Answer& answer) {
   return fmt::format("{} skipped ({})", all, fmt::join(reasons, ", "));
 }
 
+// "1 API does not run on the device (lstm, 2 calls)".
+std::string raised_apis(const Answer& answer) {
+  std::vector<std::string> names;
+  for (const report::RaisedApi& api : answer.raised) {
+    if (names.size() == kMostApis) break;
+    names.push_back(
+        fmt::format("{}, {}", report::bare_api(api.api + ".0"), calls_text(api.calls)));
+  }
+  if (answer.raised.size() > kMostApis) {
+    names.push_back(fmt::format("{} more", answer.raised.size() - kMostApis));
+  }
+  const bool one = answer.raised.size() == 1;
+  return fmt::format("{} API{} not run on the device ({})", answer.raised.size(),
+                     one ? " does" : "s do", fmt::join(names, "; "));
+}
+
+bool proves_nothing(const Answer& answer) {
+  return answer.checked > 0 && answer.inconclusive == answer.checked;
+}
+
 std::string sentence(const Answer& answer, const Closing& closing) {
   std::size_t wrong = 0;
   for (const report::WrongApi& api : answer.apis) wrong += api.wrong;
   std::vector<std::string> parts;
+  if (!answer.raised.empty()) parts.push_back(raised_apis(answer));
   if (wrong > 0) {
     parts.push_back(wrong_apis(answer));
     parts.push_back(fmt::format("{} of {} calls", wrong, answer.checked));
   } else if (answer.checked == 0) {
     parts.emplace_back("nothing checked");
   } else {
-    parts.push_back(fmt::format("{}{} checked, none wrong", closing.failed ? "" : "OK. ",
-                                calls_text(answer.checked)));
+    const bool good = !closing.failed && !proves_nothing(answer);
+    parts.push_back(
+        fmt::format("{}{} checked, none wrong", good ? "OK. " : "", calls_text(answer.checked)));
   }
   if (closing.slight > 0)
     parts.push_back(fmt::format("{} slightly beyond their bound", closing.slight));
-  if (closing.flagged > 0) {
-    parts.push_back(fmt::format("{}{} flagged by the documented thresholds only", closing.flagged,
+  if (answer.inconclusive > 0) {
+    const bool one = answer.inconclusive == 1;
+    parts.push_back(fmt::format("{} inconclusive ({})", answer.inconclusive,
+                                one ? "it proves little" : "they prove little"));
+  }
+  if (answer.flagged > 0) {
+    parts.push_back(fmt::format("{}{} flagged by the documented thresholds only", answer.flagged,
                                 wrong > 0 ? " more" : ""));
   }
   if (!answer.skipped.empty()) parts.push_back(skipped_text(answer));
   for (const std::string& part : closing.left_out) parts.push_back(part);
+  if (!closing.decided_by.empty()) {
+    parts.push_back(fmt::format("{} decides the exit status", closing.decided_by));
+  }
   parts.push_back(time_text(closing.seconds));
   return fmt::format("{}: {}", closing.device, fmt::join(parts, "; "));
 }
@@ -91,7 +122,20 @@ std::string sentence(const Answer& answer, const Closing& closing) {
 }  // namespace
 
 std::string worst_groups(const ReportRun& run, const Answer& answer, const Style& style) {
+  constexpr std::size_t kBetween = 3;
+  constexpr std::size_t kFurtherLines = 4;
   std::string text;
+  for (std::size_t i = 0; i < std::min(answer.raised.size(), kMostGroups); ++i) {
+    const report::RaisedApi& api = answer.raised[i];
+    const std::array<Field, 4> fields{Field{api.api, Paint::kRed},
+                                      Field{calls_text(api.calls), Paint::kPlain},
+                                      Field{does_not_run(api.text), Paint::kPlain},
+                                      Field{lines_text(api), Paint::kDim}};
+    text += flow(fields, kBetween, kFurtherLines, style);
+  }
+  if (answer.raised.size() > kMostGroups) {
+    text += fmt::format("and {} more APIs that do not run\n", answer.raised.size() - kMostGroups);
+  }
   for (std::size_t i = 0; i < std::min(answer.cards.size(), kMostGroups); ++i) {
     const CauseCard& card = answer.cards[i];
     const report::ReportRow* row = report::telling_row(run, run.calls[card.worst_call]);
@@ -100,8 +144,6 @@ std::string worst_groups(const ReportRun& run, const Answer& answer, const Style
         Field{card.api, card.slight == card.calls ? Paint::kYellow : Paint::kRed},
         Field{calls_text(card.calls), Paint::kPlain}, Field{bound_text(card.worst), Paint::kPlain},
         Field{cause, Paint::kPlain}, Field{lines_text(card), Paint::kDim}};
-    constexpr std::size_t kBetween = 3;
-    constexpr std::size_t kFurtherLines = 4;
     text += flow(fields, kBetween, kFurtherLines, style);
   }
   if (answer.cards.size() > kMostGroups) {
@@ -115,15 +157,15 @@ Closing closing_of(const ReportRun& run) {
   for (const report::ReportCall& call : run.calls) {
     const Mark mark = mark_of(call);
     closing.slight += mark == Mark::kWarn ? 1 : 0;
-    closing.flagged += mark == Mark::kFlag ? 1 : 0;
     closing.lost += mark == Mark::kLost ? 1 : 0;
   }
   return closing;
 }
 
 std::string closing_text(const Answer& answer, const Closing& closing, const Style& style) {
-  const bool wrong = !answer.apis.empty() || closing.lost > 0;
-  const Paint paint = wrong ? Paint::kRed : closing.failed ? Paint::kYellow : Paint::kGreen;
+  const bool wrong = !answer.apis.empty() || !answer.raised.empty() || closing.lost > 0;
+  const bool doubtful = closing.failed || proves_nothing(answer);
+  const Paint paint = wrong ? Paint::kRed : doubtful ? Paint::kYellow : Paint::kGreen;
   const std::array<Field, 1> said{Field{sentence(answer, closing), paint}};
   std::string text = flow(said, 1, 2, style);
   // Not wrapped, so that they can be copied.

@@ -23,16 +23,16 @@ struct Closing {
   std::string device;
   double seconds = 0;
   std::size_t slight = 0;   // calls slightly beyond their bound
-  std::size_t flagged = 0;  // by the documented thresholds only
   std::size_t lost = 0;
   bool failed = false;                // the exit status is 1
   std::vector<std::string> left_out;  // "6 not selected by --only"
+  std::string decided_by;             // "--fail-on error"; where others than these calls count
   std::string results;                // the result CSV
   std::string report;                 // the page, or the command that makes it
   std::string next;                   // a command; empty: none
 };
 
-// Counts slight, flagged and lost calls of `run`.
+// Counts slight and lost calls of `run`.
 Closing closing_of(const report::ReportRun& run);
 
 // "sim: 2 APIs wrong (matmul 4 of 4, conv2d 1 of 3); 5 of 72 calls; 0.8 s", or "cpu: OK. ...", then

@@ -50,6 +50,43 @@ TEST(Closing, FlaggedByTheDocumentsAloneIsNeitherOkNorWrong) {
       "cpu: 1 call checked, none wrong; 1 flagged by the documented thresholds only; 0.0 s\n");
 }
 
+TEST(Closing, WhatDoesNotRunComesFirst) {
+  report::ReportRun run = small_run();
+  add_call(run, "VF.lstm.0", "VF.lstm", Verdict::kSkip, Verdict::kSkip).message =
+      "device_failed: Could not run it";
+  add_row(run, "forward.output.0", Verdict::kSkip, Verdict::kSkip, report::kNoNumber, "", "");
+  run.rows.back().message = run.calls.back().message;
+  Closing closing = closing_of(run);
+  closing.device = "sim";
+  closing.failed = true;
+  EXPECT_THAT(closing_text(answer_of(run), closing, {.columns = 300}),
+              testing::StartsWith("sim: 1 API does not run on the device (lstm, 1 call); 1 API wrong "
+                                  "(matmul 1 of 4); 1 of 66 calls; "));
+  EXPECT_THAT(
+      worst_groups(run, answer_of(run), {.columns = 140}),
+      testing::StartsWith("VF.lstm   1 call   does not run on the device: Could not run it\n"));
+}
+
+TEST(Closing, APassThatProvesLittleIsCounted) {
+  report::ReportRun run;
+  add_call(run, "Torch.zeros.0", "Torch.zeros", Verdict::kPass, Verdict::kInconclusive);
+  Closing closing = closing_of(run);
+  closing.device = "cpu";
+  EXPECT_EQ(closing_text(answer_of(run), closing, {.columns = 100}),
+            "cpu: 1 call checked, none wrong; 1 inconclusive (it proves little); 0.0 s\n");
+  run.passed_apis = {{"Torch.add", 2}};
+  EXPECT_EQ(closing_text(answer_of(run), closing, {.columns = 100}),
+            "cpu: OK. 3 calls checked, none wrong; 1 inconclusive (it proves little); 0.0 s\n");
+}
+
+TEST(Closing, SaysWhatDecidedIfThatIsNotTheStrictStatus) {
+  const report::ReportRun run = small_run();
+  Closing closing = closing_of(run);
+  closing.decided_by = "--fail-on error";
+  EXPECT_THAT(closing_text(answer_of(run), closing, {.columns = 300}),
+              HasSubstr("; --fail-on error decides the exit status; 0.0 s\n"));
+}
+
 TEST(Closing, LinesFitTheTerminal) {
   const report::ReportRun run = small_run();
   Closing closing = closing_of(run);
@@ -77,7 +114,7 @@ TEST(Closing, TenGroupsAreShown) {
   for (int i = 0; i < 13; ++i) {
     const std::string api = "Torch.f" + std::to_string(i);
     add_call(run, api + ".0", api, Verdict::kError, Verdict::kError);
-    add_row(run, "forward.output.0", Verdict::kError, Verdict::kError, "9 times its bound", "");
+    add_row(run, "forward.output.0", Verdict::kError, Verdict::kError, 9, "9 times its bound", "");
   }
   EXPECT_THAT(worst_groups(run, answer_of(run), {}), HasSubstr("and 3 more APIs and causes\n"));
   Closing closing = closing_of(run);

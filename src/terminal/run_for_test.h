@@ -21,11 +21,13 @@ inline report::ReportCall& add_call(report::ReportRun& run, std::string name, st
 }
 
 inline void add_row(report::ReportRun& run, std::string part, Verdict status,
-                    std::optional<Verdict> strict, std::string reason, std::string cause) {
+                    std::optional<Verdict> strict, double size, std::string reason,
+                    std::string cause) {
   report::ReportRow& row = run.rows.emplace_back();
   row.part = std::move(part);
   row.status = status;
   row.strict = strict;
+  row.error_over_bound = size;
   row.strict_reason = std::move(reason);
   row.likely_cause = std::move(cause);
   ++run.calls.back().row_count;
@@ -36,25 +38,25 @@ inline report::ReportRun small_run() {
   report::ReportRun run;
   add_call(run, "Torch.matmul.0", "Torch.matmul", kError, kError).site.line =
       "/home/me/train.py:28";
-  add_row(run, "forward.output.0", kError, kError,
+  add_row(run, "forward.output.0", kError, kError, 8.94e+05,
           "9 of 9 elements are beyond the bound, worst at (0): device 2, bench 1, 8.94e+05 times "
           "its bound",
           "lost terms: sums without the last 4 of 16 leave 1e-07 of the error");
   add_row(
-      run, "backward.output.0", kPass, kError,
+      run, "backward.output.0", kPass, kError, 7,
       "9 of 9 elements are beyond the bound, worst at (0): device 2, bench 1, 7 times its bound",
       "lost terms: sums without the last 8 of 32 leave 1e-07 of the error; gradient only");
   add_call(run, "Torch.exp.1", "Torch.exp", kError, kPass);
-  add_row(run, "forward.output.0", kError, kPass, "equal", "");
+  add_row(run, "forward.output.0", kError, kPass, 0, "equal", "");
   run.rows.back().message = "Cosine similarity is less than 0.99, consider as error.";
   add_call(run, "Torch.exp.2", "Torch.exp", kPass, kWarning);
-  add_row(run, "forward.output.0", kPass, kWarning,
+  add_row(run, "forward.output.0", kPass, kWarning, 2,
           "1 of 9 elements is beyond the bound, worst at (0): device 2, bench 1, 2 times its bound",
           "");
   add_call(run, "Torch.cat.0", "Torch.cat", kSkip, kSkip).message = "crashed: signal 11";
-  add_row(run, "forward.output.0", kSkip, kSkip, "", "");
+  add_row(run, "forward.output.0", kSkip, kSkip, report::kNoNumber, "", "");
   add_call(run, "Torch.cat.1", "Torch.cat", kSkip, kSkip).message = "unknown_api: cat";
-  add_row(run, "forward.output.0", kSkip, kSkip, "", "");
+  add_row(run, "forward.output.0", kSkip, kSkip, report::kNoNumber, "", "");
   run.passed_apis = {{"Torch.matmul", 3}, {"Torch.add", 60}};
   return run;
 }

@@ -30,6 +30,8 @@ std::size_t named_columns() {
 std::size_t columns_of(int descriptor) {
   std::size_t columns = named_columns();
   winsize size{};
+  // Of a pipe or a file, a line for each call is easier to search than wrapped text.
+  if (columns == 0 && ::isatty(descriptor) == 0) return kMostColumns;
   if (columns == 0 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
   if (columns == 0) return kDefaultColumns;
   return columns < kFewestColumns ? kFewestColumns

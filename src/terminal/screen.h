@@ -13,7 +13,8 @@ struct Screen {
   std::size_t columns = 80;
 };
 
-// The width is that of COLUMNS, else of the terminal, else 80.
+// The width is that of COLUMNS, else of the terminal, else 80; of a pipe or file without COLUMNS
+// lines are not wrapped.
 Screen screen_of(int descriptor);
 
 }  // namespace msprobe::terminal

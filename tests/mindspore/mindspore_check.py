@@ -14,7 +14,7 @@ import tempfile
 MSPROBE = pathlib.Path(sys.argv[1]).resolve()
 RESULT_TITLES = ["API Name", "Forward Test Success", "Backward Test Success", "Message"]
 DETAIL_TITLES = ["API Name", "Bench Dtype", "Tested Dtype", "Shape", "Cosine", "MaxAbsErr", "MaxRelativeErr", "Status", "Message"]
-ADDED_TITLES = ["Strict Status", "Strict Reason", "Likely Cause", "Rerun Command"]
+ADDED_TITLES = ["Strict Status", "Strict Reason", "Likely Cause", "Rerun Command", "Error Over Bound"]
 
 # As document 001 prints it.
 QUICK_START = """{
@@ -163,7 +163,7 @@ def executed(place):
         "Cell.net.Dense.forward.0.forward": {"input_args": [], "input_kwargs": {}, "output": []},
         "MintDistributed.all_reduce.0.forward": {"input_args": [tensor], "input_kwargs": {}, "output": [tensor]}}}
     (place / "statistics.json").write_text(json.dumps(document))
-    done = run("acc_check", "-api_info", place / "statistics.json", "-o", place / "good", "-d", "cpu")
+    done = run("acc_check", "-api_info", place / "statistics.json", "-o", place / "good", "-d", "cpu", "-v")
     assert "1 entries of cells" in done.stderr and "1 MintDistributed calls are not checked" in done.stderr, done.stderr
     assert "recorded 2, checked 1 (passed 1" in done.stdout, done.stdout
     (place / "sim.yaml").write_text("faults:\n  - {fault: times_two, operators: [mm], direction: forward}\n")

@@ -78,6 +78,24 @@ class Api(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "not among the failing calls"):
             result.shrink("Torch.relu.0")
 
+    def test_an_operator_that_raises_on_the_device_is_a_failure(self):
+        self.record()
+        faults = pathlib.Path(self.dump).parent / "sim.yaml"
+        faults.write_text("faults:\n  - {fault: no_kernel, apis: [Tensor.relu]}\n", encoding="utf-8")
+        result = msprobe.check(self.dump, "sim", sim_config=faults)
+        self.assertFalse(result.ok)
+        self.assertEqual((result.raised, result.lost), (1, 0))
+        failure, = result.failures
+        self.assertEqual((failure.call, failure.status), ("Tensor.relu.0", "raised"))
+        self.assertIn("no kernel", failure.reason)
+        self.assertIn("NOT OK; ", str(result))
+        self.assertIn("1 API does not run on the device: Tensor.relu", str(result))
+
+    def test_a_failure_has_its_error_over_bound(self):
+        self.record()
+        result = msprobe.check(self.dump, "sim", sim_config=FAULTY)
+        self.assertGreater(result.failures[0].error_over_bound, 4)
+
     def test_the_failures_are_a_data_frame_if_pandas_is_there(self):
         self.record()
         result = msprobe.check(self.dump)
