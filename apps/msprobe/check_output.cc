@@ -272,6 +272,7 @@ void CheckOutput::show_answer(const Done& done) {
   const fs::path report =
       several_ ? fs::path() : report::page_path(shown_.report, outcome.paths.details);
   closing.report = report.empty() ? "" : shown_path(report);
+  if (!several_) closing.summary = json_path_;
   if (!whole_results_ && (!answer.cards.empty() || !answer.raised.empty())) {
     const std::size_t first = answer.cards.empty() ? answer.raised.front().first_call
                                                    : answer.cards.front().worst_call;
@@ -309,6 +310,7 @@ void CheckOutput::show_overall(ExitStatus status) {
   print("\n" + terminal::flow({&said, 1}, 1, 2, style()));
   if (!shown_.report.html.empty())
     print(fmt::format("report:  {}\n", visible_line(shown_path(page()))));
+  if (!json_path_.empty()) print(fmt::format("json:    {}\n", visible_line(json_path_)));
 }
 
 ExitStatus CheckOutput::close() {
@@ -316,6 +318,7 @@ ExitStatus CheckOutput::close() {
   if (!shown_.json.empty()) {
     const Result<void> written = write_json(shown_.json, json_summary(worst_));
     if (!written) return refuse(written.error());
+    if (shown_.json != "true") json_path_ = shown_path(shown_.json);
   }
   // An interrupted check is continued first.
   if (!several_ && done_.front().outcome.interrupted) return worst_;

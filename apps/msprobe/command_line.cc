@@ -75,7 +75,7 @@ std::string overview(const Program& program) {
       "  {0} help sim           profiles and faults of the simulated device\n"
       "  {0} completion SHELL   completion script for bash, zsh or fish\n"
       "  {0} --version\n\n"
-      "exit status: 0 nothing failed, 1 a verdict failed or a call was lost,\n"
+      "exit status: 0 nothing failed, 1 a call is wrong, does not run or was lost,\n"
       "2 the job could not be done\n",
       program.name);
   return text;

@@ -12,6 +12,12 @@ namespace fs = std::filesystem;
 
 Result<std::vector<InputDump>> input_dumps(const std::string& given) {
   std::error_code error;
+  if (!fs::exists(given, error) && !error && !given.starts_with('~')) {
+    return fail(ErrorKind::kUsage,
+                fmt::format("The file path {} does not exist. Name a dump.json, or the dump_path "
+                            "of a recording.",
+                            given));
+  }
   if (!fs::is_directory(given, error)) return std::vector<InputDump>{{given, {}}};
   const fs::path directory = given;
   if (const Result<fs::path> good = check_input_directory(directory); !good) return propagate(good);

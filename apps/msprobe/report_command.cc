@@ -50,6 +50,13 @@ ExitStatus run(ReportArguments& arguments) {
         check_input_file(arguments.job.dump, {.suffix = ".json"});
     if (!dump) return refuse(dump.error());
   }
+  const std::string ending = std::filesystem::path(arguments.out).extension().string();
+  if (!arguments.out.empty() && ending != ".html" && ending != ".htm") {
+    return refuse({ErrorKind::kUsage,
+                   fmt::format("-o {}: the report is an HTML page, so name a .html file; --xlsx, "
+                               "--junit and --sarif write other formats",
+                               arguments.out)});
+  }
   const bool page_too = arguments.json.empty() || !arguments.out.empty();
   if (page_too) arguments.files.html = arguments.out.empty() ? kPage : arguments.out;
   const Result<void> written = write_report_files(arguments.files, arguments.job);

@@ -176,6 +176,7 @@ std::string closing_text(const Answer& answer, const Closing& closing, const Sty
   };
   add("results:", closing.results);
   add("report:", closing.report);
+  add("json:", closing.summary);
   add("next:", closing.next);
   return text;
 }

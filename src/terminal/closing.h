@@ -29,6 +29,7 @@ struct Closing {
   std::string decided_by;             // "--fail-on error"; where others than these calls count
   std::string results;                // the result CSV
   std::string report;                 // the page, or the command that makes it
+  std::string summary;                // the JSON file
   std::string next;                   // a command; empty: none
 };
 
