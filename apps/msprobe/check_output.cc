@@ -262,8 +262,8 @@ void CheckOutput::show_answer(const Done& done) {
   if (several_) closing.device = fmt::format("{}, {}", done.title, closing.device);
   closing.seconds = done.seconds;
   closing.failed = done.status != kPassed;
-  const bool strict_fails = !answer.apis.empty() || !answer.raised.empty() ||
-                            closing.slight + closing.lost > 0;
+  const bool strict_fails =
+      !answer.apis.empty() || !answer.raised.empty() || closing.slight + closing.lost > 0;
   if (by_documents(verdict_.fail_on()) && closing.failed != strict_fails) {
     closing.decided_by = "--fail-on " + verdict_.fail_on_name;
   }
@@ -274,8 +274,8 @@ void CheckOutput::show_answer(const Done& done) {
   closing.report = report.empty() ? "" : shown_path(report);
   if (!several_) closing.summary = json_path_;
   if (!whole_results_ && (!answer.cards.empty() || !answer.raised.empty())) {
-    const std::size_t first = answer.cards.empty() ? answer.raised.front().first_call
-                                                   : answer.cards.front().worst_call;
+    const std::size_t first =
+        answer.cards.empty() ? answer.raised.front().first_call : answer.cards.front().worst_call;
     const std::string& name = done.run.calls[first].name;
     const CallCommand shrink = done.run.rerun.as_shrink();
     const CallCommand& command = shrink.empty() ? done.run.rerun : shrink;

@@ -85,8 +85,8 @@ class CheckOutput {
   std::unique_ptr<report::LiveRun> live_;
   bool whole_results_ = false;  // of --only
   std::string device_library_;  // the user's
-  std::string json_path_;  // of the summary, once it is written to a file
-  bool said_cpu_ = false;  // that the CPU is compared with itself
+  std::string json_path_;       // of the summary, once it is written to a file
+  bool said_cpu_ = false;       // that the CPU is compared with itself
   std::size_t lines_ = 0;
   std::size_t failed_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -34,9 +34,10 @@ ExitStatus run(const MergeArguments& arguments) {
   log::info("merged {} shards", merged->shards);
   if (arguments.verdict.asks_for_strict() && !merged->coverage.has_strict() &&
       merged->coverage.checked() > 0) {
-    return refuse({ErrorKind::kUsage,
-                   fmt::format("--fail-on {}: these checks have no strict status (profile reference)",
-                               arguments.verdict.fail_on_name)});
+    return refuse(
+        {ErrorKind::kUsage,
+         fmt::format("--fail-on {}: these checks have no strict status (profile reference)",
+                     arguments.verdict.fail_on_name)});
   }
   check::CheckOutcome outcome;
   outcome.coverage = merged->coverage;

@@ -49,9 +49,9 @@ void Coverage::add(const judge::ResultRow& row) {
 }
 
 std::string coverage_line(const Coverage& coverage) {
-  std::string line = fmt::format("recorded {}, checked {} (passed {}, warned {}, failed {})",
-                                 coverage.recorded, coverage.checked(), coverage.passed,
-                                 coverage.warned, coverage.failed);
+  std::string line =
+      fmt::format("recorded {}, checked {} (passed {}, warned {}, failed {})", coverage.recorded,
+                  coverage.checked(), coverage.passed, coverage.warned, coverage.failed);
   if (coverage.raised > 0) line += fmt::format(", raised {}", coverage.raised);
   line += fmt::format(", skipped {}", coverage.skipped_calls());
   const char* separator = ": ";

@@ -25,12 +25,13 @@ struct Coverage {
   // By the worst strict status of each call; all 0 where it was not asked for.
   std::size_t strict_passed = 0;
   std::size_t strict_inconclusive = 0;  // a pass that proves little
-  std::size_t strict_only = 0;  // of the strict ones: calls without a documented verdict
+  std::size_t strict_only = 0;          // of the strict ones: calls without a documented verdict
   std::size_t strict_warned = 0;
   std::size_t strict_failed = 0;
   std::size_t unjudged_failed = 0;  // documented verdict error, and no strict status was asked for
   std::size_t lost = 0;  // of all rows: the call, or its backward pass, should have been checked
-  std::size_t raised = 0;  // calls that do not run on the device, or only forward; in no other count
+  std::size_t raised =
+      0;  // calls that do not run on the device, or only forward; in no other count
 
   std::size_t checked() const { return passed + warned + failed; }
   std::size_t skipped_calls() const;

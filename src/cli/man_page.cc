@@ -34,7 +34,8 @@ std::string head(std::string_view name, std::string_view program, std::string_vi
 }
 
 std::string exit_status() {
-  return ".SH EXIT STATUS\n0: nothing failed. 1: a call is wrong, does not run or was lost. 2: the job "
+  return ".SH EXIT STATUS\n0: nothing failed. 1: a call is wrong, does not run or was lost. 2: the "
+         "job "
          "could not be done.\n";
 }
 

@@ -289,14 +289,14 @@ void VerdictCounts::add(std::optional<Verdict> verdict) {
 }
 
 void StrictCounts::add(std::string_view verdict) {
-  for (const auto& [kind, count] : {std::pair(StrictVerdict::kPass, &pass),
-                                    std::pair(StrictVerdict::kDeviceWrong, &device_wrong),
-                                    std::pair(StrictVerdict::kBothWrong, &both_wrong),
-                                    std::pair(StrictVerdict::kDocumentedOnly, &documented_only),
-                                    std::pair(StrictVerdict::kRaised, &raised),
-                                    std::pair(StrictVerdict::kLost, &lost),
-                                    std::pair(StrictVerdict::kInconclusive, &inconclusive),
-                                    std::pair(StrictVerdict::kSkip, &skip)}) {
+  for (const auto& [kind, count] :
+       {std::pair(StrictVerdict::kPass, &pass),
+        std::pair(StrictVerdict::kDeviceWrong, &device_wrong),
+        std::pair(StrictVerdict::kBothWrong, &both_wrong),
+        std::pair(StrictVerdict::kDocumentedOnly, &documented_only),
+        std::pair(StrictVerdict::kRaised, &raised), std::pair(StrictVerdict::kLost, &lost),
+        std::pair(StrictVerdict::kInconclusive, &inconclusive),
+        std::pair(StrictVerdict::kSkip, &skip)}) {
     if (verdict == name(kind)) ++*count;
   }
 }

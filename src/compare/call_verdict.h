@@ -41,7 +41,7 @@ class CallVerdict {
   std::string api_;
   Direction forward_;
   Direction backward_;
-  bool last_unsupported_ = false;  // what the public tool looks at
+  bool last_unsupported_ = false;              // what the public tool looks at
   StrictVerdict skip_ = StrictVerdict::kNone;  // of a direction: it does not run, or was lost
   std::optional<Verdict> strict_device_;
   std::optional<Verdict> strict_reference_;

@@ -35,7 +35,8 @@ TEST(CompareSummaryTest, ListsWrongCallsBeforeThoseThatOnlyTheDocumentsFlag) {
   EXPECT_THAT(text, HasSubstr("strict verdict of 3 calls: 1 pass, 1 device wrong, 0 both wrong, 1 "
                               "documented only"));
   EXPECT_LT(text.find("Torch.b.0"), text.find("Torch.a.0"));
-  EXPECT_THAT(text, AllOf(Not(HasSubstr("Torch.c.0")), HasSubstr("3 calls compared, 1 fail; documented result: error")));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("Torch.c.0")),
+                          HasSubstr("3 calls compared, 1 fail; documented result: error")));
   EXPECT_THAT(summary.json(outcome), HasSubstr(R"("failing": 1)"));
 }
 

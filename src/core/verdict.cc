@@ -18,9 +18,7 @@ constexpr std::array<std::pair<Verdict, std::string_view>, kVerdicts> kNames = {
 
 }  // namespace
 
-std::string_view name(Verdict verdict) {
-  return kNames[static_cast<std::size_t>(verdict)].second;
-}
+std::string_view name(Verdict verdict) { return kNames[static_cast<std::size_t>(verdict)].second; }
 
 std::optional<Verdict> parse_verdict(std::string_view text) {
   const auto* const found =

@@ -67,7 +67,7 @@ struct DetailRow {
   std::string likely_cause;
   std::string rerun_command;
   std::optional<double> error_over_bound;  // as StrictFinding has it
-  std::string error_map;  // in no CSV: see journal/map_lines.h
+  std::string error_map;                   // in no CSV: see journal/map_lines.h
 };
 
 // One line of the result CSV. An empty verdict is a blank cell: there was nothing to judge.

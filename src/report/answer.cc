@@ -118,8 +118,8 @@ Standing standing(const ReportCall& call) {
 
 std::string_view name(Standing standing) {
   static constexpr std::array<std::string_view, kStandings> kNames = {
-      "wrong",   "slightly wrong", "documented thresholds only", "pass",
-      "skipped", "lost",           "raised",                     "inconclusive"};
+      "wrong",  "slightly wrong", "documented thresholds only", "pass", "skipped", "lost",
+      "raised", "inconclusive"};
   return kNames[static_cast<std::size_t>(standing)];
 }
 

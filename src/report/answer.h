@@ -78,10 +78,10 @@ struct RaisedApi {
 
 struct Answer {
   std::size_t checked = 0;
-  std::size_t inconclusive = 0;  // of them
-  std::size_t flagged = 0;       // of them: by the documented thresholds only
-  std::vector<RaisedApi> raised;                             // most calls first
-  std::vector<WrongApi> apis;                                // most wrong calls first
+  std::size_t inconclusive = 0;   // of them
+  std::size_t flagged = 0;        // of them: by the documented thresholds only
+  std::vector<RaisedApi> raised;  // most calls first
+  std::vector<WrongApi> apis;     // most wrong calls first
   std::vector<std::pair<std::string, std::size_t>> skipped;  // why -> calls, most first
   std::vector<CauseCard> cards;                              // largest error first
 };

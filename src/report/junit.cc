@@ -86,14 +86,14 @@ Case make_case(const Direction& direction, FailOn fail_on) {
     if (!direction.run.rerun.empty()) {
       failures += fmt::format("{}\n", direction.run.rerun.text_for(call.name));
     }
-    made.xml += fmt::format("><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
-                            type, xml_text(first), xml_text(failures));
+    made.xml += fmt::format("><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n", type,
+                            xml_text(first), xml_text(failures));
     return made;
   }
   if (!little.empty()) {
     made.outcome = Outcome::kSkipped;
-    made.xml += fmt::format("><skipped message=\"inconclusive: {}\"/></testcase>\n",
-                            xml_text(little));
+    made.xml +=
+        fmt::format("><skipped message=\"inconclusive: {}\"/></testcase>\n", xml_text(little));
     return made;
   }
   if (direction.verdict != Verdict::kSkip) {

@@ -103,9 +103,7 @@ std::string_view bare_api(std::string_view call) {
   return dot == std::string_view::npos ? api : api.substr(dot + 1);
 }
 
-bool lost(std::string_view message) {
-  return is_lost(reason_of(message));
-}
+bool lost(std::string_view message) { return is_lost(reason_of(message)); }
 
 bool raised(std::string_view message) { return is_raised(reason_of(message)); }
 

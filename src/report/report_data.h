@@ -71,9 +71,9 @@ struct ReportRow {
   std::string strict_reason;
   std::string likely_cause;
   double error_over_bound = kNoNumber;  // judge::DetailRow::error_over_bound
-  std::string error_map;        // a line of report/error_maps.h; empty: there is none
-  std::vector<double> numbers;  // one per metric of the run, kNoNumber if there is none
-  std::uint32_t limits = 0;     // index into the run's limits
+  std::string error_map;                // a line of report/error_maps.h; empty: there is none
+  std::vector<double> numbers;          // one per metric of the run, kNoNumber if there is none
+  std::uint32_t limits = 0;             // index into the run's limits
   judge::Standard standard = judge::Standard::kNone;  // of a comparison
 };
 
@@ -162,9 +162,9 @@ const ReportRow* telling_row(const ReportRun& run, const ReportCall& call);
 // The row that says what an operator raised on the device; null if none did.
 const ReportRow* raised_row(const ReportRun& run, const ReportCall& call);
 
-// In one line, why a call does not pass: what was raised, else the likely cause, else what its worst row says; of a call
-// that passes by the documents the strict reason, of a skipped one that of the skip. Empty: it
-// passes.
+// In one line, why a call does not pass: what was raised, else the likely cause, else what its
+// worst row says; of a call that passes by the documents the strict reason, of a skipped one that
+// of the skip. Empty: it passes.
 std::string why(const ReportRun& run, const ReportCall& call);
 
 // "conv2d" of "Functional.conv2d.0", "linalg.norm" of "Torch.linalg.norm.0".

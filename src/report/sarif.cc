@@ -136,8 +136,7 @@ void write_stack(JsonWriter& json, const Stack& stack) {
   json.end_array().end_object().end_array();
 }
 
-void write_result(JsonWriter& json, const ReportRun& run, const ReportCall& call,
-                  RuleIndex rule) {
+void write_result(JsonWriter& json, const ReportRun& run, const ReportCall& call, RuleIndex rule) {
   json.begin_object();
   json.key("ruleId").value(kRules[rule].id).key("ruleIndex").value(std::size_t{rule});
   json.key("level").value(kRules[rule].level);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/finding.h"
 #include "strict/judge_call.h"
 
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "libtorch/cpu_types_for_test.h"
 #include "strict/calls_for_test.h"
 #include "strict/conditioning.h"
+#include "strict/finding.h"
 #include "strict/own_benchmark.h"
 
 namespace msprobe::strict {

@@ -42,7 +42,8 @@ TEST(DetailColumns, TitlesComeInBothSets) {
   EXPECT_EQ(detail_columns(Profile::kReference).size(), 23U);
   EXPECT_THAT(
       csv_header(detail_columns(Profile::kDocumented), Titles::kEnglish),
-      ::testing::EndsWith(",Message,Strict Status,Strict Reason,Likely Cause,Rerun Command,Error Over Bound\r\n"));
+      ::testing::EndsWith(
+          ",Message,Strict Status,Strict Reason,Likely Cause,Rerun Command,Error Over Bound\r\n"));
 }
 
 // Check vector V7 of the specification: name, twenty blanks, SKIP, message.

@@ -21,6 +21,8 @@ std::span<const Column<judge::ResultRow>> older_result_columns();
 
 // True and False for verdicts, N/A for what does not apply.
 inline constexpr CellStyle kOlderStyle{
-    .blank = "N/A", .no_verdict = "N/A", .verdicts = {"True", "warning", "False", "SKIP", "inconclusive"}};
+    .blank = "N/A",
+    .no_verdict = "N/A",
+    .verdicts = {"True", "warning", "False", "SKIP", "inconclusive"}};
 
 }  // namespace msprobe::tables

@@ -41,9 +41,8 @@ Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
       ::open(partial(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
              kOwnerWritesGroupReads);
   if (fd < 0 && errno == ENOENT) {
-    return fail(ErrorKind::kIo,
-                fmt::format("{}: cannot be written: there is no directory {}", path.string(),
-                            path.parent_path().string()));
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot be written: there is no directory {}",
+                                            path.string(), path.parent_path().string()));
   }
   if (fd < 0) return failed(partial(path), "create");
   return OutputFile(path, fd);

@@ -81,11 +81,13 @@ Mark mark_of(const ReportCall& call) {
 }
 
 Field mark_field(Mark mark) {
-  static const std::array<Field, 7> kFields{
-      Field{"", Paint::kPlain},        Field{"FAIL", Paint::kRed},
-      Field{"WARN", Paint::kYellow},   Field{"FLAG", Paint::kYellow},
-      Field{"LOST", Paint::kRed},      Field{"RAISED", Paint::kRed},
-      Field{"INCONCLUSIVE", Paint::kYellow}};
+  static const std::array<Field, 7> kFields{Field{"", Paint::kPlain},
+                                            Field{"FAIL", Paint::kRed},
+                                            Field{"WARN", Paint::kYellow},
+                                            Field{"FLAG", Paint::kYellow},
+                                            Field{"LOST", Paint::kRed},
+                                            Field{"RAISED", Paint::kRed},
+                                            Field{"INCONCLUSIVE", Paint::kYellow}};
   return kFields[static_cast<std::size_t>(mark)];
 }
 

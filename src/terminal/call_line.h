@@ -16,10 +16,10 @@ namespace msprobe::terminal {
 
 enum class Mark : std::uint8_t {
   kNone,
-  kFail,  // beyond its bound; without a strict status: verdict error
-  kWarn,  // slightly beyond; without a strict status: verdict warning
-  kFlag,  // within its bound, but error or warning by the documented thresholds
-  kLost,  // should have been checked, and could not be
+  kFail,          // beyond its bound; without a strict status: verdict error
+  kWarn,          // slightly beyond; without a strict status: verdict warning
+  kFlag,          // within its bound, but error or warning by the documented thresholds
+  kLost,          // should have been checked, and could not be
   kRaised,        // does not run on the device
   kInconclusive,  // within its bound, which proves little
 };

@@ -69,8 +69,7 @@ std::string raised_apis(const Answer& answer) {
   std::vector<std::string> names;
   for (const report::RaisedApi& api : answer.raised) {
     if (names.size() == kMostApis) break;
-    names.push_back(
-        fmt::format("{}, {}", report::bare_api(api.api + ".0"), calls_text(api.calls)));
+    names.push_back(fmt::format("{}, {}", report::bare_api(api.api + ".0"), calls_text(api.calls)));
   }
   if (answer.raised.size() > kMostApis) {
     names.push_back(fmt::format("{} more", answer.raised.size() - kMostApis));
@@ -127,10 +126,9 @@ std::string worst_groups(const ReportRun& run, const Answer& answer, const Style
   std::string text;
   for (std::size_t i = 0; i < std::min(answer.raised.size(), kMostGroups); ++i) {
     const report::RaisedApi& api = answer.raised[i];
-    const std::array<Field, 4> fields{Field{api.api, Paint::kRed},
-                                      Field{calls_text(api.calls), Paint::kPlain},
-                                      Field{does_not_run(api.text), Paint::kPlain},
-                                      Field{lines_text(api), Paint::kDim}};
+    const std::array<Field, 4> fields{
+        Field{api.api, Paint::kRed}, Field{calls_text(api.calls), Paint::kPlain},
+        Field{does_not_run(api.text), Paint::kPlain}, Field{lines_text(api), Paint::kDim}};
     text += flow(fields, kBetween, kFurtherLines, style);
   }
   if (answer.raised.size() > kMostGroups) {

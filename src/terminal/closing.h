@@ -22,7 +22,7 @@ std::string worst_groups(const report::ReportRun& run, const report::Answer& ans
 struct Closing {
   std::string device;
   double seconds = 0;
-  std::size_t slight = 0;   // calls slightly beyond their bound
+  std::size_t slight = 0;  // calls slightly beyond their bound
   std::size_t lost = 0;
   bool failed = false;                // the exit status is 1
   std::vector<std::string> left_out;  // "6 not selected by --only"

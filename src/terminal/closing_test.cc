@@ -59,9 +59,10 @@ TEST(Closing, WhatDoesNotRunComesFirst) {
   Closing closing = closing_of(run);
   closing.device = "sim";
   closing.failed = true;
-  EXPECT_THAT(closing_text(answer_of(run), closing, {.columns = 300}),
-              testing::StartsWith("sim: 1 API does not run on the device (lstm, 1 call); 1 API wrong "
-                                  "(matmul 1 of 4); 1 of 66 calls; "));
+  EXPECT_THAT(
+      closing_text(answer_of(run), closing, {.columns = 300}),
+      testing::StartsWith("sim: 1 API does not run on the device (lstm, 1 call); 1 API wrong "
+                          "(matmul 1 of 4); 1 of 66 calls; "));
   EXPECT_THAT(
       worst_groups(run, answer_of(run), {.columns = 140}),
       testing::StartsWith("VF.lstm   1 call   does not run on the device: Could not run it\n"));
