@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # The readers of dumps and the metrics for programs of others: find_package(msprobe), then msprobe::dump, msprobe::measure, msprobe::pair.
-# What the last needs (msprobe::judge, msprobe::ops) is installed with it. Component `dev`; no part of a wheel.
+# What the last needs (msprobe::judge, msprobe::ops, msprobe::yaml) is installed with it. Component `dev`; no part of a wheel.
 
 if(SKBUILD OR MSPROBE_ENGINE_ONLY)
   return()
 endif()
 include(CMakePackageConfigHelpers)
-set(folders core dump measure ops judge pair)
+set(folders core yaml dump measure ops judge pair)
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/msprobe)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/msprobe)
 target_compile_features(msprobe_core INTERFACE cxx_std_23)

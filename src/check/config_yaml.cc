@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include "check/config.h"
 #include "check/config_lists.h"
 #include "core/file.h"
 #include "core/path_check.h"
 #include "core/suggestion.h"
+#include "yaml/load_yaml.h"
 
 namespace msprobe::check {
 namespace {
@@ -126,7 +126,7 @@ Result<Config> read_config_yaml(const fs::path& path) {
   const Result<FileBytes> file = load_file(*checked);
   if (!file) return propagate(file);
   try {
-    const Result<Config> config = read_document(YAML::Load(std::string(file->text())));
+    const Result<Config> config = read_document(yaml::load(file->text()));
     if (!config) return propagate(config, path.string());
     return config;
   } catch (const YAML::Exception& e) {

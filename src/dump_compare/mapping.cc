@@ -5,10 +5,10 @@
 #include <initializer_list>
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include "core/file.h"
 #include "dump/entry_name.h"
+#include "yaml/load_yaml.h"
 
 namespace msprobe::dump_compare {
 namespace {
@@ -29,7 +29,7 @@ Result<T> read_yaml(const std::filesystem::path& path,
   const Result<FileBytes> file = load_file(path, kMaxMappingBytes);
   if (!file) return propagate(file);
   try {
-    const YAML::Node root = YAML::Load(std::string(file->text()));
+    const YAML::Node root = yaml::load(file->text());
     if (root.IsNull()) {
       return fail(ErrorKind::kUsage, fmt::format("{}: the mapping is empty", path.string()));
     }

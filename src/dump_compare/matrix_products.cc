@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include "core/cast.h"
 #include "core/file.h"
 #include "dump/tensor_file.h"
+#include "yaml/load_yaml.h"
 
 namespace msprobe::dump_compare {
 namespace {
@@ -132,7 +132,7 @@ class ProductReader {
     const Result<FileBytes> file = load_file(path_, kMaxConfigBytes);
     if (!file) return propagate(file);
     try {
-      const YAML::Node root = YAML::Load(std::string(file->text()));
+      const YAML::Node root = yaml::load(file->text());
       if (!root.IsMap()) return wrong(root, "expected right_matmul, left_matmul, ...");
       if (const YAML::Node mode = root[std::string(kMode)]) return read_mode(mode, root);
       for (const auto& section : root) {

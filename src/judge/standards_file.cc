@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include "core/file.h"
 #include "core/path_check.h"
 #include "core/suggestion.h"
+#include "yaml/load_yaml.h"
 
 namespace msprobe::judge {
 namespace {
@@ -317,7 +317,7 @@ Result<std::vector<Rule>> read_rules(const YAML::Node& file, const Place& place)
 
 Result<std::vector<Rule>> parse_rules(std::string_view text, std::string_view shown) {
   try {
-    return read_rules(YAML::Load(std::string(text)), {shown, {}});
+    return read_rules(yaml::load(text), {shown, {}});
   } catch (const YAML::Exception& error) {
     return fail(ErrorKind::kUsage,
                 fmt::format("{}: line {}: not YAML: {}", shown, error.mark.line + 1, error.msg));

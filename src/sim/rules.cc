@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include "core/call_name.h"
 #include "core/stable_hash.h"
+#include "yaml/load_yaml.h"
 
 namespace msprobe::sim {
 namespace {
@@ -122,9 +122,9 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 }  // namespace
 
-Result<FaultRules> parse_rules(std::string_view yaml, const std::string& shown) {
+Result<FaultRules> parse_rules(std::string_view text, const std::string& shown) {
   try {
-    const Result<FaultRules> rules = parse(YAML::Load(std::string(yaml)));
+    const Result<FaultRules> rules = parse(yaml::load(text));
     return rules ? rules : Result<FaultRules>(propagate(rules, shown));
   } catch (const YAML::Exception& error) {
     return fail(ErrorKind::kFormat, fmt::format("{}: {}", shown, error.what()));
