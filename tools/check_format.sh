@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every C++ file is as clang-format leaves it, and every source file names its license; `tools/check_format.sh --fix` makes it so.
+# Every C++ file is as clang-format leaves it, every source file names its license (`tools/check_format.sh --fix` makes it so), and
+# files are made in one way.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=(--dry-run --Werror)
 [ "${1:-}" = "--fix" ] && mode=(-i)
 git ls-files -z --cached --others --exclude-standard '*.cc' '*.h' | xargs -0 clang-format-19 "${mode[@]}"
 python3 tools/check_spdx.py "$@"
+python3 tools/check_writers.py

@@ -101,6 +101,8 @@ Result<std::vector<NamedResult>> results_to_show(const std::string& given) {
     }
     std::vector<NamedResult> several = results_below(given);
     if (!several.empty()) return several;
+    const Result<fs::path> readable = check_input_directory(given);
+    if (!readable) return propagate(readable);
     return fail(ErrorKind::kUsage,
                 fmt::format("{}: no accuracy_checking_result_*.csv in it, nor in directories "
                             "step<N> and rank<N>; name the -o directory of a check, or a CSV",

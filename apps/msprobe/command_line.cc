@@ -2,7 +2,9 @@
 #include "command_line.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <memory>
 
@@ -10,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "clean_end.h"
 #include "cli/completion.h"
 #include "cli/help_text.h"
 #include "cli/man_page.h"
@@ -243,8 +246,11 @@ ExitStatus run_command_line(const Program& program, std::vector<std::string> arg
 
 int run_main(const std::function<ExitStatus()>& run) {
   log::start();
+  end_cleanly();
   try {
-    return run();
+    const ExitStatus status = run();
+    if (standard_output_arrived()) return status;
+    log::error("standard output cannot be written: {}", std::strerror(errno));
   } catch (const std::bad_alloc&) {
     log::error("out of memory");
   } catch (const std::exception& e) {

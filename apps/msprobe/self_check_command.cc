@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // msprobe self_check: the verdicts against a device whose faults are known.
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "command.h"
 #include "common_options.h"
 #include "core/log.h"
+#include "core/new_file.h"
 #include "core/path_check.h"
 #include "engines/engine_process.h"
 #include "interrupt.h"
@@ -101,8 +101,7 @@ void print(const selfcheck::SelfCheckOutcome& outcome) {
 
 Result<void> write_text(const std::string& path, const std::string& text) {
   if (path.empty()) return {};
-  if (std::ofstream(path, std::ios::binary) << text) return {};
-  return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path));
+  return write_new_file(path, text);
 }
 
 std::vector<std::string> broken_promises(const selfcheck::SelfCheckOutcome& outcome) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/io_failure.h"
+#include "core/new_file.h"
 
 namespace msprobe::collect {
 namespace {
@@ -63,7 +64,7 @@ Result<GrowingJson> GrowingJson::create(const std::string& path, std::string hea
   // Not O_TRUNC: a file of an earlier run is replaced by a complete one.
   const Result<void> replaced = replace_file(path, head + tail);
   if (!replaced) return propagate(replaced);
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  Descriptor file = reopen_in_place(path, Reading::kYes, Writing::kAnywhere);
   if (!file) return io_failure(path);
   return GrowingJson(path, std::move(file), head.size(), std::move(tail));
 }
@@ -97,8 +98,7 @@ Result<void> GrowingJson::append(std::string_view finished, std::string_view unf
 // Into the second file, behind the entries that it lacks, which then takes the place of the first.
 bool GrowingJson::append_beside(std::string_view finished, std::string_view unfinished) {
   if (!spare_.file) {
-    spare_ = {
-        Descriptor(::open(spare_path().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640))};
+    spare_ = {replace_in_place(spare_path(), Reading::kYes)};
   }
   std::string behind(seen_.offset - spare_.offset, '\0');
   if (!spare_.file || !read_all(seen_.file.get(), behind, spare_.offset) ||
@@ -145,17 +145,20 @@ Result<void> GrowingJson::move_to(const std::string& path, const std::string& he
 
 Result<void> replace_file(const std::string& path, std::string_view text) {
   const std::string temporary = path + ".new";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-  if (fd < 0) return io_failure(temporary);
-  iovec whole = as_iovec(text);
-  const bool written = write_all(fd, {&whole, 1}, 0);
-  if (::close(fd) != 0 || !written) return io_failure(temporary);
+  const auto failed = [&](const std::string& shown) {
+    const Failure failure = io_failure(shown);
+    ::unlink(temporary.c_str());
+    return failure;
+  };
+  Descriptor file = replace_in_place(temporary);
+  if (!file) return io_failure(temporary);
+  if (!write_fully(file.get(), text) || !file.close()) return failed(temporary);
   // Exchanged names: ext4 sends what is renamed over a file to the disk at once, which costs more
   // than all the rest.
   if (exchange_names(temporary, path)) {
     ::unlink(temporary.c_str());
   } else if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return io_failure(path);
+    return failed(path);
   }
   return {};
 }

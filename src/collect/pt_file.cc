@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "collect/io_failure.h"
 #include "core/crc32.h"
 #include "core/little_endian.h"
+#include "core/new_file.h"
 #include "core/npy_header.h"
 #include "core/stored_zip.h"
 
@@ -130,10 +130,10 @@ Result<void> write_pieces(int fd, const std::string& path,
 
 Result<void> write_file(const std::string& path,
                         const std::vector<std::span<const std::byte>>& pieces) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-  if (fd < 0) return io_failure(path);
-  Result<void> written = write_pieces(fd, path, pieces);
-  if (::close(fd) != 0 && written) written = io_failure(path);
+  Descriptor file = create_in_place(path);
+  if (!file) return io_failure(path);
+  Result<void> written = write_pieces(file.get(), path, pieces);
+  if (!file.close() && written) written = io_failure(path);
   if (!written) ::unlink(path.c_str());  // a part of a file helps nobody, and the disk may be full
   return written;
 }

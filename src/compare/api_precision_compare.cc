@@ -312,16 +312,21 @@ Result<PrecisionOutcome> api_precision_compare(const PrecisionOptions& options) 
   if (!npu) return propagate(npu);
   Result<GpuIndex> index = read_gpu(options);
   if (!index) return propagate(index);
-  const auto path_of = [&](std::string_view kind) {
-    return options.out_dir /
-           fmt::format("api_precision_compare_{}_{}.csv", kind, options.timestamp);
+  std::string number;
+  const auto stem_of = [&](std::string_view kind) {
+    return fmt::format("api_precision_compare_{}_{}", kind, options.timestamp);
   };
-  Result<tables::OutputFile> details = tables::OutputFile::create(path_of("details"));
+  const auto path_of = [&](std::string_view kind) {
+    return options.out_dir / (stem_of(kind) + number + ".csv");
+  };
+  Result<tables::FreeOutput> details =
+      tables::create_free(options.out_dir, stem_of("details"), ".csv");
   if (!details) return propagate(details);
+  number = details->number;
   Result<tables::OutputFile> result = tables::OutputFile::create(path_of("result"));
   if (!result) return propagate(result);
 
-  Comparison comparison(options, std::move(*index), std::move(*details), std::move(*result));
+  Comparison comparison(options, std::move(*index), std::move(details->file), std::move(*result));
   DetailRow row;
   while (true) {
     const Result<bool> more = npu->next(row);

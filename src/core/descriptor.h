@@ -2,6 +2,7 @@
 // A file descriptor that is closed when it goes out of scope.
 #pragma once
 
+#include <cerrno>
 #include <utility>
 
 #include <unistd.h>
@@ -26,9 +27,8 @@ class Descriptor {
 
   int get() const { return fd_; }  // -1: none
   explicit operator bool() const { return fd_ >= 0; }
-  void close() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  }
+  // False: what was written to it did not all arrive; errno says why.
+  bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR; }
 
  private:
   int fd_ = -1;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/path_check.h"
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "core/new_file.h"
 
 namespace msprobe {
 namespace {
@@ -137,11 +141,11 @@ Result<fs::path> prepare_output_directory(const fs::path& path) {
                 fmt::format("{}: {} directories would have to be created, the limit is {}",
                             path.string(), new_levels, kMaxNewLevels));
   }
-  fs::create_directories(real, error);
-  if (error || !fs::is_directory(real)) {
+  const Result<void> made = make_directories(real);
+  if (!made || !fs::is_directory(real, error)) {
     return fail(ErrorKind::kIo,
                 fmt::format("The {} cannot be used as a directory: {}", path.string(),
-                            error ? error.message() : "it is a file"));
+                            made ? "it is a file" : std::strerror(errno)));
   }
   if (::access(real.c_str(), W_OK | X_OK) != 0) {
     return fail(ErrorKind::kIo, fmt::format("The file path {} is not writable.", path.string()));

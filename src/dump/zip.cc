@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "core/crc32.h"
+#include "core/machine_memory.h"
 #include "dump/byte_reader.h"
 #include "dump/printable.h"
 
@@ -224,6 +225,12 @@ Result<MemberBytes> ZipArchive::read(const ZipMember& member, std::size_t max_by
   const Result<std::span<const std::byte>> bytes = packed(member);
   if (!bytes) return propagate(bytes);
   MemberBytes content{file_.owner, *bytes};
+  // The other side of a comparison wants as much.
+  if (member.deflated && member.size > machine_memory_bytes() / 2) {
+    return failure(ErrorKind::kHostile, member.header_at,
+                   fmt::format("{} inflates to {} bytes, more than half of this machine's memory",
+                               printable(member.name), member.size));
+  }
   if (member.deflated) {
     auto memory = std::make_shared_for_overwrite<std::byte[]>(member.size);
     const std::span<std::byte> out(memory.get(), member.size);
@@ -247,6 +254,42 @@ Result<MemberBytes> ZipArchive::read(const ZipMember& member, std::size_t max_by
     return damaged();
   }
   return content;
+}
+
+Result<void> ZipArchive::stream(const ZipMember& member,
+                                const std::function<void(std::string_view)>& take) const {
+  const Result<std::span<const std::byte>> bytes = packed(member);
+  if (!bytes) return propagate(bytes);
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;
+  const auto hand_on = [&](std::span<const std::byte> piece) {
+    crc = crc32(crc, piece);
+    size += piece.size();
+    take({reinterpret_cast<const char*>(piece.data()), piece.size()});
+  };
+  if (!member.deflated) {
+    hand_on(*bytes);
+  } else {
+    constexpr std::size_t kPiece = std::size_t{1} << 18;
+    std::vector<std::byte> out(kPiece);
+    InflateStream stream;
+    std::span<const std::byte> left = *bytes;
+    int status = stream.ready ? Z_OK : Z_MEM_ERROR;
+    while (status == Z_OK && size <= member.size) {
+      const std::size_t given = std::min<std::size_t>(left.size(), kPiece);
+      stream.z.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(left.data()));
+      stream.z.avail_in = static_cast<uInt>(given);
+      stream.z.next_out = reinterpret_cast<Bytef*>(out.data());
+      stream.z.avail_out = static_cast<uInt>(out.size());
+      status = inflate(&stream.z, Z_NO_FLUSH);  // Z_OK only where it got further
+      left = left.subspan(given - stream.z.avail_in);
+      hand_on(std::span(out).first(out.size() - stream.z.avail_out));
+    }
+    if (status != Z_STREAM_END) size = member.size + 1;
+  }
+  if (size == member.size && crc == member.crc) return {};
+  return failure(ErrorKind::kFormat, member.header_at,
+                 fmt::format("{} is damaged", printable(member.name)));
 }
 
 Result<std::string> ZipArchive::read_start(const ZipMember& member, std::size_t count) const {

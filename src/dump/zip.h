@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +59,9 @@ class ZipArchive {
                            LateChecksum* late = nullptr) const;
   // The first bytes of the content, at most `count`, without checksum.
   Result<std::string> read_start(const ZipMember& member, std::size_t count) const;
+  // The content in pieces, for members that are larger than one wants to hold; checksum verified.
+  Result<void> stream(const ZipMember& member,
+                      const std::function<void(std::string_view)>& take) const;
 
  private:
   explicit ZipArchive(const FileBytes& file, std::string_view name) : file_(file), name_(name) {}

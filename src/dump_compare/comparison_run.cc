@@ -105,8 +105,7 @@ class DumpComparison {
       const std::string stem =
           fmt::format("{}compare_result{}{}_{}", start.is_debug ? "debug_" : "", options_.suffix,
                       pair.suffix, options_.timestamp);
-      Result<DumpTable> started = DumpTable::start(
-          options_.out, tables::free_stem(options_.out, stem), options_.xlsx, start);
+      Result<DumpTable> started = DumpTable::start(options_.out, stem, options_.xlsx, start);
       if (!started) return propagate(started);
       table = &tables_.emplace_back(pair, *std::move(started)).table;
       if (options_.for_report) {

@@ -26,8 +26,10 @@ using DumpRow = ItemRow;
 // Behind the documented columns and those of the comparison.
 constexpr std::string_view kRoleTitle = "Divergence";
 
+constexpr const char* kHeldSuffix = ".rows";
+
 fs::path held_path(const fs::path& directory, const std::string& stem) {
-  return directory / (stem + ".rows");
+  return directory / (stem + kHeldSuffix);
 }
 
 // Of a row, by its cell `Result`.
@@ -98,9 +100,9 @@ void write_row(JsonWriter& json, const DumpPair& pair, DataMode mode, const Entr
 
 Result<DumpTable> DumpTable::start(const fs::path& directory, const std::string& stem, bool xlsx,
                                    const CompareStart& start) {
-  Result<tables::OutputFile> held = tables::OutputFile::create(held_path(directory, stem));
+  Result<tables::FreeOutput> held = tables::create_free(directory, stem, kHeldSuffix, ".csv");
   if (!held) return propagate(held);
-  DumpTable table(directory, stem, *std::move(held));
+  DumpTable table(directory, stem + held->number, std::move(held->file));
   table.columns_ = start.columns;
   table.xlsx_ = xlsx;
   return table;
@@ -119,10 +121,11 @@ Result<std::vector<fs::path>> DumpTable::finish(const RoleOf& role_of, std::size
   if (const auto done = held_.commit(); !done) return propagate(done);
   const fs::path held = held_path(directory_, stem_);
   const Result<FileBytes> rows = load_file(held);
+  Result<std::vector<fs::path>> written = rows ? write_csv(rows->text(), role_of, most_rows)
+                                               : Result<std::vector<fs::path>>(propagate(rows));
+  // It keeps the name of the tables for this run until they are there.
   std::error_code ignored;
   fs::remove(held, ignored);
-  if (!rows) return propagate(rows);
-  Result<std::vector<fs::path>> written = write_csv(rows->text(), role_of, most_rows);
   if (!written || !xlsx_) return written;
   Result<fs::path> sheet = write_sheet(rows->text(), role_of);
   if (!sheet) return propagate(sheet);

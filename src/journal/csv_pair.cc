@@ -7,11 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/new_file.h"
 #include "journal/map_lines.h"
 
 namespace msprobe::journal {
@@ -65,7 +65,7 @@ std::optional<CsvPaths> csv_paths_of(const fs::path& result_csv, const CsvNames&
 
 Result<CsvPair> CsvPair::create(const CsvPaths& paths, const CsvHeaders& headers) {
   CsvPair pair;
-  if (const Result<void> opened = pair.open(paths, O_CREAT | O_EXCL); !opened) {
+  if (const Result<void> opened = pair.open(paths, true); !opened) {
     return propagate(opened);
   }
   remove_maps(paths);  // those of run_ut have no time in their name
@@ -75,7 +75,7 @@ Result<CsvPair> CsvPair::create(const CsvPaths& paths, const CsvHeaders& headers
 
 Result<CsvPair> CsvPair::reopen(const CsvPaths& paths, const CsvHeaders& headers, CsvSizes keep) {
   CsvPair pair;
-  if (const Result<void> opened = pair.open(paths, 0); !opened) return propagate(opened);
+  if (const Result<void> opened = pair.open(paths, false); !opened) return propagate(opened);
   pair.maps_.size = keep.maps;
   pair.details_.size = keep.details;
   pair.result_.size = keep.result;
@@ -84,7 +84,7 @@ Result<CsvPair> CsvPair::reopen(const CsvPaths& paths, const CsvHeaders& headers
     if (const Result<void> cut = file->cut(file->size); !cut) return propagate(cut);
   }
   if (keep.maps > 0) {
-    if (const Result<void> opened = pair.maps_.open(paths.maps, 0); !opened) {
+    if (const Result<void> opened = pair.maps_.open(paths.maps, false); !opened) {
       return propagate(opened);
     }
     if (const Result<void> cut = pair.maps_.cut(keep.maps); !cut) return propagate(cut);
@@ -95,10 +95,10 @@ Result<CsvPair> CsvPair::reopen(const CsvPaths& paths, const CsvHeaders& headers
   return pair;
 }
 
-Result<void> CsvPair::open(const CsvPaths& paths, int flags) {
+Result<void> CsvPair::open(const CsvPaths& paths, bool are_new) {
   maps_.path = paths.maps;
-  if (const Result<void> opened = details_.open(paths.details, flags); !opened) return opened;
-  return result_.open(paths.result, flags);
+  if (const Result<void> opened = details_.open(paths.details, are_new); !opened) return opened;
+  return result_.open(paths.result, are_new);
 }
 
 Result<void> CsvPair::start(const CsvHeaders& headers) {
@@ -118,9 +118,9 @@ void CsvPair::add(std::string_view details, std::string_view result, std::string
   }
 }
 
-Result<void> CsvPair::File::open(const fs::path& where, int flags) {
+Result<void> CsvPair::File::open(const fs::path& where, bool is_new) {
   path = where;
-  fd = Descriptor(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0644));
+  fd = is_new ? create_in_place(path) : reopen_in_place(path, Reading::kNo, Writing::kAppends);
   if (!fd) return io_failure(path, "cannot open for writing");
   return {};
 }
@@ -133,20 +133,14 @@ Result<void> CsvPair::File::cut(std::uint64_t new_size) const {
 Result<void> CsvPair::File::write() {
   if (waiting.empty()) return {};
   if (const Result<void> there = still_there(path, fd.get()); !there) return there;
-  std::string_view left = waiting;
-  while (!left.empty()) {
-    const ssize_t written = ::write(fd.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return io_failure(path, "cannot write");
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_fully(fd.get(), waiting)) return io_failure(path, "cannot write");
   size += waiting.size();
   waiting.clear();
   return {};
 }
 
 Result<void> CsvPair::File::sync() const {
-  if (::fsync(fd.get()) == 0 || errno == EINVAL) return {};  // EINVAL: a place that cannot sync
+  if (sync_fully(fd.get())) return {};
   return io_failure(path, "cannot write");
 }
 
@@ -154,7 +148,7 @@ Result<void> CsvPair::File::sync() const {
 Result<void> CsvPair::write_maps() {
   if (maps_.waiting.empty()) return {};
   if (!maps_.fd) {
-    const Result<void> opened = maps_.open(maps_.path, O_CREAT | O_EXCL);
+    const Result<void> opened = maps_.open(maps_.path, true);
     if (!opened) return opened;
   }
   return maps_.write();

@@ -69,7 +69,7 @@ class CsvPair {
 
  private:
   struct File {
-    Result<void> open(const std::filesystem::path& where, int flags);
+    Result<void> open(const std::filesystem::path& where, bool is_new);
     Result<void> write();
     Result<void> cut(std::uint64_t new_size) const;
     Result<void> sync() const;
@@ -80,7 +80,7 @@ class CsvPair {
     std::string waiting;
   };
   CsvPair() = default;
-  Result<void> open(const CsvPaths& paths, int flags);
+  Result<void> open(const CsvPaths& paths, bool are_new);
   Result<void> start(const CsvHeaders& headers);
   Result<void> write_maps();
 

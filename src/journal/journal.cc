@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "core/new_file.h"
 
 namespace msprobe::journal {
 namespace {
@@ -111,8 +112,10 @@ Result<Journal> Journal::resume(const fs::path& result_csv, const ExpectedRows& 
 Result<void> Journal::open_devices(const JournalOptions& options, const ExpectedRows* committed) {
   for (const std::string& device : options.devices) {
     const CsvPaths paths = device_paths(paths_, device, options.format.names);
+    if (const Result<void> made = make_directories(paths.result.parent_path()); !made) {
+      return propagate(made);
+    }
     std::error_code error;
-    fs::create_directory(paths.result.parent_path(), error);
     Result<CsvPair> pair = fail(ErrorKind::kIo, "");
     if (committed == nullptr || !fs::exists(paths.result, error)) {
       pair = CsvPair::create(paths, options.format.headers);

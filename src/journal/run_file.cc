@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/new_file.h"
 #include "core/shell_words.h"
 
 namespace msprobe::journal {
@@ -71,7 +72,7 @@ Failure run_file_failure(const fs::path& path, std::string_view what) {
 }  // namespace
 
 Result<RunFile> RunFile::create(const fs::path& path, const RunFacts& facts) {
-  Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+  Descriptor fd = create_in_place(path, Reading::kYes);
   if (!fd && errno == EEXIST) {
     return fail(ErrorKind::kUsage, fmt::format("{} already exists", path.string()));
   }
@@ -89,7 +90,7 @@ Result<RunFile> RunFile::create(const fs::path& path, const RunFacts& facts) {
 }
 
 Result<RunFile> RunFile::open(const fs::path& path, const RunFacts& facts) {
-  Descriptor fd(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  Descriptor fd = reopen_in_place(path, Reading::kYes, Writing::kAppends);
   if (!fd && errno == ENOENT) {
     return fail(ErrorKind::kUsage,
                 fmt::format("{} is missing: without it, the dump and the options of these "
@@ -105,7 +106,7 @@ Result<RunFile> RunFile::open(const fs::path& path, const RunFacts& facts) {
 }
 
 Result<RunFile> RunFile::inspect(const fs::path& path) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // not for a pipe
   if (!fd) return run_file_failure(path, "cannot open");
   RunFile file(path, std::move(fd));
   if (const Result<void> locked = file.lock(LOCK_SH); !locked) return propagate(locked);
@@ -121,7 +122,7 @@ Result<void> RunFile::lock(int how) const {
 }
 
 Result<void> RunFile::append(std::string_view text) const {
-  if (::write(fd_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
+  if (write_fully(fd_.get(), text)) return {};
   return run_file_failure(path_, "cannot write");
 }
 

@@ -2,13 +2,13 @@
 #include "predict/predict_call.h"
 
 #include <cmath>
-#include <fstream>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/call_name.h"
+#include "core/new_file.h"
 #include "core/npy_header.h"
 #include "dump/tensor_file.h"
 #include "identify/numbers.h"
@@ -61,10 +61,7 @@ Result<void> write_npy(const fs::path& path, const Numbers& numbers) {
       held == numbers.dtype
           ? numbers
           : identify::make_numbers(held, numbers.shape, identify::values_of(numbers));
-  std::ofstream file(path, std::ios::binary);
-  file << npy_header(held, written.shape) << written.bytes;
-  if (file.flush()) return {};
-  return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path.string()));
+  return write_new_file(path, npy_header(held, written.shape) + written.bytes);
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include "replay/save_data.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
+#include "core/new_file.h"
 #include "core/npy_header.h"
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
@@ -19,12 +19,7 @@ using execute::LeafPair;
 
 Result<void> save_tensor(const std::filesystem::path& path, const at::Tensor& tensor) {
   const std::vector<char> bytes = torch::jit::pickle_save(libtorch::plain(tensor));
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) {
-    return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path.string()));
-  }
-  return {};
+  return write_new_file(path, {bytes.data(), bytes.size()});
 }
 
 // One file per tensor, numbered over all leaves.
@@ -59,13 +54,6 @@ Result<void> save_pairs(const std::filesystem::path& prefix, const std::vector<L
   return bench.result() ? device.result() : bench.result();
 }
 
-Result<void> make_directory(const std::filesystem::path& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (!error) return {};
-  return fail(ErrorKind::kIo, fmt::format("{}: {}", directory.string(), error.message()));
-}
-
 Result<void> save_npy(const std::string& path, const at::Tensor& tensor) {
   at::Tensor plain = libtorch::plain(tensor);
   const auto dtype = libtorch::dtype_of(plain.scalar_type());
@@ -73,12 +61,12 @@ Result<void> save_npy(const std::string& path, const at::Tensor& tensor) {
   const DType held = numpy_dtype(*dtype);
   if (held != *dtype) plain = plain.to(*libtorch::scalar_type(held));
   const TensorView view = libtorch::view_of(plain);
-  std::ofstream file(path, std::ios::binary);
-  file << npy_header(held, view.shape);
-  file.write(reinterpret_cast<const char*>(view.bytes.data()),
-             static_cast<std::streamsize>(view.bytes.size()));
-  if (!file.flush()) return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path));
-  return {};
+  Result<NewFile> file = NewFile::create(path);
+  if (!file) return propagate(file);
+  const std::string_view bytes(reinterpret_cast<const char*>(view.bytes.data()), view.bytes.size());
+  if (auto done = file->write(npy_header(held, view.shape)); !done) return done;
+  if (auto done = file->write(bytes); !done) return done;
+  return file->commit();
 }
 
 Result<void> save_npy_tree(const std::string& name, const PyValue& value) {
@@ -107,7 +95,7 @@ Result<void> save_npy_pairs(const std::string& name, const std::vector<LeafPair>
 
 Result<void> save_npy_data(const std::filesystem::path& directory, const std::string& full_name,
                            const execute::CallOutcome& outcome) {
-  if (Result<void> made = make_directory(directory); !made) return made;
+  if (Result<void> made = make_directories(directory); !made) return made;
   const std::string forward = (directory / full_name).string() + ".forward";
   const std::string backward = (directory / full_name).string() + ".backward";
   const arguments::PyCall& call = outcome.arguments.call;
@@ -126,7 +114,7 @@ Result<void> save_npy_data(const std::filesystem::path& directory, const std::st
 
 Result<void> save_data(const std::filesystem::path& directory, const std::string& full_name,
                        const execute::CallOutcome& outcome, const std::string& device_word) {
-  if (Result<void> made = make_directory(directory); !made) return made;
+  if (Result<void> made = make_directories(directory); !made) return made;
   const std::filesystem::path base = directory / full_name;
   Saver inputs(base.string() + ".forward.input");
   for (const PyValue& value : outcome.arguments.call.args) inputs.add(value);

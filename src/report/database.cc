@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +13,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sqlite3.h>
+#include <unistd.h>
+
+#include "core/new_file.h"
 
 #include "report/answer.h"
 
@@ -240,12 +245,17 @@ bool add_run(sqlite3* database, const ReportRun& run) {
          into_outputs.good();
 }
 
-}  // namespace
-
-Result<void> add_to_database(const fs::path& path, std::span<const ReportRun> runs) {
+// SQLite takes a link in any directory of the path for the last one.
+Result<void> add_to_file(const fs::path& path, std::span<const ReportRun> runs) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path.has_parent_path() ? path.parent_path() : ".", error);
+  if (fs::is_symlink(real / path.filename(), error)) {
+    return fail(ErrorKind::kIo,
+                fmt::format("{}: it is a link; name the database itself", path.string()));
+  }
   sqlite3* opened = nullptr;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int code = sqlite3_open_v2((real / path.filename()).c_str(), &opened,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr);
   const Database database(opened);
   if (code != SQLITE_OK) return failed(opened, path);
   sqlite3_busy_timeout(opened, kLongestWaitMs);
@@ -255,6 +265,22 @@ Result<void> add_to_database(const fs::path& path, std::span<const ReportRun> ru
   }
   if (!execute(opened, "COMMIT")) return failed(opened, path);
   return {};
+}
+
+}  // namespace
+
+Result<void> add_to_database(const fs::path& path, std::span<const ReportRun> runs) {
+  // SQLite would follow a link and leave the mode to the umask. Its journal takes the mode of the
+  // database.
+  const Descriptor made = create_in_place(path);
+  if (!made && errno != EEXIST) {
+    return fail(ErrorKind::kIo,
+                fmt::format("{}: cannot create: {}", path.string(), std::strerror(errno)));
+  }
+  Result<void> added = add_to_file(path, runs);
+  std::error_code error;
+  if (made && !added && fs::file_size(path, error) == 0) ::unlink(path.c_str());
+  return added;
 }
 
 }  // namespace msprobe::report

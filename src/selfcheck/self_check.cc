@@ -2,13 +2,13 @@
 #include "selfcheck/self_check.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "check/run_check.h"
 #include "compare/api_precision_compare.h"
 #include "core/file.h"
+#include "core/new_file.h"
 #include "dump/dump_json.h"
 #include "tables/detail_columns.h"
 #include "tables/table_reader.h"
@@ -55,9 +55,8 @@ Result<check::CheckOptions> check_options(const SelfCheckOptions& options, const
   check.sim_config_text = scenario.rules;
   if (!scenario.rules.empty()) {
     check.engine.sim_config = (directory / "sim.yaml").string();
-    if (!(std::ofstream(check.engine.sim_config) << scenario.rules)) {
-      return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", check.engine.sim_config));
-    }
+    const Result<void> written = write_new_file(check.engine.sim_config, scenario.rules);
+    if (!written) return propagate(written);
   }
   check.allow_tf32 = scenario.allow_tf32;
   check.dispatch.timeout_seconds = scenario.timeout_seconds;
@@ -96,9 +95,7 @@ Result<Ran> run_scenario(const SelfCheckOptions& options, const Scenario& scenar
   const fs::path directory = options.directory / file_name(scenario.name);
   std::error_code error;
   fs::remove_all(directory, error);
-  if (!fs::create_directories(directory, error)) {
-    return fail(ErrorKind::kIo, fmt::format("{}: {}", directory.string(), error.message()));
-  }
+  if (const Result<void> made = make_directories(directory); !made) return propagate(made);
   Result<check::CheckOptions> check = check_options(options, scenario, directory);
   if (!check) return propagate(check);
   check->show_progress = show;

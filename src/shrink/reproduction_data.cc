@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/new_file.h"
+
 namespace msprobe::shrink {
 namespace {
 
@@ -28,15 +30,13 @@ bool has_data(const dump::ForwardRecord& forward) {
 }
 
 Result<void> copy_data(const fs::path& from, const std::string& call, const fs::path& to) {
+  if (const Result<void> made = make_directories(to); !made) return made;
   std::error_code error;
-  fs::create_directories(to, error);
   for (const auto& entry : fs::directory_iterator(from, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(call + ".")) continue;
-    fs::copy_file(entry.path(), to / name, fs::copy_options::overwrite_existing, error);
-    if (error) {
-      return fail(ErrorKind::kIo, fmt::format("{}: {}", entry.path().string(), error.message()));
-    }
+    const Result<void> copied = copy_to_new_file(entry.path(), to / name);
+    if (!copied) return copied;
   }
   if (!error) return {};
   return fail(ErrorKind::kIo, fmt::format("{}: {}", from.string(), error.message()));

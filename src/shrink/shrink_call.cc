@@ -2,7 +2,6 @@
 #include "shrink/shrink_call.h"
 
 #include <algorithm>
-#include <fstream>
 #include <variant>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "core/call_command.h"
 #include "core/file.h"
+#include "core/new_file.h"
 #include "core/path_check.h"
 #include "core/shell_words.h"
 #include "dump/dump_json.h"
@@ -26,11 +26,6 @@ namespace msprobe::shrink {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<void> write_text(const fs::path& path, const std::string& text) {
-  if (std::ofstream(path, std::ios::binary) << text) return {};
-  return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path.string()));
-}
 
 // The shapes that the benchmark gave are those of the outputs now.
 void set_output_shapes(const ProbeAnswer& answer, dump::CallRecord& call) {
@@ -94,8 +89,7 @@ Result<ProbeAnswer> ask_on_cpu(const ShrinkOptions& options, const RecordedCall&
 Result<void> write_reproduction(const ShrinkOptions& options, const RecordedCall& recorded,
                                 const fs::path& out, Probe& probe, dump::CallRecord call) {
   const fs::path saved = out / "tensors";
-  std::error_code error;
-  fs::create_directories(saved, error);
+  if (const Result<void> made = make_directories(saved); !made) return made;
   const Result<ProbeAnswer> answer = probe.ask(call, saved.string());
   if (!answer) return propagate(answer);
   if (!recorded.is_fixed()) set_output_shapes(*answer, call);
@@ -108,10 +102,11 @@ Result<void> write_reproduction(const ShrinkOptions& options, const RecordedCall
   if (!options.engine.sim_config.empty()) {
     const Result<FileBytes> rules = load_file(options.engine.sim_config);
     if (!rules) return propagate(rules);
-    if (auto done = write_text(out / "sim.yaml", std::string(rules->text())); !done) return done;
+    if (auto done = write_new_file(out / "sim.yaml", std::string(rules->text())); !done)
+      return done;
   }
-  if (auto done = write_text(out / "dump.json",
-                             dump_of(call, has_data(call.forward), recorded.dialect->name));
+  if (auto done = write_new_file(out / "dump.json",
+                                 dump_of(call, has_data(call.forward), recorded.dialect->name));
       !done) {
     return done;
   }
@@ -126,7 +121,7 @@ Result<void> write_reproduction(const ShrinkOptions& options, const RecordedCall
           ? mindspore_script(call, saved, device, answer->call, answer->text)
           : python_script(call, saved, device, answer->call, answer->text);
   if (!script) return propagate(script);
-  if (auto done = write_text(out / "reproduce.py", *script); !done) return done;
+  if (auto done = write_new_file(out / "reproduce.py", *script); !done) return done;
   options.print(fmt::format("python3 {}\n", shell_path(out / "reproduce.py")));
   return {};
 }

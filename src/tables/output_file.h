@@ -4,20 +4,21 @@
 
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "core/new_file.h"
 #include "core/result.h"
 
 namespace msprobe::tables {
 
-// Collects bytes in `path`.partial; commit() gives it its name. Without commit the partial file is
-// removed. A full buffer is written by another thread while the next one is filled; an error of it
-// is returned by the call after.
+// A NewFile (core/new_file.h) that collects what is written to it. A full buffer is written by
+// another thread while the next one is filled; an error of it is returned by the call after.
 class OutputFile {
  public:
   static Result<OutputFile> create(const std::filesystem::path& path);
-  OutputFile(OutputFile&& other) noexcept;
+  OutputFile(OutputFile&& other) noexcept = default;
   OutputFile& operator=(OutputFile&& other) noexcept;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -28,18 +29,23 @@ class OutputFile {
   Result<void> flush_if_full();
   Result<void> commit();
 
- private:
-  OutputFile(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
-  Result<void> finish_writing();
-  void discard();
+  explicit OutputFile(NewFile file) : file_(std::make_unique<NewFile>(std::move(file))) {}
 
-  std::filesystem::path path_;
-  int fd_ = -1;
+ private:
+  Result<void> finish_writing();
+
+  std::unique_ptr<NewFile> file_;  // the other thread knows where it is
   std::string buffer_;
   std::future<Result<std::string>> writing_;  // returns the memory of what it wrote
 };
 
-// `stem`, or with a number behind it if an earlier run of the same second has its tables.
-std::string free_stem(const std::filesystem::path& directory, const std::string& stem);
+struct FreeOutput {
+  OutputFile file;
+  std::string number;  // what was put behind the stem: "", "_2", ...
+};
+// The file `directory`/`stem``suffix`, with a number behind the stem if another run of the same
+// second has that name, or `also` of the same number.
+Result<FreeOutput> create_free(const std::filesystem::path& directory, const std::string& stem,
+                               const std::string& suffix, const std::string& also = {});
 
 }  // namespace msprobe::tables

@@ -5,14 +5,18 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <fstream>
+#include <cstdint>
+#include <cstring>
+#include <optional>
 #include <string>
-#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <xlsxwriter.h>
 
+#include "core/new_file.h"
 #include "core/visible_text.h"
+#include "tables/xlsx_check.h"
 
 namespace msprobe::tables {
 namespace {
@@ -47,6 +51,7 @@ std::string_view fitting_text(std::string_view text) {
 
 struct XlsxTable::Book {
   std::filesystem::path path;
+  std::optional<NewFile> file;
   std::vector<std::string> titles;
   std::string name;  // of the table's sheets
   int sheets = 0;    // of the table
@@ -55,15 +60,15 @@ struct XlsxTable::Book {
   lxw_format* bold = nullptr;
   std::array<lxw_format*, kColours.size()> formats{};
   lxw_row_t next = 0;
+  std::uint64_t rows = 0;   // of the workbook, with something in them
+  std::uint64_t cells = 0;  // what libxlsxwriter was given and does not leave out
 
-  // Under this name until it is complete.
-  std::filesystem::path partial() const { return path.string() + ".partial"; }
+  void count(const lxw_format* format, std::string_view text) {
+    if (format != nullptr || !text.empty()) ++cells;
+  }
 
   ~Book() {
-    if (workbook == nullptr) return;
-    workbook_close(workbook);
-    std::error_code ignored;
-    std::filesystem::remove(partial(), ignored);
+    if (workbook != nullptr) workbook_close(workbook);
   }
 
   void start_sheet() {
@@ -72,10 +77,12 @@ struct XlsxTable::Book {
     next = 0;
     lxw_col_t place = 0;
     for (const std::string& title : titles) {
+      count(bold, title);
       worksheet_write_string(sheet, next, place++, title.c_str(), bold);
     }
     worksheet_freeze_panes(sheet, 1, 1);
     ++next;
+    if (!titles.empty()) ++rows;
   }
 
   lxw_format* format_of(RowMark mark) const {
@@ -97,16 +104,18 @@ Result<XlsxTable> XlsxTable::create(const std::filesystem::path& path,
   book->path = path;
   book->titles = std::move(titles);
   book->name = std::move(name);
-  // libxlsxwriter would notice only at the end, and print it.
-  if (!std::ofstream(book->partial(), std::ios::binary)) {
-    return fail(ErrorKind::kIo, fmt::format("{}: cannot be written: {}", path.string(),
-                                            std::generic_category().message(errno)));
+  // libxlsxwriter makes the file at the end, and follows links.
+  Result<NewFile> file = NewFile::create(path);
+  if (!file) {
+    return fail(ErrorKind::kIo,
+                fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
   }
+  book->file = *std::move(file);
   std::string directory = path.parent_path().string();
   lxw_workbook_options options{};
   options.constant_memory = LXW_TRUE;
   options.tmpdir = directory.data();
-  book->workbook = workbook_new_opt(book->partial().c_str(), &options);
+  book->workbook = workbook_new_opt(book->file->descriptor_path().c_str(), &options);
   if (book->workbook == nullptr) {
     return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path.string()));
   }
@@ -130,9 +139,11 @@ void XlsxTable::start_table(std::vector<std::string> titles, std::string name) {
 void XlsxTable::add(std::span<const XlsxCell> cells, RowMark mark) {
   if (book_->next > kRowsOfSheet) book_->start_sheet();
   lxw_col_t place = 0;
+  const std::uint64_t before = book_->cells;
   for (const XlsxCell& cell : cells) {
     lxw_format* format = book_->format_of(cell.mark == RowMark::kNone ? mark : cell.mark);
     const std::string text(fitting_text(visible_text(cell.text)));
+    book_->count(format, text);
     double number = 0;
     if (!cell.is_text && is_finite_number(text, number)) {
       worksheet_write_number(book_->sheet, book_->next, place++, number, format);
@@ -142,6 +153,7 @@ void XlsxTable::add(std::span<const XlsxCell> cells, RowMark mark) {
     }
   }
   ++book_->next;
+  if (book_->cells > before) ++book_->rows;
 }
 
 Result<bool> XlsxTable::close() {
@@ -149,11 +161,14 @@ Result<bool> XlsxTable::close() {
   if (error != LXW_NO_ERROR) {
     return fail(ErrorKind::kIo, fmt::format("{}: {}", book_->path.string(), lxw_strerror(error)));
   }
-  std::error_code renamed;
-  std::filesystem::rename(book_->partial(), book_->path, renamed);
-  if (renamed) {
-    return fail(ErrorKind::kIo, fmt::format("{}: {}", book_->path.string(), renamed.message()));
+  const Result<void> whole =
+      check_spreadsheet(book_->file->descriptor_path(), book_->rows, book_->cells);
+  if (!whole) {
+    return fail(ErrorKind::kIo, fmt::format("{}: it could not be written completely ({}); is the "
+                                            "disk full?",
+                                            book_->path.string(), whole.error().message));
   }
+  if (const Result<void> done = book_->file->commit(); !done) return propagate(done);
   return true;
 }
 

@@ -2,13 +2,14 @@
 #include "torchair/archive_arrays.h"
 
 #include <algorithm>
-#include <fstream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/new_file.h"
 #include "dump/npy.h"
 #include "torchair/info_writer.h"
 
@@ -37,14 +38,14 @@ Result<bool> write_rows(const Tensor& tensor, std::string_view side, std::string
   const Shape shape(tensor.shape.begin() + 1, tensor.shape.end());
   const std::size_t each = count == 0 ? 0 : tensor.bytes.size() / count;
   for (std::size_t i = 0; i < count; ++i) {
-    std::ofstream out(directory / fmt::format("{}.{}.npy", side, i), std::ios::binary);
-    out << npy_header(tensor.dtype, shape);
-    const auto bytes = tensor.bytes.subspan(i * each, each);
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
-    if (!out.flush()) {
-      return fail(ErrorKind::kIo, fmt::format("{}: {} {} cannot be written", shown, side, i));
-    }
+    const std::span<const std::byte> bytes = tensor.bytes.subspan(i * each, each);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    Result<NewFile> out = NewFile::create(directory / fmt::format("{}.{}.npy", side, i));
+    if (!out) return propagate(out);
+    Result<void> written = out->write(npy_header(tensor.dtype, shape));
+    if (written) written = out->write(text);
+    if (written) written = out->commit();
+    if (!written) return propagate(written);
   }
   return true;
 }

@@ -2,23 +2,19 @@
 #include "torchair/convert_info.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "core/descriptor.h"
 #include "core/file.h"
 #include "core/float_formats.h"
+#include "core/new_file.h"
 #include "core/shrunken_file.h"
 #include "ge/elements.h"
 #include "ge/file_name.h"
@@ -181,39 +177,6 @@ Result<Converted> convert_fx(const std::filesystem::path& path, const FileBytes&
   return Converted{name + std::string(kSuffix) + ".npy", std::move(content)};
 }
 
-Failure io_failure(const std::filesystem::path& path, std::string_view doing) {
-  return fail(ErrorKind::kIo,
-              fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(errno)));
-}
-
-std::filesystem::path partial_of(const Converted& converted) {
-  return converted.path.string() + ".partial";
-}
-
-// On disk under its name, content first: after a loss of power it is whole or not there.
-Result<bool> write_safely(const Converted& converted) {
-  const std::filesystem::path partial = partial_of(converted);
-  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
-  if (!file) return io_failure(partial, "create");
-  std::string_view left = converted.content;
-  while (!left.empty()) {
-    const ssize_t written = ::write(file.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return io_failure(partial, "write");
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(file.get()) != 0) return io_failure(partial, "sync");
-  if (::rename(partial.c_str(), converted.path.c_str()) != 0) {
-    return io_failure(converted.path, "rename to it");
-  }
-  const Descriptor directory(
-      ::open(converted.path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory || ::fsync(directory.get()) != 0) {
-    return io_failure(converted.path.parent_path(), "sync");
-  }
-  return true;
-}
-
 enum class Kind : std::uint8_t { kForeign, kGe, kFx, kInfo };
 Kind kind_of_file(const std::string& name) {
   if (name.ends_with(".npy")) {
@@ -294,10 +257,8 @@ void Converter::convert(const std::filesystem::path& path, ConvertTotals& totals
     }
     return refuse(converted.error().message);
   }
-  if (const Result<bool> written = write_safely(*converted); !written) {
-    std::filesystem::remove(partial_of(*converted), error);
-    return refuse(written.error().message);
-  }
+  const Result<void> written = write_durable_file(converted->path, converted->content);
+  if (!written) return refuse(written.error().message);
   // What changed meanwhile is not what was converted.
   if (std::filesystem::file_size(path, error) != file->bytes.size() || error ||
       std::filesystem::last_write_time(path, error) != time || error) {
@@ -330,14 +291,17 @@ Result<bool> write_arrays(const std::filesystem::path& path,
       const Result<ge::Elements> elements = ge::elements_of(tensors[i], *file);
       if (!elements) return propagate(elements, shown);
       const DType dtype = numpy_dtype(elements->dtype);
-      std::ofstream out(directory / fmt::format("{}.{}.npy", side, i), std::ios::binary);
-      out << npy_header(dtype, elements->shape);
+      Result<NewFile> out = NewFile::create(directory / fmt::format("{}.{}.npy", side, i));
+      if (!out) return propagate(out);
+      Result<void> written = out->write(npy_header(dtype, elements->shape));
+      const auto write = [&](std::string_view text) {
+        if (written) written = out->write(text);
+      };
       std::string widened;
       for_each_part(*elements, [&](const TensorView& view) {
         const std::span<const std::byte> bytes = view.bytes;
         if (dtype == view.dtype) {
-          out.write(reinterpret_cast<const char*>(bytes.data()),
-                    static_cast<std::streamsize>(bytes.size()));
+          write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
           return;
         }
         widened.clear();
@@ -350,9 +314,10 @@ Result<bool> write_arrays(const std::filesystem::path& path,
           measure::widen(view, 0, std::span<double>(values));
         }
         for (const double value : values) append(widened, static_cast<float>(value));
-        out << widened;
+        write(widened);
       });
-      if (!out.flush()) return fail(ErrorKind::kIo, shown + " cannot be written");
+      if (written) written = out->commit();
+      if (!written) return propagate(written);
     }
     return true;
   };

@@ -93,14 +93,13 @@ Result<GraphOutput::Table*> GraphOutput::table_of(std::int64_t rank) {
   if (const auto known = tables_.find(rank); known != tables_.end()) return &known->second;
   const auto other_rank = [&](const UnitPair& unit) { return unit.rank != rank; };
   const bool named = files_.rank_named || std::ranges::any_of(plan_->pairs, other_rank);
-  const std::string stem = tables::free_stem(
-      files_.directory, named ? fmt::format("msprobe_cmp_report_rank{}_{}", rank, files_.timestamp)
-                              : fmt::format("msprobe_cmp_report_{}", files_.timestamp));
-  const std::filesystem::path csv = files_.directory / (stem + ".csv");
-  Result<tables::OutputFile> file = tables::OutputFile::create(csv);
-  if (!file) return propagate(file);
-  file->buffer() += titles(mode_);
-  Table table{csv, std::move(*file), {}, {}};
+  std::string stem = named ? fmt::format("msprobe_cmp_report_rank{}_{}", rank, files_.timestamp)
+                           : fmt::format("msprobe_cmp_report_{}", files_.timestamp);
+  Result<tables::FreeOutput> made = tables::create_free(files_.directory, stem, ".csv");
+  if (!made) return propagate(made);
+  stem += made->number;
+  made->file.buffer() += titles(mode_);
+  Table table{files_.directory / (stem + ".csv"), std::move(made->file), {}, {}};
   if (files_.xlsx) {
     table.xlsx = files_.directory / (stem + ".xlsx");
     std::vector<std::string> names;
