@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "arguments/memory_need.h"
 #include "core/call_name.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
@@ -14,6 +15,7 @@
 #include "libtorch/device.h"
 #include "libtorch/device_health.h"
 #include "libtorch/version.h"
+#include "memory_limit.h"
 #include "probe/run_operation.h"
 #include "protocol/frames.h"
 #include "replay/measure_outcome.h"
@@ -41,6 +43,7 @@ struct Run {
   execute::ExecuteOptions execute;
   probe::AskSums device_sums;   // empty: no device to ask
   strict::CardArithmetic card;  // empty: there is no card
+  std::uint64_t memory = 0;     // that a call may take
   bool on_cpu = false;          // the device side is the CPU, and no library changes what it gives
 };
 
@@ -63,6 +66,8 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   Result<strict::CardArithmetic> card = strict::card_arithmetic(options.products);
   if (!card) return propagate(card);
   run.card = *std::move(card);
+  run.memory = memory_of_a_call(options.memory_bytes);
+  limit_memory(run.memory);
   execute::set_dialect(*dialect, run.execute);
   run.execute.arguments.seed = options.seed;
   run.execute.arguments.hf32 = options.hf32 && dialect->adjusts;
@@ -140,12 +145,27 @@ void leave_out_the_cpus(MeasuredCall& call, const execute::CallOutcome& outcome)
   }
 }
 
+// Before anything is taken: the system would give it, and then stop whatever it likes.
+std::optional<Skip> check_memory(const dump::CallRecord& record, const Run& run) {
+  const double needed = arguments::least_bytes(record, !run.options.bench_as_device);
+  if (needed <= static_cast<double>(run.memory)) return std::nullopt;
+  constexpr double kGigabyte = 1 << 30;
+  return Skip{
+      SkipReason::kOutOfMemory,
+      fmt::format("its inputs and results take {:.3g} GB or more, {} {:.3g} GB", needed / kGigabyte,
+                  run.options.memory_bytes > 0 ? "--worker-memory allows" : "this machine has",
+                  static_cast<double>(run.memory) / kGigabyte)};
+}
+
 MeasuredCall check_call(const CallRequest& request, const Run& run) {
   const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
   const Result<dump::CallRecord> record = run.execute.dialect->parse(slice, run.options.dump_name);
   if (!record) {
     return replay::skipped_call(request.full_name,
                                 {SkipReason::kBrokenRecord, record.error().message});
+  }
+  if (const auto too_large = check_memory(*record, run)) {
+    return replay::skipped_call(request.full_name, *too_large);
   }
   OrSkip<execute::CallOutcome> outcome = execute::execute_call(*record, run.execute);
   if (!outcome) return replay::skipped_call(request.full_name, outcome.error());
@@ -203,6 +223,20 @@ Result<bool> operate(const Frame& frame, const ServeOptions& serve, int output) 
   return result || !may_be_gone(serve) || libtorch::still_computes(serve.device);
 }
 
+// A call with so many outputs that no answer has room for them.
+Result<void> send(int output, const CallResponse& response) {
+  std::string frame = protocol::encode(response);
+  if (frame.size() > protocol::most_bytes(FrameKind::kCallResponse)) {
+    const Skip too_many{SkipReason::kOutOfMemory,
+                        fmt::format("{} outputs and gradients are more than an engine's answer "
+                                    "holds",
+                                    response.call.forward.size() + response.call.backward.size())};
+    frame = protocol::encode(
+        CallResponse{response.id, replay::skipped_call(response.call.full_name, too_many)});
+  }
+  return protocol::write_all(output, frame);
+}
+
 // Whether the engine goes on.
 Result<bool> answer(const Frame& frame, const ServeOptions& serve, Run& run, int output) {
   if (frame.kind == FrameKind::kRunOptions) {
@@ -216,7 +250,7 @@ Result<bool> answer(const Frame& frame, const ServeOptions& serve, Run& run, int
   const Result<CallRequest> request = protocol::decode_call_request(frame);
   if (!request) return propagate(request);
   const CallResponse response{request->id, check_call(*request, run)};
-  const Result<void> sent = protocol::write_all(output, protocol::encode(response));
+  const Result<void> sent = send(output, response);
   if (!sent) return propagate(sent);
   return !may_be_gone(serve) || is_device_good(response.call, serve.device);
 }
@@ -234,7 +268,7 @@ Result<Served> serve(int input, int output, const ServeOptions& options) {
     return propagate(sent);
   }
   Run run;
-  protocol::FrameReader reader;
+  protocol::FrameReader reader(protocol::Sender::kMsprobe);
   for (std::uint64_t answered = 0;;) {
     const Result<bool> more = reader.fill(input);
     if (!more) return propagate(more);

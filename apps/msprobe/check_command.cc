@@ -55,8 +55,9 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
   command.flag("-j,--jit_compile", arguments.request.engine.jit_compile,
                "jit compile mode, passed to the back end of the device");
   declare_timeout(command, arguments.request.timeout_seconds);
-  command.value("--worker-memory", arguments.request.worker_memory_mb,
-                "replace an engine that uses more than N MB of memory");
+  command.value(
+      "--worker-memory", arguments.request.worker_memory_mb,
+      "replace an engine that uses more than N MB of memory, skip a call that needs more");
   command.group("Verdicts");
   command.flag("--allow-tf32", arguments.request.allow_tf32,
                "allow matrix products to round float32 inputs to TF32 or HF32 (strict status)");

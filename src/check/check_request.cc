@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "card/card_json.h"
 #include "check/config.h"
 #include "core/file.h"
+#include "core/machine_memory.h"
 #include "core/path_check.h"
 #include "core/shell_words.h"
 #include "engines/device_name.h"
@@ -54,9 +54,8 @@ Result<Config> load_config(const CheckRequest& request, const Surroundings& surr
 // An engine may take its share of the machine, at most the default.
 std::uint64_t worker_memory(const CheckRequest& request) {
   if (request.worker_memory_mb > 0) return request.worker_memory_mb * kMegabyte;
-  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::clamp(machine / 2 / request.workers, 1024 * kMegabyte, kDefaultWorkerMemory);
+  return std::clamp(machine_memory_bytes() / 2 / request.workers, 1024 * kMegabyte,
+                    kDefaultWorkerMemory);
 }
 
 Result<std::string> text_of(const std::string& path) {
@@ -250,6 +249,7 @@ Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings&
   options.hf32 = request.hf32;
   options.dispatch.timeout_seconds = request.timeout_seconds;
   options.dispatch.worker_memory_bytes = worker_memory(request);
+  options.call_memory_bytes = request.worker_memory_mb * kMegabyte;
   return options;
 }
 

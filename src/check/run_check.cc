@@ -182,6 +182,7 @@ protocol::RunOptions run_options(const CheckOptions& options, const Recorded& re
   if (options.older) run.saved_device = "npu";
   run.save_npy = recorded.dialect->saves_npy;
   run.seed = options.engine.seed;
+  run.memory_bytes = options.call_memory_bytes;
   run.strict = options.profile == judge::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;
   run.products = options.card.products;

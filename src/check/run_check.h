@@ -68,6 +68,7 @@ struct CheckOptions {
   bool allow_tf32 = false;      // products of float32 inputs may round these to TF32
   bool hf32 = false;            // convolutions are benched in HF32; an npu's always are
   DeviceCard card;
+  std::uint64_t call_memory_bytes = 0;  // what one call may take; 0: what the machine has
   engines::DispatchOptions dispatch;
 
   std::function<std::string()> timestamp;

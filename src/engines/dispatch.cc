@@ -145,8 +145,15 @@ void Dispatcher::make_ready(Place& place) {
 }
 
 void Dispatcher::send(Place& place, Sent call) {
+  const std::string frame = encode(work_.request(call.item.position, call.save));
+  if (frame.size() > protocol::most_bytes(protocol::FrameKind::kCallRequest)) {
+    lose(call, SkipReason::kOutOfMemory,
+         fmt::format("its entry of {} bytes is more than an engine takes", frame.size()),
+         place.worker->device);
+    return;
+  }
   if (place.sent.empty()) place.since = now_;
-  place.process->send(encode(work_.request(call.item.position, call.save)));
+  place.process->send(frame);
   place.sent.push_back(call);
 }
 

@@ -106,7 +106,7 @@ class EngineProcess {
   Descriptor output_;
   Descriptor errors_;
   std::string outgoing_;
-  protocol::FrameReader reader_;
+  protocol::FrameReader reader_{protocol::Sender::kEngine};
   std::string last_errors_;
 };
 

@@ -109,7 +109,7 @@ int serve(const fs::path& directory, const std::string& device) {
   (void)protocol::write_all(
       STDOUT_FILENO,
       encode(protocol::Hello{.torch_version = "fake", .device = device, .devices = {device}}));
-  protocol::FrameReader reader;
+  protocol::FrameReader reader(protocol::Sender::kMsprobe);
   while (true) {
     const auto frame = reader.next();
     if (!frame) return 2;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/frames.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -14,11 +17,52 @@ namespace msprobe::protocol {
 namespace {
 
 constexpr std::size_t kHeaderBytes = sizeof(std::uint64_t) + 1;
-constexpr std::uint64_t kMaxPayload = std::uint64_t{1} << 40;
 constexpr std::size_t kReadBytes = std::size_t{1} << 16;
 
+constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
+
+struct FrameRow {
+  Sender sender;
+  std::uint64_t most_bytes;
+};
+// In the order of FrameKind. A response has some hundred bytes for each output; a request has the
+// entry of the call.
+constexpr std::array kFrames = std::to_array<FrameRow>({
+    {Sender::kEngine, kMegabyte},          // kHello
+    {Sender::kEngine, kMegabyte},          // kFatal
+    {Sender::kMsprobe, 16 * kMegabyte},    // kRunOptions
+    {Sender::kMsprobe, 1024 * kMegabyte},  // kCallRequest
+    {Sender::kEngine, 64 * kMegabyte},     // kCallResponse
+    {Sender::kMsprobe, 64 * kMegabyte},    // kOperationRequest
+    {Sender::kEngine, 64 * kMegabyte},     // kOperationResponse
+});
+static_assert(kFrames.size() == std::to_underlying(FrameKind::kOperationResponse) + 1U);
+
 template <class T>
-concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+constexpr bool kIsOptional = false;
+template <class T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+
+// Any bytes are a value of it, but for the truth value in Metrics.
+template <class T>
+concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_enum_v<T> &&
+                !std::same_as<T, bool> && !kIsOptional<T> && !std::same_as<T, DropoutFacts>;
+
+// The last of each enumeration that is sent.
+template <class E>
+constexpr E kLast = E{};  // none is sent
+template <>
+constexpr DType kLast<DType> = static_cast<DType>(kDTypeCount - 1);
+template <>
+constexpr Verdict kLast<Verdict> = Verdict::kSkip;
+template <>
+constexpr SkipReason kLast<SkipReason> = SkipReason::kTimedOut;
+template <>
+constexpr LeafKind kLast<LeafKind> = LeafKind::kKeysDiffer;
+template <>
+constexpr measure::Arithmetic kLast<measure::Arithmetic> = measure::Arithmetic::kReference;
+template <>
+constexpr FrameKind kLast<FrameKind> = FrameKind::kOperationResponse;
 
 // Appends, or takes in the same order. One function per message serves both ways (`fields` below),
 // so that the two can not drift apart.
@@ -27,6 +71,12 @@ class Writer {
   template <Plain T>
   void operator()(const T& value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void operator()(bool value) { (*this)(static_cast<std::uint8_t>(value)); }
+  template <class E>
+    requires std::is_enum_v<E>
+  void operator()(E value) {
+    (*this)(std::to_underlying(value));
   }
   void operator()(const std::string& text) {
     (*this)(std::uint64_t{text.size()});
@@ -38,7 +88,6 @@ class Writer {
     for (const T& item : items) field(*this, item);
   }
   template <class T>
-    requires(!Plain<std::optional<T>>)
   void operator()(const std::optional<T>& item) {
     (*this)(item.has_value());
     if (item) field(*this, *item);
@@ -62,7 +111,29 @@ class Reader {
 
   template <Plain T>
   void operator()(T& value) {
-    if (const char* from = take(sizeof value)) std::memcpy(&value, from, sizeof value);
+    const char* from = take(sizeof value);
+    if (from == nullptr) return;
+    if constexpr (std::same_as<T, measure::Metrics>) {
+      if (static_cast<unsigned char>(from[offsetof(measure::Metrics, identical)]) > 1) {
+        good_ = false;
+        return;
+      }
+    }
+    std::memcpy(static_cast<void*>(&value), from, sizeof value);
+  }
+  void operator()(bool& value) {
+    std::uint8_t byte = 0;
+    (*this)(byte);
+    if (byte > 1) good_ = false;
+    value = byte == 1;
+  }
+  template <class E>
+    requires std::is_enum_v<E>
+  void operator()(E& value) {
+    std::underlying_type_t<E> number = 0;
+    (*this)(number);
+    if (number > std::to_underlying(kLast<E>)) good_ = false;
+    if (good_) value = static_cast<E>(number);
   }
   void operator()(std::string& text) {
     const std::uint64_t size = count();
@@ -74,7 +145,6 @@ class Reader {
     for (std::uint64_t i = 0; i < size && good_; ++i) field(*this, items.emplace_back());
   }
   template <class T>
-    requires(!Plain<std::optional<T>>)
   void operator()(std::optional<T>& item) {
     bool there = false;
     (*this)(there);
@@ -138,7 +208,7 @@ void fields(Io& io, T& m) {
       io(m.arithmetic);
   io(m.strict), io(m.allow_tf32), io(m.products), io(m.hf32), io(m.saved_device),
       io(m.find_moved_files), io(m.bench_as_device);
-  io(m.bench_alone);
+  io(m.bench_alone), io(m.memory_bytes);
 }
 
 template <class Io, Is<CallRequest> T>
@@ -155,6 +225,11 @@ void fields(Io& io, T& m) {
 template <class Io, Is<StrictFinding> T>
 void fields(Io& io, T& m) {
   io(m.status), io(m.reason), io(m.cause), io(m.map), io(m.error_over_bound);
+}
+
+template <class Io, Is<DropoutFacts> T>
+void fields(Io& io, T& m) {
+  io(m.bench_zeros), io(m.device_zeros), io(m.probability);
 }
 
 template <class Io, Is<OtherValue> T>
@@ -188,6 +263,22 @@ void fields(Io& io, T& m) {
 template <class Io, Is<Numbers> T>
 void fields(Io& io, T& m) {
   io(m.dtype), io(m.shape), io(m.bytes);
+}
+
+// What a message promises beyond its form.
+bool holds(const Numbers& numbers) {
+  return byte_count(numbers.shape, numbers.dtype) == numbers.bytes.size();
+}
+bool holds(const OperationRequest& request) {
+  return std::ranges::all_of(request.operation.inputs,
+                             [](const Numbers& numbers) { return holds(numbers); });
+}
+bool holds(const OperationResponse& response) {
+  return !response.error.empty() || holds(response.result);
+}
+template <class T>
+bool holds(const T& /*message*/) {
+  return true;
 }
 
 template <class Io, Is<OperationRequest> T>
@@ -241,7 +332,7 @@ Result<T> message_of(FrameKind kind, const Frame& frame) {
   T message;
   Reader reader(frame.payload);
   fields(reader, message);
-  if (!reader.done()) {
+  if (!reader.done() || !holds(message)) {
     return fail(ErrorKind::kFormat,
                 fmt::format("engine stream: malformed frame of kind {} with {} bytes",
                             std::to_underlying(kind), frame.payload.size()));
@@ -289,6 +380,8 @@ Result<OperationResponse> decode_operation_response(const Frame& frame) {
   return message_of<OperationResponse>(FrameKind::kOperationResponse, frame);
 }
 
+std::uint64_t most_bytes(FrameKind kind) { return kFrames[std::to_underlying(kind)].most_bytes; }
+
 Result<bool> FrameReader::fill(int descriptor) {
   bytes_.erase(0, taken_);
   taken_ = 0;
@@ -311,7 +404,8 @@ Result<std::optional<Frame>> FrameReader::next() {
   std::uint64_t size = 0;
   std::memcpy(&size, left.data(), sizeof size);
   const auto kind = static_cast<std::uint8_t>(left[sizeof size]);
-  if (size > kMaxPayload || kind > std::to_underlying(FrameKind::kOperationResponse)) {
+  if (kind >= kFrames.size() || kFrames[kind].sender != sender_ ||
+      size > kFrames[kind].most_bytes) {
     return fail(ErrorKind::kFormat,
                 fmt::format("engine stream: no frame: kind {}, {} bytes", kind, size));
   }

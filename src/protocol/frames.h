@@ -63,9 +63,10 @@ struct RunOptions {
   bool hf32 = false;  // both sides of conv1d and conv2d get float32 inputs rounded to HF32
   std::string saved_device =
       "device";  // in names of saved files: "Torch.mul.0.forward.output.device.0.pt"
-  bool find_moved_files = false;  // the calls name files by the path they were recorded at
-  bool bench_as_device = false;   // the benchmark computes in the recorded precision too
-  bool bench_alone = false;       // nothing runs on the device; the benchmark stands for both
+  bool find_moved_files = false;   // the calls name files by the path they were recorded at
+  bool bench_as_device = false;    // the benchmark computes in the recorded precision too
+  bool bench_alone = false;        // nothing runs on the device; the benchmark stands for both
+  std::uint64_t memory_bytes = 0;  // what one call may take; 0: what the machine has
 };
 
 struct CallRequest {
@@ -127,15 +128,24 @@ Result<CallResponse> decode_call_response(const Frame& frame);
 Result<OperationRequest> decode_operation_request(const Frame& frame);
 Result<OperationResponse> decode_operation_response(const Frame& frame);
 
+// Who writes what a reader reads: each side takes only what the other may send.
+enum class Sender : std::uint8_t { kEngine, kMsprobe };
+
+// The largest payload that is taken, before memory for it is: what an honest one never needs.
+std::uint64_t most_bytes(FrameKind kind);
+
 // Bytes as they arrive, cut into frames.
 class FrameReader {
  public:
+  explicit FrameReader(Sender sender) : sender_(sender) {}
+
   // Reads once from `descriptor` (blocking where it blocks). False: end of file.
   Result<bool> fill(int descriptor);
   // The next whole frame, valid until the next fill(); nothing where more bytes are needed.
   Result<std::optional<Frame>> next();
 
  private:
+  Sender sender_;
   std::string bytes_;
   std::size_t taken_ = 0;
 };

@@ -45,7 +45,7 @@ Frame only_frame(FrameReader& reader, const std::string& bytes) {
 
 TEST(Wire, OperationComesBackAsItWas) {
   const Numbers numbers{DType::kFloat16, {2, 1}, "abcd"};
-  FrameReader reader;
+  FrameReader reader(Sender::kMsprobe);
   const auto request = decode_operation_request(
       only_frame(reader, encode(OperationRequest{3, {"cast", {numbers, numbers}, DType::kInt8}})));
   ASSERT_TRUE(request) << request.error().message;
@@ -55,7 +55,7 @@ TEST(Wire, OperationComesBackAsItWas) {
   ASSERT_EQ(request->operation.inputs.size(), 2U);
   EXPECT_EQ(request->operation.inputs[1].shape, (Shape{2, 1}));
   EXPECT_EQ(request->operation.inputs[1].bytes, "abcd");
-  FrameReader other;
+  FrameReader other(Sender::kEngine);
   const auto response = decode_operation_response(
       only_frame(other, encode(OperationResponse{4, "no such device", numbers})));
   ASSERT_TRUE(response) << response.error().message;
@@ -64,7 +64,7 @@ TEST(Wire, OperationComesBackAsItWas) {
 }
 
 TEST(Wire, ResponseComesBackAsItWas) {
-  FrameReader reader;
+  FrameReader reader(Sender::kEngine);
   const auto back = decode_call_response(only_frame(reader, encode(sample_response())));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(back->id, 7U);
@@ -97,7 +97,7 @@ TEST(Wire, ValuesKeepTheirTypes) {
   for (const PythonValue& value : values) {
     CallResponse response;
     response.call.forward.emplace_back().device.value = value;
-    FrameReader reader;
+    FrameReader reader(Sender::kEngine);
     const auto back = decode_call_response(only_frame(reader, encode(response)));
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(back->call.forward[0].device.value, value) << value.index();
@@ -112,12 +112,12 @@ TEST(Wire, AValueOfNoKnownTypeIsRefused) {
   std::string bytes = encode(response);
   const std::size_t text = bytes.find("here");
   bytes[text - sizeof(std::uint64_t) - 1] = 7;  // the index of the type
-  FrameReader reader;
+  FrameReader reader(Sender::kEngine);
   EXPECT_FALSE(decode_call_response(only_frame(reader, bytes)));
 }
 
 TEST(Wire, OtherMessagesComeBackAsTheyWere) {
-  FrameReader hellos;
+  FrameReader hellos(Sender::kEngine);
   const auto hello = decode_hello(only_frame(
       hellos, encode(Hello{.torch_version = "2.13", .device = "cpu", .devices = {"cpu"}})));
   EXPECT_EQ(hello->devices, std::vector<std::string>{"cpu"});
@@ -127,7 +127,7 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   options.seed = 5;
   options.strict = true;
   options.products = {{.dtype = DType::kFloat16, .units = {"block=4", "block=8"}, .certain = true}};
-  FrameReader runs;
+  FrameReader runs(Sender::kMsprobe);
   const auto run = decode_run_options(only_frame(runs, encode(options)));
   EXPECT_EQ(run->seed, 5U);
   EXPECT_TRUE(run->strict);
@@ -140,18 +140,18 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   asked.id = 3;
   asked.forward_json = "{}";
   asked.thresholds[1].rtol = 0.25;
-  FrameReader requests;
+  FrameReader requests(Sender::kMsprobe);
   const auto request = decode_call_request(only_frame(requests, encode(asked)));
   EXPECT_EQ(request->id, 3U);
   EXPECT_EQ(request->forward_json, "{}");
   EXPECT_EQ(request->thresholds[1].rtol, 0.25);
 
-  FrameReader fatals;
+  FrameReader fatals(Sender::kEngine);
   EXPECT_EQ(decode_fatal(only_frame(fatals, encode(Fatal{"no npu"})))->message, "no npu");
 }
 
 TEST(Wire, CutPayloadIsAnError) {
-  FrameReader reader;
+  FrameReader reader(Sender::kEngine);
   Frame frame = only_frame(reader, encode(sample_response()));
   for (std::size_t size = 0; size < frame.payload.size(); ++size) {
     EXPECT_FALSE(decode_call_response({frame.kind, frame.payload.substr(0, size)})) << size;
@@ -163,7 +163,7 @@ TEST(Wire, SeveralFramesInOneRead) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_TRUE(write_all(ends[1], encode(Fatal{"a"}) + encode(Fatal{"b"})));
-  FrameReader reader;
+  FrameReader reader(Sender::kEngine);
   ASSERT_TRUE(reader.fill(ends[0]).value());
   EXPECT_EQ(decode_fatal(**reader.next())->message, "a");
   EXPECT_EQ(decode_fatal(**reader.next())->message, "b");
@@ -175,10 +175,79 @@ TEST(Wire, NonsenseIsAnError) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_TRUE(write_all(ends[1], std::string(64, '\xff')));
-  FrameReader reader;
+  FrameReader reader(Sender::kEngine);
   ASSERT_TRUE(reader.fill(ends[0]).value());
   EXPECT_FALSE(reader.next());
   close(ends[0]), close(ends[1]);
+}
+
+// The first frame of `bytes` alone.
+Result<std::optional<Frame>> first_of(const std::string& bytes, Sender sender) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  EXPECT_TRUE(write_all(ends[1], bytes));
+  FrameReader reader(sender);
+  EXPECT_TRUE(reader.fill(ends[0]).value());
+  close(ends[0]), close(ends[1]);
+  const auto frame = reader.next();
+  return frame && *frame ? std::optional<Frame>(Frame{(*frame)->kind, {}})
+                         : Result<std::optional<Frame>>(frame);
+}
+
+TEST(Wire, EachSideTakesWhatTheOtherMaySend) {
+  const std::string request = encode(CallRequest{});
+  EXPECT_TRUE(*first_of(request, Sender::kMsprobe));
+  EXPECT_FALSE(first_of(request, Sender::kEngine));
+  EXPECT_TRUE(*first_of(encode(Hello{}), Sender::kEngine));
+  EXPECT_FALSE(first_of(encode(Hello{}), Sender::kMsprobe));
+}
+
+TEST(Wire, LengthsAreLimitedByKind) {
+  for (const std::string& frame : {encode(Hello{}), encode(Fatal{"x"}), encode(CallResponse{})}) {
+    const auto kind = static_cast<FrameKind>(frame[sizeof(std::uint64_t)]);
+    std::string announced = frame;
+    std::uint64_t size = most_bytes(kind);
+    std::memcpy(announced.data(), &size, sizeof size);
+    const auto waits = first_of(announced, Sender::kEngine);
+    EXPECT_TRUE(waits && !*waits);
+    ++size;
+    std::memcpy(announced.data(), &size, sizeof size);
+    EXPECT_FALSE(first_of(announced, Sender::kEngine));
+  }
+}
+
+// An engine whose memory is spoiled, or which is not ours, may send any byte anywhere.
+TEST(Wire, AnyByteChangedIsAnErrorOrAValue) {
+  const std::string whole = encode(sample_response());
+  const std::size_t head = sizeof(std::uint64_t) + 1;
+  const std::string payload = whole.substr(head);
+  for (std::size_t at = 0; at < payload.size(); ++at) {
+    std::string changed = payload;
+    changed[at] = '\xee';
+    const auto back = decode_call_response({FrameKind::kCallResponse, changed});
+    if (!back) continue;
+    for (const MeasuredLeaf& leaf : back->call.forward) {
+      EXPECT_LE(leaf.kind, LeafKind::kKeysDiffer);
+      if (leaf.bench.dtype) {
+        EXPECT_FALSE(name(*leaf.bench.dtype).empty());
+      }
+      if (leaf.strict) {
+        EXPECT_FALSE(name(leaf.strict->status).empty());
+      }
+    }
+    if (back->call.backward_skip) {
+      EXPECT_FALSE(name(back->call.backward_skip->reason).empty());
+    }
+  }
+}
+
+TEST(Wire, NumbersHaveTheBytesOfTheirShape) {
+  const Numbers numbers{DType::kFloat32, {3}, "abcd"};
+  const std::string request = encode(OperationRequest{3, {"exp", {numbers}, DType::kFloat32}});
+  const std::string response = encode(OperationResponse{3, "", numbers});
+  const std::size_t head = sizeof(std::uint64_t) + 1;
+  EXPECT_FALSE(decode_operation_request({FrameKind::kOperationRequest, request.substr(head)}));
+  EXPECT_FALSE(decode_operation_response({FrameKind::kOperationResponse, response.substr(head)}));
 }
 
 }  // namespace
