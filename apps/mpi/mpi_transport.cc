@@ -1,39 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi_transport.h"
 
-#include <cstring>
-#include <utility>
+#include "cluster/message_bytes.h"
+#include "core/log.h"
+#include "exit_status.h"
 
 namespace msprobe::app {
 namespace {
 
 using cluster::Message;
-using cluster::MessageKind;
 
 constexpr int kTag = 1;
-constexpr std::size_t kHeadBytes = sizeof(std::uint64_t) + sizeof(MessageKind);
-
-std::string packed(const Message& message) {
-  std::string bytes(kHeadBytes, '\0');
-  std::memcpy(bytes.data(), &message.engine, sizeof message.engine);
-  std::memcpy(bytes.data() + sizeof message.engine, &message.kind, sizeof message.kind);
-  return bytes += message.bytes;
-}
-
-Message unpacked(std::size_t host, const std::string& bytes) {
-  Message message{.host = host};
-  std::memcpy(&message.engine, bytes.data(), sizeof message.engine);
-  std::memcpy(&message.kind, bytes.data() + sizeof message.engine, sizeof message.kind);
-  message.bytes = bytes.substr(kHeadBytes);
-  return message;
-}
 
 }  // namespace
 
 void MpiTransport::send(const Message& message) {
   forget_sent();
   Leaving& leaving = leaving_.emplace_back();
-  leaving.bytes = packed(message);
+  leaving.bytes = to_bytes(message);
   MPI_Isend(leaving.bytes.data(), static_cast<int>(leaving.bytes.size()), MPI_BYTE,
             static_cast<int>(message.host), kTag, MPI_COMM_WORLD, &leaving.request);
 }
@@ -47,10 +31,14 @@ std::optional<Message> MpiTransport::receive() {
   if (there == 0) return std::nullopt;
   int count = 0;
   MPI_Get_count(&status, MPI_BYTE, &count);
+  if (count < 0 || static_cast<std::size_t>(count) > cluster::kMostMessageBytes) {
+    log::error("rank {} sent a message of {} bytes, which no msprobe-mpi does; the job ends",
+               status.MPI_SOURCE, count);
+    MPI_Abort(MPI_COMM_WORLD, kCannot);
+  }
   std::string bytes(static_cast<std::size_t>(count), '\0');
   MPI_Mrecv(bytes.data(), count, MPI_BYTE, &waiting, MPI_STATUS_IGNORE);
-  if (bytes.size() < kHeadBytes) return std::nullopt;
-  return unpacked(static_cast<std::size_t>(status.MPI_SOURCE), bytes);
+  return cluster::message_of(static_cast<std::size_t>(status.MPI_SOURCE), bytes);
 }
 
 void MpiTransport::forget_sent() {

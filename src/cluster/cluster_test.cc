@@ -12,6 +12,7 @@
 #include "check/run_check.h"
 #include "cluster/command_text.h"
 #include "cluster/engine_host.h"
+#include "cluster/message_bytes.h"
 #include "cluster/remote_engines.h"
 #include "core/scratch_directory.h"
 
@@ -170,6 +171,80 @@ TEST_F(ClusterTest, AHostWithoutTheEngineIsToldOf) {
   ASSERT_FALSE(ready);
   EXPECT_THAT(ready.error().message, HasSubstr("exit status 127"));
   (*engines)->stop();
+}
+
+TEST(MessageBytes, KeepEveryField) {
+  const Message sent{.host = 2, .engine = 7, .kind = MessageKind::kOutput, .bytes = "a\0b"};
+  const auto arrived = message_of(2, to_bytes(sent));
+  ASSERT_TRUE(arrived);
+  EXPECT_EQ(arrived->host, 2U);
+  EXPECT_EQ(arrived->engine, 7U);
+  EXPECT_EQ(arrived->kind, MessageKind::kOutput);
+  EXPECT_EQ(arrived->bytes, sent.bytes);
+}
+
+TEST(MessageBytes, OfOthersAreNone) {
+  const std::string output = to_bytes({.engine = 7, .kind = MessageKind::kOutput, .bytes = "x"});
+  const std::string quit = to_bytes({.engine = 0, .kind = MessageKind::kQuit, .bytes = {}});
+  EXPECT_FALSE(message_of(0, output));
+  EXPECT_FALSE(message_of(1, quit));
+  EXPECT_TRUE(message_of(0, quit));
+  EXPECT_FALSE(message_of(1, output.substr(0, 8)));
+  std::string unknown = output;
+  unknown[sizeof(std::uint64_t)] = '\x63';
+  EXPECT_FALSE(message_of(1, unknown));
+  EXPECT_FALSE(message_of(1, output + std::string(kMostMessageBytes, 'x')));
+}
+
+// What a rank that is not ours, or whose memory is spoiled, may do to host 0.
+TEST_F(ClusterTest, AHostileRankCostsItsCallsAndNothingElse) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 40; ++i) names.push_back(fmt::format("Torch.a.{}", i));
+  CheckOptions with = options(write_dump(names), "out");
+  with.dispatch.timeout_seconds = 20;
+  Network network(3);
+  std::jthread good([&] {
+    Network::Place place(network, 1);
+    serve_engines(place, -1);
+  });
+  std::jthread hostile([&] {
+    Network::Place place(network, 2);
+    const auto tell = [&](std::uint64_t engine, MessageKind kind, std::string bytes) {
+      place.send({.host = 0, .engine = engine, .kind = kind, .bytes = std::move(bytes)});
+    };
+    while (true) {
+      const std::optional<Message> message = place.receive();
+      if (!message) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        continue;
+      }
+      if (message->kind == MessageKind::kQuit) return;
+      if (message->kind != MessageKind::kStart) continue;
+      for (const std::uint64_t engine : {std::uint64_t{1}, message->engine - 1, UINT64_MAX}) {
+        tell(engine, MessageKind::kOutput, std::string(100'000, '\xff'));  // of others
+        tell(engine, MessageKind::kEnded, "0");
+      }
+      tell(message->engine, MessageKind::kMemory, "-1e999");
+      tell(message->engine, MessageKind::kErrors, std::string(1'000'000, 'e'));
+      for (int i = 0; i < 200; ++i) {
+        tell(message->engine, MessageKind::kOutput, std::string(100'000, '\xff'));
+      }
+      tell(message->engine, MessageKind::kEnded, "not a number");
+      tell(message->engine, MessageKind::kEnded, "123456789");
+    }
+  });
+  Network::Place place(network, 0);
+  const auto engines = RemoteEngines::create(place, 3);
+  std::jthread carrier([&] { (*engines)->carry(); });
+  with.hosts = engines->get();
+  const auto outcome = run_check(with);
+  (*engines)->stop();
+  if (!outcome) {
+    // Its engines may fail so often that the run is given up, which says so.
+    EXPECT_THAT(outcome.error().message, HasSubstr("engine"));
+    return;
+  }
+  EXPECT_EQ(outcome->coverage.passed + outcome->coverage.lost, names.size());
 }
 
 }  // namespace

@@ -165,15 +165,16 @@ void RemoteEngines::send_posted() {
 void RemoteEngines::take_messages() {
   while (const std::optional<Message> message = transport_.receive()) {
     pause_.busy();
-    if (const auto line = lines_.find(message->engine); line != lines_.end()) {
-      take(*message, line->second);
-    }
+    const auto line = lines_.find(message->engine);
+    const bool is_theirs = line != lines_.end() && line->second.host == message->host;
+    if (is_theirs) take(*message, line->second);
   }
 }
 
 void RemoteEngines::take(const Message& message, Line& line) {
   switch (message.kind) {
     case MessageKind::kOutput:
+      if (!line.output) break;  // nobody reads it any more
       line.output_waiting += message.bytes;
       write_output(line);
       break;
@@ -197,6 +198,7 @@ void RemoteEngines::write_output(Line& line) {
     const ssize_t written =
         ::write(line.output.get(), line.output_waiting.data(), line.output_waiting.size());
     close_if_gone(line.output, written);
+    if (!line.output) line.output_waiting = {};
     if (written <= 0) return;
     line.output_waiting.erase(0, static_cast<std::size_t>(written));
   }

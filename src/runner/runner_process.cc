@@ -60,8 +60,10 @@ Result<RunnerProcess> RunnerProcess::start(const ProcessOptions& options) {
   RunnerProcess process;
   process.socket_ = Descriptor(pair[0]);
   const Descriptor theirs(pair[1]);
-  process.file_ = Descriptor(::memfd_create("msprobe-runner", MFD_CLOEXEC));
+  process.file_ = Descriptor(::memfd_create("msprobe-runner", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!process.file_) return failed("memfd_create");
+  // Reading behind a new end would end this process.
+  if (::fcntl(process.file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) return failed("fcntl");
   std::array<std::string, 6> texts = {options.python,
                                       "-c",
                                       options.program,

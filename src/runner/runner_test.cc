@@ -5,8 +5,12 @@
 #include <cstdlib>
 #include <random>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runner/messages.h"
+#include "runner/runner_process.h"
 
 namespace msprobe::runner {
 namespace {
@@ -232,6 +236,74 @@ TEST(Messages, DamagedRepliesAreRefusedOrRead) {
     }
   }
   EXPECT_GT(read, 100);
+}
+
+// Any byte may come from a runner whose memory is spoiled, or from a module of the user.
+TEST(RunnerReply, AnyByteChangedIsAnErrorOrAValue) {
+  const std::string_view text =
+      R"({"result": [{"t": ["float32", [2, 2], 64]}, {"c": [1.0, 2.0]}, {"f": "nan"}, null, true, "x", 3],)"
+      R"( "own_ns": 12, "cpu_ns": 3})";
+  const std::vector<std::byte> memory(128);
+  ASSERT_TRUE(read_reply(text, memory));
+  std::mt19937 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string changed(text);
+    for (int j = 0; j < 1 + i % 4; ++j) {
+      changed[random() % changed.size()] = static_cast<char>(random() % 256);
+    }
+    if (i % 3 == 0) changed.resize(random() % changed.size());
+    const Result<Reply> reply = read_reply(changed, memory);
+    EXPECT_TRUE(reply || !reply.error().message.empty());
+    static_cast<void>(read_greeting(changed));
+  }
+}
+
+TEST(RunnerReply, TensorsLieInTheSharedMemory) {
+  const std::vector<std::byte> memory(128);
+  const auto reply_of = [&](std::string_view tensor) {
+    return read_reply(fmt::format(R"({{"result": {{"t": [{}]}}}})", tensor), memory);
+  };
+  EXPECT_TRUE(reply_of(R"("float32", [32], 0)"));
+  EXPECT_FALSE(reply_of(R"("float32", [33], 0)"));
+  EXPECT_FALSE(reply_of(R"("float32", [1], 126)"));
+  EXPECT_FALSE(reply_of(R"("float32", [1], 18446744073709551615)"));
+  EXPECT_FALSE(reply_of(R"("float32", [4611686018427387904, 4], 0)"));
+  EXPECT_FALSE(reply_of(R"("float32", [-1], 0)"));
+  EXPECT_FALSE(reply_of(R"("object", [1], 0)"));
+  EXPECT_FALSE(read_reply(std::string(1'000'000, '['), memory));
+  std::string deep = R"({"result": )" + std::string(100, '[') + std::string(100, ']') + "}";
+  EXPECT_FALSE(read_reply(deep, memory));
+}
+
+// A program in place of the runner.
+TEST(HostileRunner, IsAnErrorWhateverItSends) {
+  const auto answer_of = [](const std::string& code) -> Result<std::string> {
+    ProcessOptions options;
+    options.python = "python3";
+    options.program =
+        "import os, sys, socket, struct\n"
+        "s = socket.socket(fileno=int(sys.argv[1]))\n"
+        "memory = int(sys.argv[2])\n" +
+        code;
+    Result<RunnerProcess> process = RunnerProcess::start(options);
+    if (!process) return propagate(process);
+    return process->receive();
+  };
+  EXPECT_TRUE(answer_of("s.sendall(struct.pack('<I', 2) + b'{}')"));
+  const Result<std::string> long_one = answer_of("s.sendall(b'\\xff' * 4)\ninput()");
+  ASSERT_FALSE(long_one);
+  EXPECT_THAT(long_one.error().message, HasSubstr("impossible length"));
+  EXPECT_FALSE(answer_of("s.sendall(struct.pack('<I', 100) + b'cut')"));
+  EXPECT_FALSE(answer_of("sys.exit(3)"));
+  EXPECT_FALSE(answer_of("os.kill(os.getpid(), 9)"));
+  // Memory that both have mapped cannot be taken away.
+  const Result<std::string> shrunk = answer_of(
+      "os.ftruncate(memory, 4096)\n"
+      "try:\n  os.ftruncate(memory, 0)\n  said = b'shrunk'\n"
+      "except OSError:\n  said = b'refused'\n"
+      "s.sendall(struct.pack('<I', len(said)) + said)");
+  ASSERT_TRUE(shrunk) << shrunk.error().message;
+  EXPECT_EQ(*shrunk, "refused");
 }
 
 }  // namespace
