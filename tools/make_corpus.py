@@ -10,6 +10,7 @@ Files named `found_*` are inputs a fuzzer once failed on; they are kept.
 import json
 import pathlib
 import shutil
+import struct
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -63,6 +64,42 @@ def stacks() -> dict[str, str]:
     }
 
 
+def text_field(text: bytes) -> bytes:
+    return struct.pack("<Q", len(text)) + text
+
+
+def frames() -> dict[str, bytes]:
+    """Payloads behind the number of their kind, and streams."""
+    hello = struct.pack("<II", 10, 400) + text_field(b"2.13") + text_field(b"cpu") + struct.pack("<Q", 1) + text_field(b"cpu") + b"\0"
+    fatal = text_field(b"no such device")
+    numbers = b"\x0b" + struct.pack("<Qq", 1, 1) + text_field(b"abcd")
+    operation = struct.pack("<Q", 3) + text_field(b"exp") + struct.pack("<Q", 1) + numbers + b"\x0b"
+    result = struct.pack("<Q", 3) + text_field(b"") + numbers
+    leaf = text_field(b"0") + b"\x02" + (b"\0" + struct.pack("<Q", 0) + b"\x01\x02" + struct.pack("<q", 5)) * 2
+    response = struct.pack("<Q", 7) + text_field(b"Torch.a.0") + b"\0" + struct.pack("<Q", 1) + leaf
+    framed = struct.pack("<QB", len(fatal), 1) + fatal
+    return {"hello": b"\0" + hello, "fatal": b"\x01" + fatal, "response": b"\x04" + response, "operation": b"\x05" + operation,
+            "result": b"\x06" + result, "stream": b"\x08" + framed * 2, "long": b"\x08" + struct.pack("<QB", 1 << 62, 4)}
+
+
+def run_files() -> dict[str, bytes]:
+    first = b"msprobe acc_check, what this run is made of; do not edit\n"
+    return {"facts": first + b"dump 8e4d\nseed 1234\nas_given_rerun msprobe acc_check -api_info a\\\\b\\nc\n",
+            "finished": first + b"seed 1\n\nfinished 120 4000\n", "torn": first + b"seed 12"}
+
+
+def yamls() -> dict[str, bytes]:
+    aliases = b"a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+    return {"standards": b"\0thresholds:\n  - {api: mul, dtype: float32, rtol: 0.001}\n",
+            "sim": b"\x01seed: 3\nfaults:\n  - {fault: zeros, apis: [matmul], probability: 0.5}\n",
+            "aliases": b"\x02" + aliases, "sim_aliases": b"\x01faults: [&r {fault: zeros, apis: [a, b]}, *r, *r]\n"}
+
+
+def messages() -> dict[str, bytes]:
+    return {"start": b"\0" + struct.pack("<QB", 1, 0) + b"/usr/bin/msprobe-engine\0--device\0cpu\0",
+            "output": b"\x01" + struct.pack("<QB", 1, 5) + b"bytes", "ended": b"\x01" + struct.pack("<QB", 1, 8) + b"256"}
+
+
 def pickles(folder: pathlib.Path) -> None:
     for path in sorted((DATA / "pt").glob("*.pt")):
         if not zipfile.is_zipfile(path):
@@ -86,6 +123,10 @@ def main() -> None:
         folder = fresh(name)
         for text_name, text in texts.items():
             (folder / text_name).write_text(text)
+    for name, seeds in (("frames", frames()), ("run_file", run_files()), ("yaml", yamls()), ("cluster", messages())):
+        folder = fresh(name)
+        for seed_name, seed in seeds.items():
+            (folder / seed_name).write_bytes(seed)
     pickles(fresh("pickle"))
     small = ["float32", "uint16", "transposed", "deflated", "zip64", "big_endian", "minimal",
              "conjugated", "parameter", "comment"]
