@@ -265,6 +265,7 @@ void write_answer(JsonWriter& json, const ReportRun& run) {
   for (const RaisedApi& api : answer.raised) {
     json.begin_object().key("api").value(api.api).key("text").value(api.text);
     json.key("calls").value(api.calls).key("firstCall").value(api.first_call);
+    json.key("firstName").value(run.calls[api.first_call].name);
     json.key("lines").begin_array();
     for (const std::string& line : api.lines) json.value(line);
     json.end_array().key("moreLines").value(api.more_lines).end_object();

@@ -65,8 +65,7 @@ export function cards(all: RunInfo, actionsOf: (card: Card) => CardActions, owne
   const causes = cardsOf(answer);
   if (causes.length === 0) return null;
   const made = (card: Card) => {
-    const info = ownerOf(card), own = actionsOf(card);
-    const actions: CardActions = {...own, name: (call) => card.worstName ?? own.name(call)};
+    const info = ownerOf(card), actions: CardActions = {...actionsOf(card), name: () => card.worstName};
     const worst = worstOf(card);
     const slight = card.slight === card.calls;
     const lines = card.lines.slice(0, kShownLines).join(', ') + (card.moreLines > 0 ? ` and ${count(card.moreLines)} more` : '');

@@ -31,12 +31,12 @@ export interface Limit { metric: string; test: string; value: number | string; e
 export interface MetricInfo { title: string; side: '' | 'device' | 'reference'; numbers: BlockId }
 
 export interface Card {
-  api: string; cause: string; evidence: string; calls: number; slight: number; worstCall: number; worstName?: string; worst: number | string | null;
+  api: string; cause: string; evidence: string; calls: number; slight: number; worstCall: number; worstName: string; worst: number | string | null;
   lines: string[]; moreLines: number;
   raised?: boolean;  // its calls do not run on the device
 }
 /** Calls of an API that do not run on the device; the text is the first line of the error. */
-export interface RaisedApi { api: string; text: string; calls: number; firstCall: number; firstName?: string; lines: string[]; moreLines: number }
+export interface RaisedApi { api: string; text: string; calls: number; firstCall: number; firstName: string; lines: string[]; moreLines: number }
 export interface Answer {
   checked: number;
   apis: {api: string; wrong: number; total: number; cause: string}[];
@@ -91,21 +91,7 @@ export interface Summary { version: string; runs: RunInfo[] }
 export type Frame = [string, number, string, string, boolean];
 
 export function readSummary(): Summary {
-  const summary: Summary = JSON.parse(document.getElementById('summary')!.textContent!);
-  for (const {answer} of summary.runs) {
-    if (answer.raised !== undefined) continue;
-    // Until msprobe writes calls that raised: no such calls, and one verdict less before "none".
-    answer.raised = [];
-    while (answer.standings.length < kStandings) answer.standings.push(0);
-    codes.none = kNone - 1;
-  }
-  return summary;
-}
-const codes = {none: kNone};
-
-async function verdicts(id: BlockId): Promise<Uint8Array> {
-  const bytes = await bytesOf(id);
-  return codes.none === kNone ? bytes : bytes.map((code) => (code === codes.none ? kNone : code));
+  return JSON.parse(document.getElementById('summary')!.textContent!);
 }
 
 async function bytesOf(id: BlockId): Promise<Uint8Array> {
@@ -183,9 +169,8 @@ export async function loadRun(info: RunInfo): Promise<Run> {
   const {calls, rows} = info;
   const [name, api, group, why, line, cause, dtype, rowCause, rowDtype] = await Promise.all(
       [calls.name, calls.api, calls.group, calls.why, calls.line, calls.cause, calls.dtype, rows.cause, rows.deviceDtype].map(text));
-  const [standing, spread] = await Promise.all([calls.standing, calls.spread].map(bytesOf));
-  const [forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
-      [calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(verdicts));
+  const [standing, spread, forward, backward, strict, rowStatus, rowStrict] = await Promise.all(
+      [calls.standing, calls.spread, calls.forward, calls.backward, calls.strict, rows.status, rows.strict].map(bytesOf));
   const [firstRow, rowCount, from, to] = await Promise.all([calls.firstRow, calls.rowCount, info.edges.from, info.edges.to].map(integers));
   const groupParents = await json<GroupParent[]>(info.groupParents);
   const metrics = await Promise.all(info.metrics.map(

@@ -14,7 +14,7 @@ const causes = ['wrong scale: 2 times the benchmark', 'low-precision accumulatio
 const titles = 'API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Maximum absolute error,Dual-100 metric,Dual-1000 metric,' +
     'Dual-10000 metric,Binary consistency error rate,Error balance,Root-mean-square error (RMSE),Error ratio in small value range,' +
     'Maximum relative error,Mean relative error,inf/nan error rate,Relative error rate,Absolute error rate,Maximum ULP error,' +
-    'Mean ULP error,Proportion of ULP errors greater than the threshold,Status,Message,Strict Status,Strict Reason,Likely Cause,Rerun Command\r\n';
+    'Mean ULP error,Proportion of ULP errors greater than the threshold,Status,Message,Strict Status,Strict Reason,Likely Cause,Rerun Command,Error Over Bound\r\n';
 
 /** The same numbers in every run. */
 function generator(seed) {
@@ -70,12 +70,13 @@ export async function makeLargeResult(directory, calls) {
           : `${cosine},${error()},${random().toFixed(14)},${random().toFixed(14)}, , ,${error()},${error()},${error()},${error()},${error()}, , , , , , `;
       const strict = verdict === 'error' ? 'error' : 'pass';
       const elements = shape[0] * shape[1] * 768, some = Math.floor(1000 * random());
+      const over = strict === 'error' ? (10 ** (1 + 6 * random())).toPrecision(3) : random().toFixed(3);
       const reason = strict === 'error'
-          ? `"${some} of ${elements} elements are beyond the bound (first (0, 0, 1), last (0, 3, 7)), worst at (0, 3, 7): device 2, bench 1, ${(10 ** (1 + 6 * random())).toPrecision(3)} times its bound"`
-          : `"${some} of ${elements} elements differ, by at most ${random().toFixed(3)} of the bound"`;
+          ? `"${some} of ${elements} elements are beyond the bound (first (0, 0, 1), last (0, 3, 7)), worst at (0, 3, 7): device 2, bench 1, ${over} times its bound"`
+          : `"${some} of ${elements} elements differ, by at most ${over} of the bound"`;
       const rerun = verdict === 'pass' ? '' : `msprobe acc_check -api_info dump.json -d npu:0 --only ${name}`;
       return `${name}.${part},torch.float32,torch.bfloat16,"(${shape.join(', ')})",${numbers},${verdict},"Relative error is less than 0.001, consider as pass, skip other check and set to SPACE.",` +
-          `${strict},${reason},${verdict === 'error' ? `"${causes[i % 3]}"` : ''},${rerun}\r\n`;
+          `${strict},${reason},${verdict === 'error' ? `"${causes[i % 3]}"` : ''},${rerun},${Number(over)}\r\n`;
     };
     let text = row('forward.output.0', status);
     const backward = i % 3 === 0;

@@ -6,19 +6,22 @@ import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 
 const kStamp = '20260101000000';
-const kTitles = 'API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Maximum absolute error,Maximum relative error,Status,Message,Strict Status,Strict Reason,Likely Cause\r\n';
+const kTitles = 'API name,Bench Dtype,DEVICE Dtype,Shape,Cosine similarity,Maximum absolute error,Maximum relative error,Status,Message,Strict Status,Strict Reason,Likely Cause,Error Over Bound\r\n';
 const right = 'equal to the rounded benchmark';
 const reason = (over) => `5 of 9 elements are beyond the bound, worst at (0,): device 1, bench 2, ${over} times its bound`;
 
-/** Rows of [call, dtype, cosine, absolute error, relative error, strict status, strict reason, cause]. */
+/** As the strict reasons say it. */
+const overOf = (why, strict) => (why.includes('not finite') ? 'inf' : strict === 'inconclusive' ? '0' : /([\d.]+) times its bound/.exec(why)?.[1] ?? (why === right ? '0' : ' '));
+
+/** Rows of [call, dtype, cosine, absolute error, relative error, strict status, strict reason, cause, message]; without a dtype, a skip. */
 function result(directory, rows) {
   mkdirSync(directory, {recursive: true});
-  const verdict = ([, , , , , strict]) => strict;
+  const verdict = ([, dtype, , , , strict]) => (dtype === '' ? 'SKIP' : strict === 'inconclusive' ? 'pass' : strict);
   writeFileSync(join(directory, `accuracy_checking_result_${kStamp}.csv`), 'API name,Forward Test Success,Backward Test Success,Message\r\n' +
-                rows.map((row) => `${row[0]},${verdict(row)},SKIP,\r\n`).join(''));
+                rows.map((row) => `${row[0]},${verdict(row)},SKIP,"${row[8] ?? ''}"\r\n`).join(''));
   writeFileSync(join(directory, `accuracy_checking_details_${kStamp}.csv`), kTitles +
-                rows.map(([call, dtype, cosine, absolute, relative, strict, why, cause]) =>
-                  `${call}.forward.output.0,torch.float32,${dtype},"(9,)",${cosine},${absolute},${relative},${verdict([, , , , , strict])},,${strict},"${why}",${cause}\r\n`).join(''));
+                rows.map(([call, dtype, cosine, absolute, relative, strict, why, cause, message], i) =>
+                  `${call}.forward.output.0,torch.float32,${dtype},"(9,)",${cosine},${absolute},${relative},${verdict(rows[i])},"${message ?? ''}",${strict},"${why}",${cause},${overOf(why, strict)}\r\n`).join(''));
 }
 
 const pass = (i) => [`Torch.add.${i}`, 'torch.bfloat16', 1, 0, 0, 'pass', right, ''];
@@ -26,6 +29,9 @@ const lost = ['Torch.matmul.0', 'torch.bfloat16', 0.5, 3, 2, 'error', reason(500
 const dtype = ['Functional.group_norm.0', 'torch.float32', 1, 0.1, 0.1, 'error', 'dtype torch.float32, recorded is torch.bfloat16', 'wrong dtype'];
 const slight = ['Torch.exp.0', 'torch.bfloat16', 1, 0.1, 0.1, 'warning', reason(2.5), ''];
 const spread = ['Functional.silu.0', 'torch.bfloat16', 'nan', 'nan', 6.67e-8, 'error', '1 of 9 elements is beyond the bound, 1 of them not finite on one side only, worst at (0,): device nan, bench 1', 'NaN or Inf spread: 1 NaN'];
+
+const raised = ['VF.lstm.0', '', '', '', '', 'SKIP', '', '', `device_failed: Could not run 'aten::lstm' on this back end.\nPythonDispatcher: registered at a\nPythonDispatcher: registered at b`];
+const little = ['Torch.zeros.0', 'torch.bfloat16', 1, 0, 0, 'inconclusive', 'all zero', ''];
 
 async function grid({open, accessible, tall, program, out}) {
   const made = join(out, 'places');
@@ -96,7 +102,33 @@ async function oneDump({open, tall, program, out}) {
   await page.close();
 }
 
+/** What does not run on the device is red, first and said in one line; what proves little is counted, and not green. */
+async function raises({open, accessible, program, out}) {
+  const made = join(out, 'raises');
+  rmSync(made, {recursive: true, force: true});
+  result(made, [pass(0), little, raised, lost]);
+  const file = join(out, 'raises.html');
+  execFileSync(program, ['report', made, '-o', file], {stdio: ['ignore', 'ignore', 'pipe']});
+  const page = await open(file, {viewport: {width: 1280, height: 1000}});
+  assert.match(await page.locator('.answer').textContent(), /NOT OK.*1 API wrong: matmul.*1 API does not run on the device: lstm \(1 call\).*1 inconclusive/);
+  const card = page.locator('.card').first();
+  assert.match(await card.textContent(), /lstm.*does not run on the device.*Could not run 'aten::lstm' on this back end\.(?!.*PythonDispatcher)/);
+  assert.deepEqual(await page.locator('.space .callname').allTextContents(), ['Torch.matmul.0', 'VF.lstm.0', 'Torch.zeros.0', 'Torch.add.0']);
+  assert.deepEqual(await page.locator('.tile').allTextContents(), ['4 calls', '1 wrong', '1 raised', '1 inconclusive', '1 pass']);
+  await card.locator('.api').click();
+  assert.match(await page.locator('.toolbar [role=status]').textContent(), /^1 of 4 calls/);
+  await card.locator('text=first call').click();
+  const side = page.locator('aside.side');
+  await side.waitFor({state: 'visible'});
+  assert.match(await side.textContent(), /raised.*does not run there/);
+  for (const text of await side.getByText('registered at b').all()) assert.ok(!await text.isVisible(), 'the dispatcher is folded away');
+  await accessible(page, 'a call that raised');
+  await page.screenshot({path: join(out, 'raised.png')});
+  await page.close();
+}
+
 export async function places(tools) {
   await grid(tools);
+  await raises(tools);
   await oneDump(tools);
 }
