@@ -54,7 +54,7 @@ constexpr E kLast = E{};  // none is sent
 template <>
 constexpr DType kLast<DType> = static_cast<DType>(kDTypeCount - 1);
 template <>
-constexpr Verdict kLast<Verdict> = Verdict::kSkip;
+constexpr Verdict kLast<Verdict> = static_cast<Verdict>(kVerdicts - 1);
 template <>
 constexpr SkipReason kLast<SkipReason> = SkipReason::kTimedOut;
 template <>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/frames.h"
 
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -238,6 +240,18 @@ TEST(Wire, AnyByteChangedIsAnErrorOrAValue) {
     if (back->call.backward_skip) {
       EXPECT_FALSE(name(back->call.backward_skip->reason).empty());
     }
+  }
+}
+
+TEST(Wire, EveryVerdictArrives) {
+  const std::size_t head = sizeof(std::uint64_t) + 1;
+  for (std::size_t i = 0; i < kVerdicts; ++i) {
+    CallResponse response = sample_response();
+    response.call.forward[0].strict->status = static_cast<Verdict>(i);
+    const std::string frame = encode(response);
+    const auto back = decode_call_response({FrameKind::kCallResponse, frame.substr(head)});
+    ASSERT_TRUE(back) << name(static_cast<Verdict>(i));
+    EXPECT_EQ(back->call.forward[0].strict->status, static_cast<Verdict>(i));
   }
 }
 
