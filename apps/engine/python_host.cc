@@ -69,21 +69,6 @@ std::string_view value_of(std::span<char* const> arguments, std::string_view nam
   return value;
 }
 
-// $MSPROBE_PYTHON, else that of the active environment, else python3 on the PATH.
-std::string python() {
-  const auto set = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  if (std::string named = set(kPythonVariable); !named.empty()) return named;
-  for (const char* environment : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const std::string prefix = set(environment);
-    const std::string program = prefix + "/bin/python3";
-    if (!prefix.empty() && ::access(program.c_str(), X_OK) == 0) return program;
-  }
-  return "python3";
-}
-
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -114,7 +99,7 @@ Plugin plugin_for(std::span<char* const> arguments) {
 
 PluginSearch::PluginSearch(const Plugin& plugin) {
   if (plugin.need != Plugin::Need::kIfInstalled) return;
-  std::vector<std::string> words{python(), "-c", std::string(kCleanPythonPath) + kLook,
+  std::vector<std::string> words{user_python(), "-c", std::string(kCleanPythonPath) + kLook,
                                  plugin.module};
   PythonEnvironment environment;
   posix_spawn_file_actions_t files;
@@ -140,7 +125,7 @@ bool PluginSearch::found() {
 std::string become_python(const Plugin& plugin, const std::filesystem::path& directory,
                           std::span<char* const> arguments) {
   std::vector<std::string> words{
-      python(),     "-c", std::string(kHostProgram), directory.string(), MSPROBE_ENGINE_TORCH,
+      user_python(),     "-c", std::string(kHostProgram), directory.string(), MSPROBE_ENGINE_TORCH,
       plugin.module};
   words.insert(words.end(), arguments.begin(), arguments.end());
   PythonEnvironment environment;

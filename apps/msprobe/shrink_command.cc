@@ -50,9 +50,10 @@ Run declare_shrink(cli::Parser& command) {
   declare_engine_options(command, options->engine);
   declare_timeout(command, options->timeout_seconds);
   command.group("Output");
-  command.value("-o,--out_path", options->out, "directory for the reproduction")
-      .named("DIR")
-      .shows_default();
+  command
+      .value("-o,--out_path", options->out,
+             "directory for the reproduction (default: shrunk/CALL)")
+      .named("DIR");
   return [options] { return run(*options); };
 }
 

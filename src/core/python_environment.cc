@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 #include <unistd.h>
@@ -24,6 +25,20 @@ bool is_relative_directory(std::string_view variable) {
 }
 
 }  // namespace
+
+std::string user_python() {
+  const auto set = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (std::string named = set("MSPROBE_PYTHON"); !named.empty()) return named;
+  for (const char* environment : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const std::string prefix = set(environment);
+    const std::string program = prefix + "/bin/python3";
+    if (!prefix.empty() && ::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "python3";
+}
 
 std::string absolute_entries(const std::string& search_path) {
   std::string kept;

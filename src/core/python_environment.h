@@ -29,6 +29,10 @@ class PythonEnvironment {
   std::vector<char*> pointers_;
 };
 
+// The Python of the user: $MSPROBE_PYTHON, else that of the active environment, else python3 on the
+// PATH.
+std::string user_python();
+
 // "/a:/b" of "/a::b:/b:".
 std::string absolute_entries(const std::string& search_path);
 

@@ -7,6 +7,7 @@
 #include "execute/execute_call.h"
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
+#include "ops/autocast.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -44,16 +45,12 @@ c10::optional<at::ScalarType> recorded_float(const dump::CallRecord& record) {
   return type ? c10::optional<at::ScalarType>(*type) : c10::nullopt;
 }
 
-// Autocast leaves no mark in a dump but this: an output of another dtype than the inputs have, or
-// inputs that do not go together.
 c10::optional<at::ScalarType> autocast_of(const Seen& seen, c10::optional<at::ScalarType> output) {
-  if (seen.floats.empty()) return c10::nullopt;
-  const bool mixed = seen.floats.size() > 1;
-  if (!mixed && (!output || *output == *seen.floats.begin())) return c10::nullopt;
-  if (output && is_half(*output)) return output;
-  if (seen.floats.contains(at::kBFloat16)) return at::kBFloat16;
-  if (seen.floats.contains(at::kHalf)) return at::kHalf;
-  return c10::nullopt;
+  std::set<DType> inputs;
+  for (const at::ScalarType type : seen.floats) inputs.insert(*libtorch::dtype_of(type));
+  const auto half = ops::autocast_of(inputs, output ? libtorch::dtype_of(*output) : std::nullopt);
+  const auto type = half ? libtorch::scalar_type(*half) : std::nullopt;
+  return type ? c10::optional<at::ScalarType>(*type) : c10::nullopt;
 }
 
 c10::optional<at::ScalarType> half_of(const Seen& seen, c10::optional<at::ScalarType> output) {

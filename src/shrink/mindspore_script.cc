@@ -50,13 +50,7 @@ std::string wrong_results(const protocol::MeasuredCall& measured) {
   return names;
 }
 
-constexpr std::string_view kBeginning = R"(import collections
-import os
-import pathlib
-import sys
-import types
-
-import numpy
+constexpr std::string_view kBeginning = R"(import numpy
 
 here = pathlib.Path(__file__).resolve().parent
 Tensor = collections.namedtuple('Tensor', 'array dtype')
@@ -240,21 +234,20 @@ std::string mindspore_script(const dump::CallRecord& call, const std::filesystem
   const std::string_view api = api_of(call.full_name);
   const std::size_t dot = api.find('.');
   return fmt::format(
-      "#!/usr/bin/env python3\n"
-      "\"\"\"{} on {}, against the benchmark that msprobe computed; exits with 1 if they "
-      "disagree.\n\nMade by msprobe shrink, which found: {}\n\"\"\"\n"
-      "{}"
+      "{}import collections\nimport os\nimport pathlib\nimport sys\nimport traceback\nimport types\n\n"
+      "{}{}"
       "name, device = {}, {}\n"
       "data = here / {}\n"
       "group, api = {}, {}.split('.')\n"
       "args = (\n{})\nkwargs = {{\n{}}}\ngradients = (\n{})\n"
       "wrong = [{}]  # what msprobe found wrong\n"
       "{}{}{}{}",
-      python_comment(api), device.name, python_comment(finding), kBeginning,
+      script_head(std::string(api), device, "the benchmark that msprobe computed", finding),
+      exception_line(), kBeginning,
       python_text(call.full_name), python_text(device.name), python_text(data.filename().string()),
       python_text(api.substr(0, dot)), python_text(api.substr(dot + 1)), args, kwargs, gradients,
       wrong_results(measured), kMindSporeEnding, device_lines(device, "    "), kPyTorchEnding,
-      exit_lines());
+      exit_lines("failed"));
 }
 
 }  // namespace msprobe::shrink

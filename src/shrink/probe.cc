@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shrink/probe.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engines/wait_frame.h"
@@ -15,23 +17,37 @@ using protocol::MeasuredLeaf;
 
 ProbeAnswer answer_of(MeasuredCall call) {
   using Kind = ProbeAnswer::Kind;
-  const auto skipped = [](const Skip& skip) {
-    const bool device = skip.reason == SkipReason::kDeviceFailed;
-    return ProbeAnswer{device ? Kind::kFails : Kind::kCannotRun, skip.text, {}, {}};
+  ProbeAnswer answer;
+  const auto skipped = [&](const Skip& skip) {
+    answer.raised = skip.reason == SkipReason::kDeviceFailed;
+    answer.kind = answer.raised ? Kind::kFails : Kind::kCannotRun;
+    answer.text = skip.text;
   };
-  if (call.skip) return skipped(*call.skip);
-  for (const auto* leaves : {&call.forward, &call.backward}) {
-    for (const MeasuredLeaf& leaf : *leaves) {
-      if (!is_alarm(leaf)) continue;
-      const std::string_view direction = leaves == &call.forward ? "forward" : "backward";
-      std::string text = fmt::format("{} output {}: {}", direction, leaf.path, leaf.strict->reason);
-      if (!leaf.strict->cause.empty()) text += fmt::format(" ({})", leaf.strict->cause);
-      std::string cause = leaf.strict->cause;
-      return {Kind::kFails, std::move(text), std::move(cause), std::move(call)};
-    }
+  if (call.skip) {
+    skipped(*call.skip);
+    return answer;
   }
-  if (call.backward_skip) return skipped(*call.backward_skip);
-  return {Kind::kPass, "", "", std::move(call)};
+  for (const bool backward : {false, true}) {
+    const std::vector<MeasuredLeaf>& leaves = backward ? call.backward : call.forward;
+    const auto found = std::ranges::find_if(leaves, &is_alarm);
+    if (found == leaves.end()) continue;
+    answer.kind = Kind::kFails;
+    answer.cause = found->strict->cause;
+    answer.text = fmt::format("{} output {}: {}", backward ? "backward" : "forward", found->path,
+                              found->strict->reason);
+    if (!answer.cause.empty()) answer.text += fmt::format(" ({})", answer.cause);
+    answer.failing = {backward, static_cast<std::size_t>(found - leaves.begin())};
+    answer.call = std::move(call);
+    return answer;
+  }
+  if (call.backward_skip) {
+    skipped(*call.backward_skip);
+    answer.backward_raised = answer.raised;
+  } else {
+    answer.kind = Kind::kPass;
+  }
+  answer.call = std::move(call);
+  return answer;
 }
 
 // "lost terms: sums without the last 16 of 512" -> "lost terms".
@@ -88,7 +104,10 @@ Result<ProbeAnswer> Probe::ask(const dump::CallRecord& call, const std::string& 
   }
   if (measured) return answer_of(*std::move(measured));
   engine_.reset();
-  return ProbeAnswer{ProbeAnswer::Kind::kLost, "the engine ended or did not answer", {}, {}};
+  ProbeAnswer lost;
+  lost.kind = ProbeAnswer::Kind::kLost;
+  lost.text = "the engine ended or did not answer";
+  return lost;
 }
 
 }  // namespace msprobe::shrink

@@ -13,6 +13,16 @@
 
 namespace msprobe::shrink {
 
+// The first result of a call that is beyond its bound.
+struct FailingResult {
+  bool backward = false;
+  std::size_t place = 0;  // among the measured leaves of its direction
+
+  const protocol::MeasuredLeaf& leaf(const protocol::MeasuredCall& call) const {
+    return (backward ? call.backward : call.forward)[place];
+  }
+};
+
 struct ProbeAnswer {
   enum class Kind : std::uint8_t {
     kPass,      // nothing is beyond its bound
@@ -24,6 +34,9 @@ struct ProbeAnswer {
   std::string text;   // the reason, for a person
   std::string cause;  // of the first result that is beyond its bound; empty: not known
   protocol::MeasuredCall call;
+  std::optional<FailingResult> failing = {};
+  bool raised = false;           // the device refuses what the benchmark computes
+  bool backward_raised = false;  // the same, in the backward pass
 
   bool fails() const { return kind == Kind::kFails || kind == Kind::kLost; }
 };

@@ -57,7 +57,8 @@ std::optional<std::string> python_literal(const dump::Value& value) {
   if (const auto* truth = value.as<bool>()) return *truth ? "True" : "False";
   if (const auto* integer = value.as<std::int64_t>()) return fmt::format("{}", *integer);
   if (const auto* real = value.as<double>()) {
-    return fmt::format("float('{}')", python_number(*real));
+    return std::isfinite(*real) ? python_number(*real)
+                                : fmt::format("float('{}')", python_number(*real));
   }
   if (const auto* number = value.as<std::complex<double>>()) {
     return fmt::format("complex({}, {})", python_number(number->real()),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace msprobe::shrink {
@@ -68,7 +69,7 @@ class Reduction {
     }
     simplify_data();
     if (error_) return Failure(*error_);
-    return Reduced{std::move(call_), tries_};
+    return Reduced{std::move(call_), tries_, std::move(larger_)};
   }
 
  private:
@@ -79,7 +80,7 @@ class Reduction {
     const Result<bool> still = fails_(form);
     if (!still) error_ = still.error();
     if (!still || !*still) return false;
-    call_ = form;
+    larger_.push_back(std::exchange(call_, form));
     return true;
   }
 
@@ -199,6 +200,7 @@ class Reduction {
   CallRecord call_;
   const Fails& fails_;
   std::size_t tries_ = 0;
+  std::vector<CallRecord> larger_;
   std::optional<Error> error_;
 };
 

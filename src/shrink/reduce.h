@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "core/result.h"
 #include "dump/call_record.h"
@@ -16,7 +17,8 @@ using Fails = std::function<Result<bool>(const dump::CallRecord&)>;
 
 struct Reduced {
   dump::CallRecord call;
-  std::size_t tries = 0;
+  std::size_t tries = 0;  // forms that were looked at
+  std::vector<dump::CallRecord> larger = {};  // the forms on the way that failed too, largest first
 };
 
 // REQUIRES: `call` fails.

@@ -6,7 +6,6 @@
 
 #include "dump/dump_json.h"
 #include "shrink/call_json.h"
-#include "shrink/script.h"
 
 namespace msprobe::shrink {
 namespace {
@@ -82,12 +81,6 @@ TEST(CallJson, ReadsBackAsItWas) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(json_of(read->forward), forward);
   EXPECT_EQ(json_of(*read->backward), backward);
-}
-
-TEST(PythonName, OfEveryKindOfApi) {
-  EXPECT_EQ(python_name("Functional.linear.0"), "torch.nn.functional.linear");
-  EXPECT_EQ(python_name("Torch.linalg.norm.3"), "torch.linalg.norm");
-  EXPECT_EQ(python_name("Tensor.__add__.12"), "torch.Tensor.__add__");
 }
 
 }  // namespace

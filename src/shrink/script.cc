@@ -1,244 +1,443 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shrink/script.h"
 
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <variant>
+#include <vector>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/call_name.h"
-#include "core/cast.h"
 #include "core/file.h"
-#include "dump/tensor_file.h"
-#include "shrink/probe.h"
+#include "ops/autocast.h"
+#include "ops/op.h"
+#include "shrink/call_text.h"
 #include "shrink/python_literal.h"
+#include "shrink/tensor_text.h"
+#include "shrink/tolerance.h"
 
 namespace msprobe::shrink {
 namespace {
 
 using namespace dump;
+using protocol::LeafKind;
+using protocol::MeasuredLeaf;
 
-constexpr std::int64_t kWrittenOut = 512;  // elements
+// What is wrong about the result, and so what is compared.
+enum class Fault : std::uint8_t { kNumbers, kDType, kShape, kMissing, kOther, kRaises };
 
-std::int64_t elements(const Shape& shape) {
-  std::int64_t product = 1;
-  for (const std::int64_t extent : shape) product *= extent;
-  return product;
+// What the dtypes of a call say: Python's autocast, and what the benchmark makes of the inputs.
+struct Precision {
+  std::optional<DType> autocast;
+  bool rounds = false;  // float32 inputs are rounded to the dtype of autocast first
+  bool raises = true;   // the benchmark runs in float64
+  bool whole_numbers = false, complex = false;
+};
+
+void look_at(const Value& value, std::set<DType>& floats, bool& dtype_argument, Precision& found) {
+  if (value.as<DTypeValue>() != nullptr) dtype_argument = true;
+  if (const auto* tensor = value.as<TensorRecord>()) {
+    const DType dtype = tensor->dtype.value_or(DType::kFloat32);
+    if (dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32) {
+      floats.insert(dtype);
+    }
+    found.whole_numbers = found.whole_numbers || is_integer_or_bool(dtype);
+    found.complex = found.complex || is_complex(dtype);
+  }
+  if (const auto* list = value.as<List>()) {
+    for (const Value& item : *list) look_at(item, floats, dtype_argument, found);
+  }
+  if (const auto* dict = value.as<Dict>()) {
+    for (const auto& [key, item] : *dict) look_at(item, floats, dtype_argument, found);
+  }
 }
 
-// The lines that make the tensors, and the arguments that name them.
+Precision precision_of(const CallRecord& call) {
+  Precision precision;
+  std::set<DType> floats;
+  bool dtype_argument = false;
+  for (const Value& value : call.forward.input_args) {
+    look_at(value, floats, dtype_argument, precision);
+  }
+  for (const auto& [key, value] : call.forward.input_kwargs) {
+    look_at(value, floats, dtype_argument, precision);
+  }
+  std::optional<DType> output;
+  if (!call.forward.output.empty()) {
+    const auto* tensor = call.forward.output.front().as<TensorRecord>();
+    if (tensor != nullptr && tensor->dtype && is_float(*tensor->dtype)) output = tensor->dtype;
+  }
+  const auto name = parse_call_name(call.full_name);
+  const ops::Traits traits = ops::traits_of(name ? name->bare_name : call.full_name);
+  precision.autocast = ops::autocast_of(floats, output);
+  precision.rounds = precision.autocast && output == precision.autocast && !dtype_argument &&
+                     traits.autocast && floats.contains(DType::kFloat32);
+  precision.raises = traits.raise != ops::Raise::kNever &&
+                     !(traits.raise == ops::Raise::kWithoutDtype && dtype_argument);
+  return precision;
+}
+
+// Whether its result may depend on random numbers.
+bool may_draw(const CallRecord& call) {
+  const auto name = parse_call_name(call.full_name);
+  const std::string_view bare = name ? name->bare_name : std::string_view(call.full_name);
+  const ops::Traits traits = ops::traits_of(bare);
+  if (traits.drops != ops::Drops::kNothing || traits.chance != ops::Chance::kWholeCall) return true;
+  constexpr std::string_view kDraws[] = {"rand",    "normal",  "uniform",     "bernoulli", "drop",
+                                         "poisson", "cauchy",  "exponential", "geometric", "rrelu",
+                                         "lstm",    "gru",     "rnn",         "attention", "fractional",
+                                         "gumbel",  "multinomial"};
+  return std::ranges::any_of(kDraws, [&](std::string_view word) {
+    return bare.find(word) != std::string_view::npos;
+  });
+}
+
+// Where an element of a list of the outputs is: "1.0" -> 1.
+std::size_t first_place(std::string_view path) {
+  std::size_t place = 0;
+  for (const char c : path.substr(0, path.find('.'))) {
+    place = place * 10 + static_cast<std::size_t>(c - '0');
+  }
+  return place;
+}
+
+// The words behind `begin`, as many on a line as fit; further lines are indented.
+std::string filled(const std::string& begin, const std::vector<std::string>& words) {
+  constexpr std::size_t kWidth = 110;
+  std::string lines;
+  std::string line = begin;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string word = words[i] + (i + 1 < words.size() ? ", " : "");
+    if (line.size() + word.size() > kWidth && !line.ends_with("[")) {
+      lines += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line = std::string(begin.size(), ' ');
+    }
+    line += word;
+  }
+  return lines + line;
+}
+
 class Script {
  public:
-  Script(const Directory& data, const std::string& full_name, const std::string& folder)
-      : data_(data), full_name_(full_name), folder_(folder) {}
+  Script(const CallRecord& call, const std::filesystem::path& data, const ScriptDevice& device,
+         const ProbeAnswer& answer, ScriptForm form)
+      : call_(call),
+        data_(data),
+        device_(device),
+        answer_(answer),
+        form_(form),
+        precision_(precision_of(call)),
+        copies_(form != ScriptForm::kShort || changes_arguments(call)),
+        call_text_(call_text(call, copies_ ? "c" : "t")),
+        leaf_(answer.failing ? &answer.failing->leaf(answer.call) : nullptr),
+        fault_(fault()) {}
 
-  // Leaves are numbered over all arguments, as their files are.
-  std::string text_of(const Value& value) {
-    if (const auto literal = python_literal(value)) return leaf(*literal);
-    return std::visit(*this, value.data);
+  Result<std::string> text() {
+    const Result<Directory> directory = Directory::open(data_);
+    if (!directory) return propagate(directory);
+    const std::string tensors = tensor_lines(*directory);
+    const std::string function = is_computed() ? function_lines() : "";
+    const Result<std::string> comparison = comparison_lines();
+    if (!comparison) return propagate(comparison);
+    const std::string needed = device_lines(device_, "") + tensors + function + *comparison;
+    const bool here = needed.find("here /") != std::string::npos;
+    return fmt::format(
+        "{}import os{}, sys, traceback{}\n{}import torch\n\n{}{}device = {}\n{}{}\n{}",
+        script_head(python_name(call_.full_name), device_,
+                    form_ == ScriptForm::kSavedBench ? "the result that msprobe computed"
+                                                     : "float64 on the CPU",
+                    answer_.text),
+        here ? ", pathlib" : "", is_sim() ? ", types" : "", exception_line(),
+        here ? "here = pathlib.Path(__file__).resolve().parent\n" : "", device_lines(device_, ""),
+        python_text(device_.name), tensors, function, *comparison);
   }
-
-  std::string operator()(const List& list) {
-    std::string text = "[";
-    for (const Value& value : list) text += (text.size() > 1 ? ", " : "") + text_of(value);
-    return text + "]";
-  }
-  std::string operator()(const Dict& dict) {
-    std::string text = "{";
-    for (const auto& [key, value] : dict) {
-      text +=
-          fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", python_text(key), text_of(value));
-    }
-    return text + "}";
-  }
-  std::string operator()(const TensorRecord& record) {
-    const std::size_t place = leaf_++;
-    const std::string name = fmt::format("t[{}]", tensors_++);
-    add_tensor(record, fmt::format("{}.forward.input.{}.pt", full_name_, place));
-    return name;
-  }
-  std::string operator()(const SizeValue& value) {
-    return leaf(fmt::format("torch.Size([{}])", fmt::join(value.extents, ", ")));
-  }
-  std::string operator()(const DTypeValue& value) {
-    const auto dtype = parse_dtype(value.text);
-    return leaf(dtype ? std::string(msprobe::text(*dtype)) : python_text(value.text));
-  }
-  std::string operator()(const DeviceValue&) { return leaf("t[0].device"); }
-  std::string operator()(const MemoryFormatValue& value) {
-    const std::string_view name = std::string_view(value.text).substr(value.text.rfind('.') + 1);
-    return leaf(is_python_name(name) ? fmt::format("torch.{}", name) : "None");
-  }
-  template <class Other>  // what python_literal knows is not asked for here
-  std::string operator()(const Other&) {
-    return leaf("None");
-  }
-
-  void add_gradient(const Value& value, std::size_t place) {
-    if (const auto* record = value.as<TensorRecord>()) {
-      add_tensor(*record, fmt::format("{}.backward.input.{}.pt", full_name_, place));
-    } else {
-      lines_ += "    None,\n";
-    }
-  }
-
-  std::string take_lines() { return std::exchange(lines_, ""); }
-  const std::optional<Error>& error() const { return error_; }
 
  private:
-  std::string leaf(std::string text) {
-    ++leaf_;
+  bool is_sim() const { return device_.name.starts_with("sim"); }
+  bool is_recorded() const { return device_.name == "recorded"; }
+  // The simulated device chooses its faults by the name of the call, as msprobe does.
+  bool names_call() const { return device_.sim_config; }
+  bool is_backward() const {
+    return answer_.failing ? answer_.failing->backward : answer_.backward_raised;
+  }
+  // Whether the call runs in the script at all.
+  bool is_computed() const { return !is_recorded() || form_ != ScriptForm::kSavedBench; }
+
+  Fault fault() const {
+    if (answer_.raised) return Fault::kRaises;
+    if (leaf_ == nullptr) return Fault::kNumbers;
+    if (leaf_->strict && leaf_->strict->cause.starts_with("wrong dtype")) return Fault::kDType;
+    if (leaf_->kind == LeafKind::kTensor) return Fault::kNumbers;
+    if (leaf_->kind == LeafKind::kShapesDiffer) return Fault::kShape;
+    const bool none = !leaf_->device.dtype &&
+                      (!leaf_->device.value ||
+                       std::holds_alternative<std::monostate>(*leaf_->device.value));
+    return leaf_->kind == LeafKind::kDeviceMissing || none ? Fault::kMissing : Fault::kOther;
+  }
+
+  std::string tensor_lines(const Directory& directory) const {
+    const std::string folder = data_.filename().string();
+    std::vector<std::string> inputs;
+    for (const auto& [record, place] : call_text_.tensors) {
+      inputs.push_back(tensor_text(*record, directory, folder,
+                                   fmt::format("{}.forward.input.{}.pt", call_.full_name, place),
+                                   is_backward()));
+    }
+    std::string lines = filled("inputs = [", inputs) + "]\n";
+    if (!is_backward() || !call_.backward) return lines;
+    for (std::size_t i = 0; i < call_.backward->input.size(); ++i) {
+      const auto* record = call_.backward->input[i].as<TensorRecord>();
+      if (record == nullptr) continue;
+      lines += fmt::format(
+          "{} = {}\n", gradient_name(i),
+          tensor_text(*record, directory, folder,
+                      fmt::format("{}.backward.input.{}.pt", call_.full_name, i), false));
+    }
+    return lines;
+  }
+
+  // Of the gradient that arrives at an output.
+  std::string gradient_name(std::size_t place) const {
+    return call_.backward->input.size() == 1 ? "gradient" : fmt::format("gradient{}", place);
+  }
+
+  // The entries that the call returns, before what it changed in place.
+  std::size_t returned() const {
+    std::size_t all = 0;
+    for (const MeasuredLeaf& leaf : answer_.call.forward) {
+      all = std::max(all, first_place(leaf.path) + 1);
+    }
+    const std::size_t mutated = call_.forward.mutated.size();
+    return all > mutated ? all - mutated : call_.forward.output.size();
+  }
+
+  bool is_list() const { return form_ != ScriptForm::kShort || returned() > 1; }
+
+  // An output by its place among all leaves.
+  std::string output(std::size_t place, const std::string& path) const {
+    if (form_ != ScriptForm::kShort) return fmt::format("out[{}]", place);
+    if (!is_list() && path.find('.') == std::string::npos) return "out";
+    std::string text = "out";
+    for (std::size_t at = 0; at < path.size();) {
+      const std::size_t end = std::min(path.find('.', at), path.size());
+      text += fmt::format("[{}]", path.substr(at, end - at));
+      at = end + 1;
+    }
     return text;
   }
 
-  void add_tensor(const TensorRecord& record, const std::string& file) {
-    const std::string gradient = record.requires_grad ? ".requires_grad_()" : "";
-    if (elements(record.shape) > kWrittenOut) {
-      lines_ += fmt::format("    torch.load(here / {} / {}){},\n", python_text(folder_),
-                            python_text(file), gradient);
-      return;
+  std::vector<std::string> mutated() const {
+    std::vector<std::string> all;
+    for (const auto& [place, value] : call_.forward.mutated) {
+      const std::string found = tensor_at(call_, place, "c");
+      all.push_back(found.empty() ? "None" : found);
     }
-    Result<Tensor> tensor = load_tensor_file(data_, file);
-    if (tensor) tensor = cast(*tensor, DType::kFloat64);
-    if (!tensor) {
-      error_ = tensor.error();
-      return;
-    }
-    const auto* values = reinterpret_cast<const double*>(tensor->bytes.data());
-    std::string text;
-    for (std::int64_t i = 0; i < elements(record.shape); ++i) {
-      text += (i > 0 ? ", " : "") + python_number(values[i]);
-    }
-    lines_ +=
-        fmt::format("    torch.tensor([{}], dtype=torch.float64).to({}).reshape({}){},\n", text,
-                    record.dtype ? std::string(msprobe::text(*record.dtype)) : "torch.float32",
-                    fmt::format("[{}]", fmt::join(record.shape, ", ")), gradient);
+    return all;
   }
 
-  const Directory& data_;
-  const std::string& full_name_;
-  const std::string& folder_;
-  std::size_t leaf_ = 0;
-  std::size_t tensors_ = 0;
-  std::string lines_;
-  std::optional<Error> error_;
-};
+  // The forward result that is wrong.
+  std::string wanted_output() const {
+    const std::size_t count = returned();
+    const std::string path = leaf_ == nullptr ? "0" : leaf_->path;
+    const std::size_t place = first_place(path);
+    if (place >= count && place - count < mutated().size()) return mutated()[place - count];
+    return output(answer_.failing ? answer_.failing->place : 0, path);
+  }
 
-constexpr std::string_view kPlainCalls = R"(
-def begin(backward):
-    pass
-
-
-def end(found, backward):
-    return found
-)";
-
-// The device chooses its faults by the name of the call, as msprobe does.
-constexpr std::string_view kSimCalls = R"(
-def begin(backward):
-    torch.ops.msprobe_sim.begin_call(name, backward)
-
-
-def end(found, backward):
-    return torch.ops.msprobe_sim.end_call(found, backward)
-)";
-
-constexpr std::string_view kRun = R"(
-
-def leaves(value, path=''):
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return [leaf for i, item in enumerate(value) for leaf in leaves(item, f'{path}.{i}' if path else str(i))]
-    return [(path or '0', value if isinstance(value, torch.Tensor) else None)]
-
-
-def results(move, begin=lambda backward: None, end=lambda found, backward: found):
-    begin(False)
-    t = [move(x) for x in tensors]
-    torch.default_generator.manual_seed(seed)
-    outputs = leaves(call(t))
-    given = [x for _, x in outputs]
-    found = {('forward', path): x for (path, _), x in zip(outputs, end(given, False))}
-    if not gradients:
-        return found
-    begin(True)
-    ends = given if len(given) == len(gradients) else [x for x in given if x is not None]
-    pairs = [(o, move(g).detach().to(o.dtype)) for o, g in zip(ends, gradients)
-             if o is not None and g is not None and o.requires_grad]
-    wanted = [i for i, x in enumerate(t) if x.requires_grad]
-    leaving = [None] * len(t)
-    for i, x in zip(wanted, torch.autograd.grad([o for o, _ in pairs], [t[i] for i in wanted], [g for _, g in pairs],
-                                                allow_unused=True)):
-        leaving[i] = x
-    found.update({('backward', str(i)): x for i, x in enumerate(end(leaving, True))})
-    return found
-
-
-def raised(x):
-    return x.detach().to(torch.float64 if x.is_floating_point() else x.dtype).requires_grad_(x.requires_grad)
-
-
-on_device = results(lambda x: x.detach().to(device).requires_grad_(x.requires_grad), begin, end)
-benches = results(raised)
-try:
-    dtypes = {key: x.dtype for key, x in results(lambda x: x.detach().clone().requires_grad_(x.requires_grad)).items() if x is not None}
-except RuntimeError:  # the CPU has no such kernel
-    dtypes = {}
-)";
-
-// The recorded results cannot be computed again: they are compared as they were saved.
-constexpr std::string_view kRecordedRun = R"(
-on_device, benches, dtypes = {}, {}, {}
-for direction in ('forward', 'backward'):
-    for file in sorted((here / 'tensors').glob(f'{name}.{direction}.output.*.pt')):
-        side, place = file.name.split('.')[-3:-1]
-        (benches if side == 'bench' else on_device)[direction, place] = torch.load(file)
-)";
-
-constexpr std::string_view kScriptEnding = R"(
-failed = False
-for key, bench in benches.items():
-    found, place = on_device.get(key), ' '.join(key)
-    if bench is None or key not in on_device:
-        continue
-    if found is None:
-        failed = True
-        print(f'{place}: the device gives nothing')
-        continue
-    bench, found = bench.detach().cpu(), found.detach().cpu()
-    if bench.shape != found.shape or found.dtype != dtypes.get(key, found.dtype):
-        failed = True
-        print(f'{place}: {found.dtype} {tuple(found.shape)}, should be {dtypes.get(key, found.dtype)} {tuple(bench.shape)}')
-        continue
-    wide = torch.complex128 if found.is_complex() else torch.float64 if found.is_floating_point() else torch.int64
-    room = 0
-    if found.is_floating_point() and found.numel():
-        room = 16 * torch.finfo(found.dtype).eps * bench.abs().nan_to_num(0, 0, 0).max().item()
-    room = min(room, worst.get(key, room) / 2)
-    found, bench = found.to(wide), bench.to(wide)
-    same = (found == bench) | ((found != found) & (bench != bench))
-    bad = (~((found - bench).abs() <= room) & ~same).nonzero()
-    failed = failed or len(bad) > 0
-    print(f'{place}: {len(bad)} of {found.numel()} elements are wrong')
-    for at in bad[:5].tolist():
-        print(f'  at {at}: {device} {found[tuple(at)].item()}, float64 on the CPU {bench[tuple(at)].item()}')
-if not failed:
-    print(f'Nothing is wrong here. msprobe found: {finding}')
-)";
-
-// The largest errors of the results that msprobe called wrong.
-std::string worst_errors(const protocol::MeasuredCall& measured) {
-  std::string text;
-  const auto add = [&](std::string_view direction, const std::vector<protocol::MeasuredLeaf>& all) {
-    for (const protocol::MeasuredLeaf& leaf : all) {
-      const double error = leaf.metrics.max_abs_error;
-      if (!is_alarm(leaf) || leaf.kind != protocol::LeafKind::kTensor || !(error > 0)) continue;
-      text +=
-          fmt::format("('{}', {}): {}, ", direction, python_text(leaf.path), python_number(error));
+  std::string forward_lines() const {
+    std::string lines;
+    if (copies_) lines += "    c = [x.clone() for x in t]\n";
+    if (form_ != ScriptForm::kShort || may_draw(call_)) {
+      lines += fmt::format("    torch.{}manual_seed({})\n", is_sim() ? "default_generator." : "",
+                           device_.seed);
     }
-  };
-  add("forward", measured.forward);
-  add("backward", measured.backward);
-  return text;
-}
+    std::string call = call_text_.expression;
+    if (form_ != ScriptForm::kShort) call = fmt::format("torch.utils._pytree.tree_leaves({})", call);
+    if (precision_.autocast && !is_recorded()) {
+      const std::string_view kind = std::string_view(device_.name).substr(0, device_.name.find(':'));
+      lines += fmt::format("    with torch.autocast('{}', dtype={}):\n        out = {}\n", kind,
+                           msprobe::text(*precision_.autocast), call);
+    } else {
+      lines += fmt::format("    out = {}\n", call);
+    }
+    return lines;
+  }
+
+  // Everything that comes out, as a list for the simulated device.
+  std::string all_outputs() const {
+    std::vector<std::string> all{is_list() ? "*out" : "out"};
+    for (const std::string& changed : mutated()) all.push_back(changed);
+    return fmt::format("[{}]", fmt::join(all, ", "));
+  }
+
+  std::string function_lines() const {
+    std::string lines = "\ndef result(t, device):\n";
+    if (names_call()) {
+      lines += fmt::format(
+          "    on_sim, name = device != 'cpu', {}\n"
+          "    if on_sim: torch.ops.msprobe_sim.begin_call(name, False)\n",
+          python_text(call_.full_name));
+    }
+    lines += forward_lines();
+    if (is_backward()) return lines + backward_lines();
+    if (names_call()) {
+      const std::size_t place = answer_.failing ? answer_.failing->place : 0;
+      lines += fmt::format(
+          "    if on_sim: return torch.ops.msprobe_sim.end_call({}, False)[{}]\n", all_outputs(),
+          place);
+    }
+    return lines + fmt::format("    return {}\n", wanted_output());
+  }
+
+  std::string backward_lines() const {
+    std::vector<std::string> outputs;
+    std::vector<std::string> weights;
+    const List none;
+    const List& arriving = call_.backward ? call_.backward->input : none;
+    for (std::size_t i = 0; i < arriving.size(); ++i) {
+      if (arriving[i].as<TensorRecord>() == nullptr) continue;
+      const bool several = is_list() || arriving.size() > 1;
+      outputs.push_back(several ? fmt::format("out[{}]", i) : "out");
+      weights.push_back(fmt::format("{}.to({})", gradient_name(i), outputs.back()));
+    }
+    const auto listed = [](const std::vector<std::string>& words) {
+      return words.size() == 1 ? words.front() : fmt::format("[{}]", fmt::join(words, ", "));
+    };
+    std::vector<std::string> inputs;  // that are differentiated
+    std::vector<std::string> places;  // what the device's library sees
+    for (std::size_t i = 0; i < call_text_.tensors.size(); ++i) {
+      const bool gradient = call_text_.tensors[i].first->requires_grad;
+      places.push_back(gradient ? fmt::format("found[{}]", inputs.size()) : "None");
+      if (gradient) inputs.push_back(fmt::format("t[{}]", i));
+    }
+    const std::string place = leaf_ == nullptr ? first_differentiated() : leaf_->path;
+    if (names_call()) {
+      return fmt::format(
+          "    if on_sim: torch.ops.msprobe_sim.begin_call(name, True)\n"
+          "    found = torch.autograd.grad({}, [{}], {}, allow_unused=True)\n"
+          "    found = [{}]\n"
+          "    return (torch.ops.msprobe_sim.end_call(found, True) if on_sim else found)[{}]\n",
+          listed(outputs), fmt::join(inputs, ", "), listed(weights), fmt::join(places, ", "),
+          place);
+    }
+    return fmt::format("    return torch.autograd.grad({}, t[{}], {}{})[0]\n", listed(outputs), place,
+                       listed(weights), fault_ == Fault::kMissing ? ", allow_unused=True" : "");
+  }
+
+  std::string first_differentiated() const {
+    for (std::size_t i = 0; i < call_text_.tensors.size(); ++i) {
+      if (call_text_.tensors[i].first->requires_grad) return fmt::format("{}", i);
+    }
+    return "0";
+  }
+
+  // An input as the benchmark takes it.
+  std::string raised_input() const {
+    if (!precision_.raises) return "x";
+    std::string wide = precision_.rounds
+                           ? fmt::format("x.to({}).double()", msprobe::text(*precision_.autocast))
+                           : "x.double()";
+    if (precision_.whole_numbers || precision_.complex) {
+      wide += " if x.is_floating_point() else x";
+    }
+    return precision_.complex ? "x.to(torch.complex128) if x.is_complex() else " + wide : wide;
+  }
+
+  std::string saved(std::string_view side) const {
+    return fmt::format("{}.{}.output.{}.{}.pt", call_.full_name,
+                       is_backward() ? "backward" : "forward", side,
+                       answer_.failing ? answer_.failing->place : 0);
+  }
+  std::string load(std::string_view side) const {
+    return fmt::format("torch.load(here / {} / {})", python_text(data_.filename().string()),
+                       python_text(saved(side)));
+  }
+
+  std::string right() const {
+    if (form_ == ScriptForm::kSavedBench) return load("bench");
+    return fmt::format("result([{} for x in inputs], 'cpu')", raised_input());
+  }
+  std::string found() const {
+    return is_recorded() ? load("device") : "result([x.to(device) for x in inputs], device)";
+  }
+
+  // From the two results to the status.
+  Result<std::string> comparison_lines() const {
+    const std::string found_line = fmt::format("found = {}\n", found());
+    switch (fault_) {
+      case Fault::kDType:
+        return found_line + fmt::format("print(f'{{found.dtype}}, should be {0}')\n", wanted_dtype()) +
+               exit_lines(fmt::format("found.dtype != {}", wanted_dtype()));
+      case Fault::kShape:
+        return fmt::format("right = {}\n{}", right(), found_line) +
+               "print(f'shape {tuple(found.shape)}, should be {tuple(right.shape)}')\n" +
+               exit_lines("found.shape != right.shape");
+      case Fault::kMissing:
+        return found_line +
+               "print('the device returned', 'nothing' if found is None else 'a result')\n" +
+               exit_lines("found is None");
+      case Fault::kOther:
+        return fmt::format("right = {}\n{}", right(), found_line) +
+               "print(f'{device}: {found}, the CPU: {right}')\n" + exit_lines("found != right");
+      case Fault::kRaises:
+        return fmt::format(
+                   "{}  # the CPU computes it\nerror = None\ntry:\n    {}\n"
+                   "except Exception as raised:\n    error = raised\n"
+                   "print(f'{{device}} raises {{type(error).__name__}}: ' + str(error).split('\\n')[0] "
+                   "if error else 'Nothing is wrong here.')\n",
+                   right(), found()) +
+               exit_lines("error is not None");
+      case Fault::kNumbers:
+        break;
+    }
+    Tolerance room{0, 0};
+    if (leaf_ != nullptr && answer_.kind != ProbeAnswer::Kind::kLost) {
+      const Result<Tolerance> known = tolerance_of(data_ / saved("device"), data_ / saved("bench"));
+      if (!known) return propagate(known);
+      room = *known;
+    }
+    return fmt::format(
+               "right = {}.detach()\nfound = {}.detach().cpu().to(right.dtype)\n"
+               "wrong = ~torch.isclose(found, right, rtol={:.3g}, atol={:.3g}, equal_nan=True)\n",
+               right(), found(), room.relative, room.absolute) +
+           "print(f'{int(wrong.sum())} of {wrong.numel()} elements are wrong')\n"
+           "for at in wrong.nonzero()[:5].tolist():\n"
+           "    print(f'  at {at}: {device} {found[tuple(at)].item()}, the CPU "
+           "{right[tuple(at)].item()}')\n"
+           "wrong.any() or print('Nothing is wrong here.', __doc__)\n" +
+           exit_lines("wrong.any()");
+  }
+
+  std::string wanted_dtype() const {
+    const TensorRecord* record = nullptr;
+    const std::size_t place = leaf_ == nullptr ? 0 : first_place(leaf_->path);
+    if (is_backward()) {
+      if (place < call_text_.tensors.size()) record = call_text_.tensors[place].first;
+    } else if (place < call_.forward.output.size()) {
+      record = call_.forward.output[place].as<TensorRecord>();
+    } else if (place - call_.forward.output.size() < call_.forward.mutated.size()) {
+      const auto& changed = call_.forward.mutated[place - call_.forward.output.size()];
+      record = changed.second.as<TensorRecord>();
+    }
+    const bool known = record != nullptr && record->dtype;
+    return known ? std::string(msprobe::text(*record->dtype)) : "torch.float32";
+  }
+
+  const CallRecord& call_;
+  const std::filesystem::path& data_;
+  const ScriptDevice& device_;
+  const ProbeAnswer& answer_;
+  ScriptForm form_;
+  Precision precision_;
+  bool copies_;  // the call gets copies of its tensors
+  CallText call_text_;
+  const MeasuredLeaf* leaf_;  // the result that is wrong; null: there is none
+  Fault fault_;
+};
 
 }  // namespace
 
@@ -254,76 +453,57 @@ std::string device_lines(const ScriptDevice& device, const std::string& indent) 
     add(fmt::format("torch.ops.load_library({})", python_text(device.library)));
   }
   if (device.name.starts_with("sim")) {
-    add("torch._register_device_module('sim', types.ModuleType('torch.sim'))");
+    add("torch._register_device_module('sim', types.SimpleNamespace(get_amp_supported_dtype=lambda: "
+        "[torch.bfloat16, torch.float16]))");
   }
   return lines;
 }
 
-std::string_view exit_lines() {
-  return R"(
-# PyTorch starts a thread for each device when gradients are computed. One that has not begun when the
-# interpreter shuts down aborts the process. So there is no shutdown: the status is this one.
-sys.stdout.flush()
-os._exit(1 if failed else 0)
-)";
+namespace {
+
+// As lines of a docstring.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kWidth = 118;
+  std::string lines;
+  while (text.size() > kWidth) {
+    std::size_t end = text.rfind(' ', kWidth);
+    if (end == std::string_view::npos || end == 0) end = text.find(' ');
+    if (end == std::string_view::npos) break;
+    lines += std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return lines + std::string(text);
 }
 
-std::string python_name(const std::string& full_name) {
-  const std::size_t dot = full_name.find('.');
-  const std::string type = full_name.substr(0, dot);
-  const std::string bare(api_of(full_name).substr(dot + 1));
-  if (type == "Functional" || type == "MintFunctional") return "torch.nn.functional." + bare;
-  if (type == "Tensor") return "torch.Tensor." + bare;
-  if (type == "VF") return "torch._VF." + bare;
-  if (type == "Aten") return "torch.ops.aten." + bare;
-  return (type == "NPU" ? "torch_npu." : "torch.") + bare;
+}  // namespace
+
+std::string script_head(const std::string& what, const ScriptDevice& device,
+                        const std::string& against, const std::string& finding) {
+  return fmt::format(
+      "#!/usr/bin/env python3\n"
+      "\"\"\"{} {}, against {}. Made by msprobe shrink, which found:\n{}\n"
+      "Ends with 1 if the two disagree, 0 if they agree, 2 if it cannot run.\"\"\"\n",
+      python_comment(what),
+      device.name == "recorded" ? std::string("as recorded") : "on " + python_comment(device.name),
+      against, wrapped(python_comment(finding)));
+}
+
+std::string_view exception_line() {
+  return "sys.excepthook = lambda *error: (traceback.print_exception(*error), sys.stdout.flush(), "
+         "os._exit(2))\n";
+}
+
+std::string exit_lines(std::string_view failed) {
+  return fmt::format(
+      "sys.stdout.flush()\n"
+      "os._exit(int({}))  # a thread of PyTorch's that has not begun would abort a normal exit\n",
+      failed);
 }
 
 Result<std::string> python_script(const CallRecord& call, const std::filesystem::path& data,
-                                  const ScriptDevice& device,
-                                  const protocol::MeasuredCall& measured,
-                                  const std::string& finding) {
-  const Result<Directory> directory = Directory::open(data);
-  if (!directory) return propagate(directory);
-  const std::string folder = data.filename().string();
-  Script script(*directory, call.full_name, folder);
-  std::string arguments;
-  for (const Value& value : call.forward.input_args) {
-    arguments += (arguments.empty() ? "" : ", ") + script.text_of(value);
-  }
-  for (const auto& [key, value] : call.forward.input_kwargs) {
-    const std::string before = arguments.empty() ? "" : ", ";
-    const std::string text = script.text_of(value);
-    arguments += is_python_name(key)
-                     ? fmt::format("{}{}={}", before, key, text)
-                     : fmt::format("{}**{{{}: {}}}", before, python_text(key), text);
-  }
-  const std::string tensors = script.take_lines();
-  std::size_t place = 0;
-  if (call.backward) {
-    for (const Value& value : call.backward->input) script.add_gradient(value, place++);
-  }
-  const std::string gradients = script.take_lines();
-  if (script.error()) return Failure(*script.error());
-  const bool recorded = device.name == "recorded";
-  const bool tells = device.name.starts_with("sim");
-  const std::string run = recorded ? std::string(kRecordedRun)
-                                   : fmt::format("{}{}", tells ? kSimCalls : kPlainCalls, kRun);
-  return fmt::format(
-      "#!/usr/bin/env python3\n"
-      "\"\"\"{} on {}, against float64 on the CPU; exits with 1 if they disagree.\n\n"
-      "Made by msprobe shrink, which found: {}\n\"\"\"\n"
-      "import os\nimport pathlib\nimport sys\nimport types\n\nimport torch\n\n"
-      "here = pathlib.Path(__file__).resolve().parent\n{}"
-      "nan, inf = float('nan'), float('inf')\nname, device, seed = {}, '{}', {}\n"
-      "finding = {}\nworst = {{{}}}  # the largest error of each result that is wrong\n"
-      "tensors = [\n{}]\n"
-      "gradients = [\n{}]\n\n\n"
-      "def call(t):\n    return {}({})\n\n{}{}{}",
-      python_name(call.full_name), device.name, python_comment(finding), device_lines(device, ""),
-      python_text(call.full_name), device.name, device.seed, python_text(finding),
-      worst_errors(measured), tensors, gradients, python_name(call.full_name), arguments, run,
-      kScriptEnding, exit_lines());
+                                  const ScriptDevice& device, const ProbeAnswer& answer,
+                                  ScriptForm form) {
+  return Script(call, data, device, answer, form).text();
 }
 
 }  // namespace msprobe::shrink

@@ -2,66 +2,58 @@
 #include "shrink/shrink_call.h"
 
 #include <algorithm>
-#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/call_command.h"
-#include "core/file.h"
-#include "core/new_file.h"
-#include "core/path_check.h"
 #include "core/shell_words.h"
-#include "dump/dump_json.h"
-#include "engines/device_name.h"
-#include "shrink/call_json.h"
-#include "shrink/mindspore_script.h"
+#include "shrink/accepted_shapes.h"
 #include "shrink/probe.h"
 #include "shrink/recorded_call.h"
 #include "shrink/reduce.h"
-#include "shrink/reproduction_data.h"
-#include "shrink/script.h"
+#include "shrink/reproduction.h"
+#include "shrink/script_run.h"
 
 namespace msprobe::shrink {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The shapes that the benchmark gave are those of the outputs now.
-void set_output_shapes(const ProbeAnswer& answer, dump::CallRecord& call) {
-  auto& outputs = call.forward.output;
-  for (std::size_t i = 0; i < std::min(outputs.size(), answer.call.forward.size()); ++i) {
-    if (auto* tensor = std::get_if<dump::TensorRecord>(&outputs[i].data)) {
-      tensor->shape = answer.call.forward[i].bench.shape;
-    }
+void collect_shapes(const dump::Value& value, std::vector<std::string>& shapes) {
+  if (const auto* tensor = value.as<dump::TensorRecord>()) {
+    shapes.push_back(fmt::format("({})", fmt::join(tensor->shape, ", ")));
   }
-  if (call.backward) call.backward->output.clear();
+  if (const auto* list = value.as<dump::List>()) {
+    for (const dump::Value& item : *list) collect_shapes(item, shapes);
+  }
 }
 
+// "(4, 64), (64)" of all tensors that go in; of many the first ones.
 std::string shapes_of(const dump::CallRecord& call) {
-  std::string text;
-  const auto add = [&](const dump::Value& value) {
-    const auto* tensor = value.as<dump::TensorRecord>();
-    if (tensor == nullptr) return;
-    text += fmt::format("{}({})", text.empty() ? "" : ", ", fmt::join(tensor->shape, ", "));
-  };
-  for (const dump::Value& value : call.forward.input_args) add(value);
-  for (const auto& [key, value] : call.forward.input_kwargs) add(value);
-  return text;
+  constexpr std::size_t kShown = 6;
+  std::vector<std::string> shapes;
+  for (const dump::Value& value : call.forward.input_args) collect_shapes(value, shapes);
+  for (const auto& [key, value] : call.forward.input_kwargs) collect_shapes(value, shapes);
+  const std::size_t more = shapes.size() - std::min(shapes.size(), kShown);
+  shapes.resize(shapes.size() - more);
+  return fmt::format("{}{}", fmt::join(shapes, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-ScriptDevice script_device(const ShrinkOptions& options) {
-  ScriptDevice device{options.device, options.engine.device_library, "", false,
-                      options.engine.seed};
-  if (engines::device_kind(options.device) != "sim") return device;
-  if (device.name == "sim") device.name = "sim:0";
-  std::error_code error;
-  device.library = fs::weakly_canonical(
-                       fs::path(options.engine.program).parent_path() / "libmsprobe-sim.so", error)
-                       .string();
-  device.sim_profile = options.engine.sim_profile;
-  device.sim_config = !options.engine.sim_config.empty();
-  return device;
+// What was reached, as a sentence.
+std::string reached_text(const std::string& name, const std::string& device,
+                         const dump::CallRecord& recorded, const dump::CallRecord& form,
+                         std::size_t tries) {
+  const std::string from = shapes_of(recorded);
+  const std::string to = shapes_of(form);
+  if (from == to) {
+    return fmt::format("{} fails on {} with inputs of no smaller shape: {}, after {} tries", name,
+                       device, from, tries);
+  }
+  return fmt::format("{} still fails on {} with smaller inputs: {} -> {}, after {} tries", name,
+                     device, from, to, tries);
 }
 
 std::string replay_command(const ShrinkOptions& options, const fs::path& dump) {
@@ -74,56 +66,86 @@ std::string replay_command(const ShrinkOptions& options, const fs::path& dump) {
   return replay.text();
 }
 
-// A call that ends its process leaves no inputs behind; they are the same on every device.
-Result<ProbeAnswer> ask_on_cpu(const ShrinkOptions& options, const RecordedCall& recorded,
-                               const dump::CallRecord& call, const fs::path& saved) {
-  engines::EngineOptions on_cpu;
-  on_cpu.program = options.engine.program;
-  Probe probe(engines::command_of(on_cpu, "cpu"),
-              run_options(recorded, options.api_info, options.engine.seed),
-              options.timeout_seconds);
-  return probe.ask(call, saved.string());
+// Whether the script does what the call did.
+bool fails_alike(const ProbeAnswer& answer, const ScriptRun& run) {
+  using End = ScriptRun::End;
+  if (answer.kind != ProbeAnswer::Kind::kLost) return run.end == End::kDisagrees;
+  return run.end == End::kDied || run.end == End::kHung;
 }
 
-// Writes the dump, the script and what they need.
-Result<void> write_reproduction(const ShrinkOptions& options, const RecordedCall& recorded,
-                                const fs::path& out, Probe& probe, dump::CallRecord call) {
-  const fs::path saved = out / "tensors";
-  if (const Result<void> made = make_directories(saved); !made) return made;
-  const Result<ProbeAnswer> answer = probe.ask(call, saved.string());
-  if (!answer) return propagate(answer);
-  if (!recorded.is_fixed()) set_output_shapes(*answer, call);
-  if (has_data(call.forward)) {
-    if (Result<void> copied =
-            copy_data(recorded.data_directory, recorded.call.full_name, out / dump::kDataDirectory);
-        !copied)
-      return copied;
+// The forms that are written until a script fails as the call does: the smallest, then some of the
+// larger ones that it came from, at last the recorded one.
+std::vector<const dump::CallRecord*> forms_of(const Reduced& reduced) {
+  std::vector<const dump::CallRecord*> forms{&reduced.call};
+  const std::size_t count = reduced.larger.size();
+  for (const std::size_t place : {count / 4 * 3, count / 2, std::size_t{0}}) {
+    if (place < count && forms.back() != &reduced.larger[place]) {
+      forms.push_back(&reduced.larger[place]);
+    }
   }
-  if (!options.engine.sim_config.empty()) {
-    const Result<FileBytes> rules = load_file(options.engine.sim_config);
-    if (!rules) return propagate(rules);
-    if (auto done = write_new_file(out / "sim.yaml", std::string(rules->text())); !done)
-      return done;
+  return forms;
+}
+
+struct Written {
+  Reproduction reproduction;
+  ScriptRun run;
+  const dump::CallRecord* form = nullptr;
+};
+
+// Writes the smallest form whose script fails as the call does. If none does, the smallest stays.
+Result<Written> write_what_fails(const ShrinkOptions& options, const RecordedCall& recorded,
+                                 const fs::path& out, Probe& probe, const Reduced& reduced) {
+  const bool one_script = recorded.dialect->saves_npy;
+  const auto write = [&](const dump::CallRecord* form) -> Result<Written> {
+    Result<Reproduction> written = write_reproduction(options, recorded, out, probe, *form);
+    if (!written) return propagate(written);
+    return Written{*std::move(written), {}, form};
+  };
+  for (const dump::CallRecord* form : forms_of(reduced)) {
+    Result<Written> written = write(form);
+    if (!written) return propagate(written);
+    for (const ScriptForm script :
+         {ScriptForm::kShort, ScriptForm::kCareful, ScriptForm::kSavedBench}) {
+      if (script != ScriptForm::kShort) {
+        if (one_script) break;
+        const Result<void> done =
+            write_script(options, recorded, *form, written->reproduction, script);
+        if (!done) return propagate(done);
+      }
+      written->run = run_script(written->reproduction.script, options.timeout_seconds);
+      const bool hopeless = written->run.end == ScriptRun::End::kCannotRun;
+      if (fails_alike(written->reproduction.answer, written->run)) return written;
+      if (hopeless) break;
+    }
+    if (written->run.end == ScriptRun::End::kCannotRun) return written;
   }
-  if (auto done = write_new_file(out / "dump.json",
-                                 dump_of(call, has_data(call.forward), recorded.dialect->name));
-      !done) {
-    return done;
+  Result<Written> smallest = write(&reduced.call);
+  if (!smallest) return propagate(smallest);
+  smallest->run = run_script(smallest->reproduction.script, options.timeout_seconds);
+  return smallest;
+}
+
+// How the script did, for a person.
+std::string run_text(const Written& written) {
+  using End = ScriptRun::End;
+  const std::string& said = written.run.said;
+  if (fails_alike(written.reproduction.answer, written.run)) {
+    return fmt::format("reproduce.py fails as the call does: {}", said);
   }
-  options.print(fmt::format("{}\n{}\n", answer->text, replay_command(options, out / "dump.json")));
-  if (answer->kind == ProbeAnswer::Kind::kLost) {
-    const Result<ProbeAnswer> inputs = ask_on_cpu(options, recorded, call, saved);
-    if (!inputs) return propagate(inputs);
+  switch (written.run.end) {
+    case End::kCannotRun:
+      return fmt::format("reproduce.py could not be tried here ({}); MSPROBE_PYTHON names the "
+                         "Python that runs it",
+                         said);
+    case End::kAgrees:
+      return "reproduce.py does not fail as the call does: the device and the CPU agree in it";
+    case End::kRaised:
+    case End::kDisagrees:
+    case End::kDied:
+    case End::kHung:
+      break;
   }
-  const ScriptDevice device = script_device(options);
-  const Result<std::string> script =
-      recorded.dialect->saves_npy
-          ? mindspore_script(call, saved, device, answer->call, answer->text)
-          : python_script(call, saved, device, answer->call, answer->text);
-  if (!script) return propagate(script);
-  if (auto done = write_new_file(out / "reproduce.py", *script); !done) return done;
-  options.print(fmt::format("python3 {}\n", shell_path(out / "reproduce.py")));
-  return {};
+  return fmt::format("reproduce.py does not fail as the call does: {}", said);
 }
 
 }  // namespace
@@ -132,7 +154,8 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
   const Result<RecordedCall> recorded = read_call(options.api_info, options.call, options.device);
   if (!recorded) return propagate(recorded);
   options.device = recorded->device;
-  const Result<fs::path> out = prepare_output_directory(options.out);
+  if (options.out.empty()) options.out = (fs::path("shrunk") / options.call).string();
+  const Result<fs::path> out = claim_directory(options.out);
   if (!out) return propagate(out);
   Probe probe(engines::command_of(options.engine, options.device),
               run_options(*recorded, options.api_info, options.engine.seed),
@@ -144,24 +167,30 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
     return ShrinkOutcome{options.device,
                          first->text.empty() ? "the strict status passes" : first->text};
   }
+  const bool in_python = !recorded->dialect->saves_npy;
+  std::size_t tries = 0;
   const auto fails = [&](const dump::CallRecord& call) -> Result<bool> {
+    if (in_python && !python_accepts(call)) return false;
+    ++tries;
     const Result<ProbeAnswer> answer = probe.ask(call);
     if (!answer) return propagate(answer);
     return answer->kind == first->kind && keeps_cause(first->cause, answer->cause);
   };
-  Result<Reduced> reduced =
+  const Result<Reduced> reduced =
       recorded->is_fixed() ? Reduced{recorded->call, 1} : reduce(recorded->call, fails);
   if (!reduced) return propagate(reduced);
+  const Result<Written> written = write_what_fails(options, *recorded, *out, probe, *reduced);
+  if (!written) return propagate(written);
   if (recorded->is_fixed()) {
-    options.print(fmt::format("{}: inputs {}, as recorded: the recorded results belong to them\n",
+    options.print(fmt::format("{} keeps its inputs {}: the recorded results belong to them\n",
                               options.call, shapes_of(recorded->call)));
   } else {
-    options.print(fmt::format("{}: inputs {} -> {}, after {} tries\n", options.call,
-                              shapes_of(recorded->call), shapes_of(reduced->call), reduced->tries));
+    options.print(reached_text(options.call, options.device, recorded->call, *written->form, tries) +
+                  "\n");
   }
-  const Result<void> written =
-      write_reproduction(options, *recorded, *out, probe, std::move(reduced->call));
-  if (!written) return propagate(written);
+  options.print(fmt::format("{}\n{}\n{}\npython3 {}\n", written->reproduction.answer.text,
+                            run_text(*written), replay_command(options, *out / "dump.json"),
+                            shell_word(written->reproduction.script.string())));
   return ShrinkOutcome{options.device, {}};
 }
 

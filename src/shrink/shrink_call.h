@@ -15,7 +15,7 @@ namespace msprobe::shrink {
 struct ShrinkOptions {
   std::string api_info;  // dump.json with the call
   std::string call;      // "Functional.conv2d.0"
-  std::string out = "shrunk";
+  std::string out;       // directory; empty: shrunk/CALL
   std::string device = "0";
   engines::EngineOptions engine;
   double timeout_seconds = 60;
@@ -27,7 +27,7 @@ struct ShrinkOutcome {
   std::optional<std::string> no_fault;  // why there is nothing to shrink
 };
 
-// Writes dump.json, reproduce.py and what they need into `out`.
+// Writes dump.json, reproduce.py and what they need into `out`, and tries the script.
 Result<ShrinkOutcome> shrink_call(ShrinkOptions options);
 
 }  // namespace msprobe::shrink
