@@ -125,8 +125,8 @@ bool PluginSearch::found() {
 std::string become_python(const Plugin& plugin, const std::filesystem::path& directory,
                           std::span<char* const> arguments) {
   std::vector<std::string> words{
-      user_python(),     "-c", std::string(kHostProgram), directory.string(), MSPROBE_ENGINE_TORCH,
-      plugin.module};
+      user_python(),        "-c",         std::string(kHostProgram), directory.string(),
+      MSPROBE_ENGINE_TORCH, plugin.module};
   words.insert(words.end(), arguments.begin(), arguments.end());
   PythonEnvironment environment;
   ::execvpe(words[0].c_str(), pointers_to(words).data(), environment.get());

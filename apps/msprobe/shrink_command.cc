@@ -51,8 +51,7 @@ Run declare_shrink(cli::Parser& command) {
   declare_timeout(command, options->timeout_seconds);
   command.group("Output");
   command
-      .value("-o,--out_path", options->out,
-             "directory for the reproduction (default: shrunk/CALL)")
+      .value("-o,--out_path", options->out, "directory for the reproduction (default: shrunk/CALL)")
       .named("DIR");
   return [options] { return run(*options); };
 }

@@ -118,8 +118,8 @@ bool recurrent_fits(const dump::List& args, std::int64_t gates) {
 
 bool python_accepts(const dump::CallRecord& call) {
   const auto name = parse_call_name(call.full_name);
-  const auto* row = std::ranges::find(
-      kRecurrent, name ? name->bare_name : std::string_view(), &Recurrent::bare_name);
+  const auto* row = std::ranges::find(kRecurrent, name ? name->bare_name : std::string_view(),
+                                      &Recurrent::bare_name);
   if (row != std::end(kRecurrent)) return recurrent_fits(call.forward.input_args, row->gates);
   return values_per_channel(call) != 1;
 }

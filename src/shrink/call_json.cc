@@ -106,10 +106,9 @@ std::string text_of(const Value& value) { return std::visit(Writer{}, value.data
 }  // namespace
 
 std::string json_of(const ForwardRecord& forward) {
-  std::string text =
-      fmt::format(R"({{"input_args": {}, "input_kwargs": {}, "output": {})",
-                  list_of(forward.input_args), dict_of(forward.input_kwargs),
-                  list_of(forward.output));
+  std::string text = fmt::format(R"({{"input_args": {}, "input_kwargs": {}, "output": {})",
+                                 list_of(forward.input_args), dict_of(forward.input_kwargs),
+                                 list_of(forward.output));
   if (!forward.mutated.empty()) {
     text += fmt::format(R"(, "mutated": {})", dict_of(forward.mutated));
   }

@@ -234,7 +234,8 @@ std::string mindspore_script(const dump::CallRecord& call, const std::filesystem
   const std::string_view api = api_of(call.full_name);
   const std::size_t dot = api.find('.');
   return fmt::format(
-      "{}import collections\nimport os\nimport pathlib\nimport sys\nimport traceback\nimport types\n\n"
+      "{}import collections\nimport os\nimport pathlib\nimport sys\nimport traceback\nimport "
+      "types\n\n"
       "{}{}"
       "name, device = {}, {}\n"
       "data = here / {}\n"
@@ -243,11 +244,10 @@ std::string mindspore_script(const dump::CallRecord& call, const std::filesystem
       "wrong = [{}]  # what msprobe found wrong\n"
       "{}{}{}{}",
       script_head(std::string(api), device, "the benchmark that msprobe computed", finding),
-      exception_line(), kBeginning,
-      python_text(call.full_name), python_text(device.name), python_text(data.filename().string()),
-      python_text(api.substr(0, dot)), python_text(api.substr(dot + 1)), args, kwargs, gradients,
-      wrong_results(measured), kMindSporeEnding, device_lines(device, "    "), kPyTorchEnding,
-      exit_lines("failed"));
+      exception_line(), kBeginning, python_text(call.full_name), python_text(device.name),
+      python_text(data.filename().string()), python_text(api.substr(0, dot)),
+      python_text(api.substr(dot + 1)), args, kwargs, gradients, wrong_results(measured),
+      kMindSporeEnding, device_lines(device, "    "), kPyTorchEnding, exit_lines("failed"));
 }
 
 }  // namespace msprobe::shrink

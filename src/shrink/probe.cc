@@ -50,8 +50,10 @@ ProbeAnswer answer_of(MeasuredCall call) {
   return answer;
 }
 
-// "lost terms: sums without the last 16 of 512" -> "lost terms".
+// "lost terms: sums without the last 16 of 512" -> "lost terms". One NaN is less of many.
 std::string_view kind_of(std::string_view cause) {
+  constexpr std::string_view kNotFinite = "NaN or Inf";
+  if (cause.starts_with(kNotFinite)) return kNotFinite;
   const std::string_view kind = cause.substr(0, cause.find_first_of(":;"));
   return kind.find("bad ") == std::string_view::npos ? kind : "bad";
 }

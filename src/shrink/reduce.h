@@ -17,7 +17,7 @@ using Fails = std::function<Result<bool>(const dump::CallRecord&)>;
 
 struct Reduced {
   dump::CallRecord call;
-  std::size_t tries = 0;  // forms that were looked at
+  std::size_t tries = 0;                      // forms that were looked at
   std::vector<dump::CallRecord> larger = {};  // the forms on the way that failed too, largest first
 };
 

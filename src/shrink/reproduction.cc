@@ -115,8 +115,8 @@ Result<Reproduction> write_reproduction(const ShrinkOptions& options, const Reco
       return propagate(done);
     }
   }
-  if (auto done = write_text(
-          out / kDump, dump_of(call, has_data(call.forward), recorded.dialect->name));
+  if (auto done =
+          write_text(out / kDump, dump_of(call, has_data(call.forward), recorded.dialect->name));
       !done) {
     return propagate(done);
   }
@@ -138,9 +138,8 @@ Result<void> write_script(const ShrinkOptions& options, const RecordedCall& reco
   const ScriptDevice device = script_device(options);
   const ProbeAnswer& answer = reproduction.answer;
   const Result<std::string> script =
-      recorded.dialect->saves_npy
-          ? mindspore_script(call, saved, device, answer.call, answer.text)
-          : python_script(call, saved, device, answer, form);
+      recorded.dialect->saves_npy ? mindspore_script(call, saved, device, answer.call, answer.text)
+                                  : python_script(call, saved, device, answer, form);
   if (!script) return propagate(script);
   return write_text(reproduction.script, *script);
 }

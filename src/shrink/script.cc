@@ -87,13 +87,12 @@ bool may_draw(const CallRecord& call) {
   const std::string_view bare = name ? name->bare_name : std::string_view(call.full_name);
   const ops::Traits traits = ops::traits_of(bare);
   if (traits.drops != ops::Drops::kNothing || traits.chance != ops::Chance::kWholeCall) return true;
-  constexpr std::string_view kDraws[] = {"rand",    "normal",  "uniform",     "bernoulli", "drop",
-                                         "poisson", "cauchy",  "exponential", "geometric", "rrelu",
-                                         "lstm",    "gru",     "rnn",         "attention", "fractional",
-                                         "gumbel",  "multinomial"};
-  return std::ranges::any_of(kDraws, [&](std::string_view word) {
-    return bare.find(word) != std::string_view::npos;
-  });
+  constexpr std::string_view kDraws[] = {
+      "rand",   "normal",      "uniform",    "bernoulli", "drop",       "poisson",
+      "cauchy", "exponential", "geometric",  "rrelu",     "lstm",       "gru",
+      "rnn",    "attention",   "fractional", "gumbel",    "multinomial"};
+  return std::ranges::any_of(
+      kDraws, [&](std::string_view word) { return bare.find(word) != std::string_view::npos; });
 }
 
 // Where an element of a list of the outputs is: "1.0" -> 1.
@@ -173,9 +172,9 @@ class Script {
     if (leaf_->strict && leaf_->strict->cause.starts_with("wrong dtype")) return Fault::kDType;
     if (leaf_->kind == LeafKind::kTensor) return Fault::kNumbers;
     if (leaf_->kind == LeafKind::kShapesDiffer) return Fault::kShape;
-    const bool none = !leaf_->device.dtype &&
-                      (!leaf_->device.value ||
-                       std::holds_alternative<std::monostate>(*leaf_->device.value));
+    const bool none =
+        !leaf_->device.dtype &&
+        (!leaf_->device.value || std::holds_alternative<std::monostate>(*leaf_->device.value));
     return leaf_->kind == LeafKind::kDeviceMissing || none ? Fault::kMissing : Fault::kOther;
   }
 
@@ -256,9 +255,11 @@ class Script {
                            device_.seed);
     }
     std::string call = call_text_.expression;
-    if (form_ != ScriptForm::kShort) call = fmt::format("torch.utils._pytree.tree_leaves({})", call);
+    if (form_ != ScriptForm::kShort)
+      call = fmt::format("torch.utils._pytree.tree_leaves({})", call);
     if (precision_.autocast && !is_recorded()) {
-      const std::string_view kind = std::string_view(device_.name).substr(0, device_.name.find(':'));
+      const std::string_view kind =
+          std::string_view(device_.name).substr(0, device_.name.find(':'));
       lines += fmt::format("    with torch.autocast('{}', dtype={}):\n        out = {}\n", kind,
                            msprobe::text(*precision_.autocast), call);
     } else {
@@ -286,9 +287,8 @@ class Script {
     if (is_backward()) return lines + backward_lines();
     if (names_call()) {
       const std::size_t place = answer_.failing ? answer_.failing->place : 0;
-      lines += fmt::format(
-          "    if on_sim: return torch.ops.msprobe_sim.end_call({}, False)[{}]\n", all_outputs(),
-          place);
+      lines += fmt::format("    if on_sim: return torch.ops.msprobe_sim.end_call({}, False)[{}]\n",
+                           all_outputs(), place);
     }
     return lines + fmt::format("    return {}\n", wanted_output());
   }
@@ -324,8 +324,9 @@ class Script {
           listed(outputs), fmt::join(inputs, ", "), listed(weights), fmt::join(places, ", "),
           place);
     }
-    return fmt::format("    return torch.autograd.grad({}, t[{}], {}{})[0]\n", listed(outputs), place,
-                       listed(weights), fault_ == Fault::kMissing ? ", allow_unused=True" : "");
+    return fmt::format("    return torch.autograd.grad({}, t[{}], {}{})[0]\n", listed(outputs),
+                       place, listed(weights),
+                       fault_ == Fault::kMissing ? ", allow_unused=True" : "");
   }
 
   std::string first_differentiated() const {
@@ -370,7 +371,8 @@ class Script {
     const std::string found_line = fmt::format("found = {}\n", found());
     switch (fault_) {
       case Fault::kDType:
-        return found_line + fmt::format("print(f'{{found.dtype}}, should be {0}')\n", wanted_dtype()) +
+        return found_line +
+               fmt::format("print(f'{{found.dtype}}, should be {0}')\n", wanted_dtype()) +
                exit_lines(fmt::format("found.dtype != {}", wanted_dtype()));
       case Fault::kShape:
         return fmt::format("right = {}\n{}", right(), found_line) +
@@ -387,7 +389,8 @@ class Script {
         return fmt::format(
                    "{}  # the CPU computes it\nerror = None\ntry:\n    {}\n"
                    "except Exception as raised:\n    error = raised\n"
-                   "print(f'{{device}} raises {{type(error).__name__}}: ' + str(error).split('\\n')[0] "
+                   "print(f'{{device}} raises {{type(error).__name__}}: ' + "
+                   "str(error).split('\\n')[0] "
                    "if error else 'Nothing is wrong here.')\n",
                    right(), found()) +
                exit_lines("error is not None");
@@ -453,7 +456,8 @@ std::string device_lines(const ScriptDevice& device, const std::string& indent) 
     add(fmt::format("torch.ops.load_library({})", python_text(device.library)));
   }
   if (device.name.starts_with("sim")) {
-    add("torch._register_device_module('sim', types.SimpleNamespace(get_amp_supported_dtype=lambda: "
+    add("torch._register_device_module('sim', "
+        "types.SimpleNamespace(get_amp_supported_dtype=lambda: "
         "[torch.bfloat16, torch.float16]))");
   }
   return lines;

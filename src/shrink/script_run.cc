@@ -99,8 +99,8 @@ ScriptRun run_script(const std::filesystem::path& script, double timeout_seconds
   arguments.push_back(nullptr);
   PythonEnvironment environment;
   pid_t pid = -1;
-  const int failed = ::posix_spawnp(&pid, python.c_str(), &files, nullptr, arguments.data(),
-                                    environment.get());
+  const int failed =
+      ::posix_spawnp(&pid, python.c_str(), &files, nullptr, arguments.data(), environment.get());
   ::posix_spawn_file_actions_destroy(&files);
   if (failed != 0) return {End::kCannotRun, fmt::format("{}: {}", python, ::strerror(failed))};
   pipe->write.close();

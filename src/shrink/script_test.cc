@@ -36,8 +36,8 @@ TEST(CallText, IsWhatAPersonWrites) {
   EXPECT_EQ(call_text(call_of("Functional.linear.0", {of_shape({2, 3}), of_shape({4, 3})}), "t")
                 .expression,
             "torch.nn.functional.linear(t[0], t[1])");
-  EXPECT_EQ(call_text(call_of("Tensor.addcdiv_.3",
-                              {of_shape({2}), of_shape({2}), of_shape({2})}, {{"value", {-0.5}}}),
+  EXPECT_EQ(call_text(call_of("Tensor.addcdiv_.3", {of_shape({2}), of_shape({2}), of_shape({2})},
+                              {{"value", {-0.5}}}),
                       "c")
                 .expression,
             "c[0].addcdiv_(c[1], c[2], value=-0.5)");
@@ -48,7 +48,8 @@ TEST(CallText, IsWhatAPersonWrites) {
 
 TEST(CallText, LeavesAreNumberedAsTheirFilesAre) {
   const dump::List states{of_shape({1}), of_shape({1})};
-  const dump::CallRecord call = call_of("VF.lstm.0", {of_shape({3}), {states}, {true}, of_shape({4})});
+  const dump::CallRecord call =
+      call_of("VF.lstm.0", {of_shape({3}), {states}, {true}, of_shape({4})});
   const CallText text = call_text(call, "t");
   EXPECT_EQ(text.expression, "torch._VF.lstm(t[0], [t[1], t[2]], True, t[3])");
   ASSERT_EQ(text.tensors.size(), 4U);
@@ -58,8 +59,10 @@ TEST(CallText, LeavesAreNumberedAsTheirFilesAre) {
 TEST(ChangesArguments, WhereThePythonNameOrTheRecordingSaysSo) {
   EXPECT_TRUE(changes_arguments(call_of("Tensor.add_.0", {of_shape({2})})));
   EXPECT_TRUE(changes_arguments(call_of("Tensor.__iadd__.0", {of_shape({2})})));
-  EXPECT_TRUE(changes_arguments(call_of("Functional.relu.0", {of_shape({2})}, {{"inplace", {true}}})));
-  EXPECT_FALSE(changes_arguments(call_of("Functional.relu.0", {of_shape({2})}, {{"inplace", {false}}})));
+  EXPECT_TRUE(
+      changes_arguments(call_of("Functional.relu.0", {of_shape({2})}, {{"inplace", {true}}})));
+  EXPECT_FALSE(
+      changes_arguments(call_of("Functional.relu.0", {of_shape({2})}, {{"inplace", {false}}})));
   EXPECT_FALSE(changes_arguments(call_of("Tensor.__add__.0", {of_shape({2})})));
   dump::CallRecord call = call_of("Torch._foreach_mul.0", {of_shape({2})});
   call.forward.mutated = {{"0", of_shape({2})}};
@@ -68,7 +71,8 @@ TEST(ChangesArguments, WhereThePythonNameOrTheRecordingSaysSo) {
 
 TEST(PythonAccepts, MoreThanOneValuePerChannel) {
   const auto group_norm = [](Shape shape, std::int64_t groups) {
-    return python_accepts(call_of("Functional.group_norm.0", {of_shape(std::move(shape)), {groups}}));
+    return python_accepts(
+        call_of("Functional.group_norm.0", {of_shape(std::move(shape)), {groups}}));
   };
   EXPECT_FALSE(group_norm({1, 4, 1, 1}, 4));
   EXPECT_TRUE(group_norm({1, 4, 1, 1}, 2));
@@ -87,8 +91,15 @@ TEST(PythonAccepts, RecurrentLayersWhosePartsFit) {
   const auto lstm = [](std::int64_t rows, std::int64_t layers) {
     const dump::List states{of_shape({1, 2, 5}), of_shape({1, 2, 5})};
     const dump::List weights{of_shape({rows, 3}), of_shape({rows, 5})};
-    return python_accepts(call_of("VF.lstm.0", {of_shape({7, 2, 3}), {states}, {weights}, {false},
-                                                {layers}, {0.0}, {true}, {false}, {false}}));
+    return python_accepts(call_of("VF.lstm.0", {of_shape({7, 2, 3}),
+                                                {states},
+                                                {weights},
+                                                {false},
+                                                {layers},
+                                                {0.0},
+                                                {true},
+                                                {false},
+                                                {false}}));
   };
   EXPECT_TRUE(lstm(20, 1));
   EXPECT_FALSE(lstm(5, 1));
@@ -100,7 +111,8 @@ TEST(ScriptRun, TellsAFailureOfTheCallFromOneOfThePython) {
   const auto exited = [](int status, const std::string& output) {
     return script_run_of(status << 8, output);
   };
-  EXPECT_EQ(exited(1, "3 of 8 elements are wrong\n  at [0]: 1\n").said, "3 of 8 elements are wrong");
+  EXPECT_EQ(exited(1, "3 of 8 elements are wrong\n  at [0]: 1\n").said,
+            "3 of 8 elements are wrong");
   EXPECT_EQ(exited(0, "0 of 8 elements are wrong\n").end, End::kAgrees);
   const ScriptRun raised = exited(2,
                                   "Traceback (most recent call last):\n"

@@ -134,9 +134,10 @@ std::string run_text(const Written& written) {
   }
   switch (written.run.end) {
     case End::kCannotRun:
-      return fmt::format("reproduce.py could not be tried here ({}); MSPROBE_PYTHON names the "
-                         "Python that runs it",
-                         said);
+      return fmt::format(
+          "reproduce.py could not be tried here ({}); MSPROBE_PYTHON names the "
+          "Python that runs it",
+          said);
     case End::kAgrees:
       return "reproduce.py does not fail as the call does: the device and the CPU agree in it";
     case End::kRaised:
@@ -155,8 +156,6 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
   if (!recorded) return propagate(recorded);
   options.device = recorded->device;
   if (options.out.empty()) options.out = (fs::path("shrunk") / options.call).string();
-  const Result<fs::path> out = claim_directory(options.out);
-  if (!out) return propagate(out);
   Probe probe(engines::command_of(options.engine, options.device),
               run_options(*recorded, options.api_info, options.engine.seed),
               options.timeout_seconds);
@@ -167,6 +166,8 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
     return ShrinkOutcome{options.device,
                          first->text.empty() ? "the strict status passes" : first->text};
   }
+  const Result<fs::path> out = claim_directory(options.out);
+  if (!out) return propagate(out);
   const bool in_python = !recorded->dialect->saves_npy;
   std::size_t tries = 0;
   const auto fails = [&](const dump::CallRecord& call) -> Result<bool> {
@@ -185,8 +186,8 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
     options.print(fmt::format("{} keeps its inputs {}: the recorded results belong to them\n",
                               options.call, shapes_of(recorded->call)));
   } else {
-    options.print(reached_text(options.call, options.device, recorded->call, *written->form, tries) +
-                  "\n");
+    options.print(
+        reached_text(options.call, options.device, recorded->call, *written->form, tries) + "\n");
   }
   options.print(fmt::format("{}\n{}\n{}\npython3 {}\n", written->reproduction.answer.text,
                             run_text(*written), replay_command(options, *out / "dump.json"),

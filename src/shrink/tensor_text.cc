@@ -16,7 +16,7 @@
 namespace msprobe::shrink {
 namespace {
 
-constexpr std::size_t kWrittenOut = 24;        // elements
+constexpr std::size_t kWrittenOut = 24;       // elements
 constexpr std::size_t kLookedAt = 1U << 20U;  // to see whether all are alike
 
 // Real numbers that float64 holds; nothing for others, and for very many.
@@ -33,7 +33,8 @@ std::optional<std::vector<double>> values_of(const Directory& data, const std::s
 bool is_constant(std::span<const double> values) {
   if (values.empty()) return false;
   for (const double value : values) {
-    if (value != values.front() || std::signbit(value) != std::signbit(values.front())) return false;
+    if (value != values.front() || std::signbit(value) != std::signbit(values.front()))
+      return false;
   }
   return true;
 }
@@ -75,7 +76,8 @@ std::string tensor_text(const dump::TensorRecord& record, const Directory& data,
   const auto values = record.has_shape ? values_of(data, file) : std::nullopt;
   if (values && is_constant(*values)) {
     // A scalar has the shape ().
-    const std::string extents = record.shape.empty() ? "()" : fmt::format("{}", fmt::join(record.shape, ", "));
+    const std::string extents =
+        record.shape.empty() ? "()" : fmt::format("{}", fmt::join(record.shape, ", "));
     if (values->front() == 1) return fmt::format("torch.ones({}{})", extents, options);
     if (values->front() == 0 && !std::signbit(values->front())) {
       return fmt::format("torch.zeros({}{})", extents, options);
