@@ -20,6 +20,8 @@ Scenario of_profile(const sim::ProfileRow& row) {
                     .rules = "",
                     .promise = !row.cause ? Promise::kSilence : Promise::kNone,
                     .cause = row.cause};
+  if (row.profile == sim::SimProfile::kBFloat16Accumulate) scenario.sums_in = "torch.bfloat16";
+  if (row.profile == sim::SimProfile::kFloat16Accumulate) scenario.sums_in = "torch.float16";
   // What rounds its inputs so is right where the user allows it.
   scenario.allow_tf32 = row.unit.inputs == units::Inputs::kTf32;
   return scenario;
@@ -36,6 +38,7 @@ Scenario of_fault(const sim::FaultRow& row) {
     scenario.least_share = kLeastOfFourUnits;
     scenario.rounded_once = true;
   }
+  if (row.fault == sim::Fault::kCoarseSums) scenario.sums_in = "torch.bfloat16";
   scenario.may_hide = row.fault == sim::Fault::kLostBlock || row.fault == sim::Fault::kLostTerms;
   if (row.cause == sim::CauseClass::kLostCall) {
     scenario.calls = kCostlyCalls;

@@ -24,7 +24,9 @@ struct Scenario {
   std::string rules;  // the text of --sim-config; empty: none
   Promise promise = Promise::kAlarm;
   std::optional<sim::CauseClass> cause;  // what should be named; none: nothing
-  double least_share = 0.99;             // of the injections that must raise an alarm
+  // The dtype in which sums are kept; a cause that names another one is wrong. Empty: any.
+  std::string sums_in = {};
+  double least_share = 0.99;  // of the injections that must raise an alarm
   // Only results that the exact device gives within one unit of the benchmark count.
   bool rounded_once = false;
   // Results of a half type that are within one unit of the benchmark all the same do not count:

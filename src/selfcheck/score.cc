@@ -18,7 +18,7 @@ struct ClassRow {
   CauseClass cause;
 };
 constexpr ClassRow kClasses[] = {
-    {"NaN or Inf spread", CauseClass::kSpecialValues},
+    {"NaN or Inf", CauseClass::kSpecialValues},
     {"flushed subnormals", CauseClass::kSpecialValues},
     {"saturation", CauseClass::kSpecialValues},
     {"wrong scale", CauseClass::kScale},
@@ -144,7 +144,8 @@ class Scoring {
     const CauseClass wanted = *score_.scenario.cause;
     const bool also =
         wanted == CauseClass::kGradientOnly && row.cause.find("gradient only") != std::string::npos;
-    const std::string found = also ? std::string(name(wanted)) : class_of(row.cause);
+    std::string found = also ? std::string(name(wanted)) : class_of(row.cause);
+    if (names_other_sums(row.cause, score_.scenario.sums_in)) found += ", wrong type";
     ++score_.named[found];
     if (found == name(wanted)) {
       ++score_.right;
@@ -192,6 +193,15 @@ std::string class_of(std::string_view cause) {
     if (cause.starts_with(row.begins)) return std::string(name(row.cause));
   }
   return cause.empty() ? "none" : "other";
+}
+
+bool names_other_sums(std::string_view cause, std::string_view wanted) {
+  constexpr std::string_view kSums = "sums kept in torch.";
+  const std::size_t place = cause.find(kSums);
+  if (wanted.empty() || place == std::string_view::npos) return false;
+  const std::string_view named =
+      cause.substr(place + kSums.size() - std::string_view("torch.").size());
+  return named.substr(0, named.find(' ')) != wanted;
 }
 
 Score score(const Scenario& scenario, const Evidence& evidence, const Evidence& exact) {

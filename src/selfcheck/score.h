@@ -51,6 +51,9 @@ struct Score {
 // The class that the text of a `Likely Cause` belongs to; "none" for an empty one.
 std::string class_of(std::string_view cause);
 
+// Whether a cause names a dtype of sums, and not `wanted`. "a half type" names none.
+bool names_other_sums(std::string_view cause, std::string_view wanted);
+
 // `exact`: what the exact device left.
 Score score(const Scenario& scenario, const Evidence& evidence, const Evidence& exact);
 

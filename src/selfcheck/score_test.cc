@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selfcheck/score.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,7 +101,19 @@ TEST(ClassOf, EveryCauseHasOne) {
   EXPECT_EQ(class_of("lost tail: the last 8 of 64 elements"), "lost or moved data");
   EXPECT_EQ(class_of("bad tile: (0..15, 0..15); gradient only"), "lost or moved data");
   EXPECT_EQ(class_of("TF32 inputs: with inputs kept to 10 bits"), "rounding");
+  EXPECT_EQ(class_of("NaN or Inf: one element, (1, 3), is NaN"), "special values");
   EXPECT_EQ(class_of(""), "none");
+}
+
+TEST(NamesOtherSums, IsAWrongTypeAndNotAnUnknownOne) {
+  const auto cause = [](const char* type) {
+    return fmt::format("low-precision accumulation: sums kept in {} leave 0.1 of the error", type);
+  };
+  EXPECT_TRUE(names_other_sums(cause("torch.float16"), "torch.bfloat16"));
+  EXPECT_FALSE(names_other_sums(cause("torch.bfloat16"), "torch.bfloat16"));
+  EXPECT_FALSE(names_other_sums(cause("a half type"), "torch.bfloat16"));
+  EXPECT_FALSE(names_other_sums("TF32 inputs: with inputs kept to 10 bits", "torch.float16"));
+  EXPECT_FALSE(names_other_sums(cause("torch.float16"), ""));
 }
 
 }  // namespace

@@ -20,6 +20,11 @@ TEST(KeepsCause, LessThatIsBadIsBadToo) {
   EXPECT_FALSE(keeps_cause("bad tile: (16..31, 16..31)", ""));
 }
 
+TEST(KeepsCause, OneNanIsLessOfMany) {
+  EXPECT_TRUE(keeps_cause("NaN or Inf spread: 40 NaN, 0 Inf; bad row: index 1 of dimension 0",
+                          "NaN or Inf: one element, (0, 0), is NaN"));
+}
+
 TEST(KeepsCause, WhereNoneWasKnownAnyWillDo) {
   EXPECT_TRUE(keeps_cause("", "wrong scale: 2 times the benchmark"));
 }

@@ -2,10 +2,10 @@
 #include "shrink/reproduction.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 
+#include "core/new_file.h"
 #include "core/path_check.h"
 #include "dump/dump_json.h"
 #include "engines/device_name.h"
@@ -22,11 +22,6 @@ constexpr const char* kTensors = "tensors";
 constexpr const char* kScript = "reproduce.py";
 constexpr const char* kRules = "sim.yaml";
 constexpr const char* kDump = "dump.json";
-
-Result<void> write_text(const fs::path& path, const std::string& text) {
-  if (std::ofstream(path, std::ios::binary) << text) return {};
-  return fail(ErrorKind::kIo, fmt::format("{}: cannot be written", path.string()));
-}
 
 void set_shape(dump::Value& value, const protocol::MeasuredLeaf& leaf) {
   if (auto* tensor = std::get_if<dump::TensorRecord>(&value.data)) tensor->shape = leaf.bench.shape;
@@ -97,7 +92,7 @@ Result<Reproduction> write_reproduction(const ShrinkOptions& options, const Reco
   const fs::path saved = out / kTensors;
   std::error_code error;
   fs::remove_all(saved, error);
-  fs::create_directories(saved, error);
+  if (const Result<void> made = make_directories(saved); !made) return propagate(made);
   Result<ProbeAnswer> answer = probe.ask(call, saved.string());
   if (!answer) return propagate(answer);
   if (!recorded.is_fixed()) set_output_shapes(*answer, call);
@@ -111,12 +106,12 @@ Result<Reproduction> write_reproduction(const ShrinkOptions& options, const Reco
   if (!options.engine.sim_config.empty()) {
     const Result<FileBytes> rules = load_file(options.engine.sim_config);
     if (!rules) return propagate(rules);
-    if (auto done = write_text(out / kRules, std::string(rules->text())); !done) {
+    if (auto done = write_new_file(out / kRules, std::string(rules->text())); !done) {
       return propagate(done);
     }
   }
   if (auto done =
-          write_text(out / kDump, dump_of(call, has_data(call.forward), recorded.dialect->name));
+          write_new_file(out / kDump, dump_of(call, has_data(call.forward), recorded.dialect->name));
       !done) {
     return propagate(done);
   }
@@ -141,7 +136,7 @@ Result<void> write_script(const ShrinkOptions& options, const RecordedCall& reco
       recorded.dialect->saves_npy ? mindspore_script(call, saved, device, answer.call, answer.text)
                                   : python_script(call, saved, device, answer, form);
   if (!script) return propagate(script);
-  return write_text(reproduction.script, *script);
+  return write_new_file(reproduction.script, *script);
 }
 
 }  // namespace msprobe::shrink

@@ -5,6 +5,9 @@ namespace msprobe::strict {
 
 std::string likely_cause(const Failure& failure, execute::Rerun& rerun) {
   std::string cause = pattern_cause(failure);
+  if (cause.starts_with(kCoarseRounding)) {  // sums that are rounded coarsely do not look different
+    if (std::string sums = computed_sums_cause(failure, rerun); !sums.empty()) cause = sums;
+  }
   if (cause.empty()) cause = arithmetic_cause(failure, rerun);
   if (cause.empty()) cause = region_cause(failure);
   if (cause.empty()) cause = rest_cause(failure);

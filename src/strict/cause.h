@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "execute/rerun.h"
@@ -26,6 +27,9 @@ struct Failure {
   execute::Variation how;                 // in which way the benchmark ran
 };
 
+// What the name of a cause begins with, where others ask for it.
+inline constexpr std::string_view kCoarseRounding = "coarse rounding";
+
 // Empty if nothing fits.
 std::string likely_cause(const Failure& failure, execute::Rerun& rerun);
 
@@ -43,5 +47,7 @@ std::string region_cause(const Failure& failure);
 std::string rest_cause(const Failure& failure);
 // ... and what a device computes that rounds its inputs or its sums.
 std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun);
+// The same of sums in a half type alone, where the device's results follow from computing them so.
+std::string computed_sums_cause(const Failure& failure, execute::Rerun& rerun);
 
 }  // namespace msprobe::strict

@@ -10,6 +10,7 @@
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
 #include "strict/cause.h"
+#include "strict/half_sums.h"
 #include "strict/lost_terms.h"
 #include "strict/product.h"
 #include "strict/round_bits.h"
@@ -19,13 +20,9 @@ namespace {
 
 // A computed hypothesis fits when it leaves less than this share of the error.
 constexpr double kLeft = 0.3;
-// In another order of summation the same rounding gives an error of about the same size.
-constexpr double kLeastRatio = 1.0 / 8;
-constexpr double kLargestRatio = 4;
 // At least one element in fifty is beyond the bound then.
 constexpr double kNoiseBeyond = 25;
 constexpr double kMaxProducts = 1 << 27;
-constexpr std::int64_t kMostSteps = 4096;
 // Noise is not biased, does not follow the result, and lies between these shares of it.
 constexpr double kBias = 0.3;
 constexpr double kLeastNoise = 1.0 / 16384;
@@ -103,21 +100,6 @@ std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   return found;
 }
 
-// One term after another, or of long sums some terms at a time; the sum rounded to `type` every
-// time.
-at::Tensor summed_in(const Product& product, at::ScalarType type) {
-  at::Tensor sum;
-  const std::int64_t terms = product.left.size(-1);
-  const std::int64_t step = 1 + terms / kMostSteps;
-  for (std::int64_t k = 0; k < terms; k += step) {
-    const std::int64_t count = std::min(step, terms - k);
-    const at::Tensor term =
-        at::matmul(product.left.narrow(-1, k, count), product.right.all().narrow(-2, k, count));
-    sum = (sum.defined() ? sum + term : term).to(type).to(at::kDouble);
-  }
-  return product.added.defined() ? sum + product.added : sum;
-}
-
 double beyond_share(const Failure& failure) {
   return beyond_mask(failure.device, failure.bench, failure.limits)
       .to(at::kDouble)
@@ -153,34 +135,22 @@ std::string left_out(const Failure& failure, const Product& product) {
 }
 
 std::string low_sums(const Failure& failure, const Product& product) {
-  const at::Tensor device = flat(failure.device);
-  const at::Tensor bench = flat(failure.bench);
-  const at::Tensor error = device - bench;
+  const at::Tensor error = flat(failure.device) - flat(failure.bench);
+  const auto found = half_sums(product, failure.device, failure.bench);
+  if (!found) return "";
+  const std::string type = found->type ? libtorch::text(*found->type) : "a half type";
   const double whole = rms(error);
+  if (found->left) {
+    return fmt::format("low-precision accumulation: sums kept in {} leave {:.1g} of the error",
+                       type, *found->left);
+  }
   // Rounding noise is everywhere; a fault in one place is something else.
   const double spread_out =
       std::min(error.abs().gt(whole / 16).to(at::kDouble).mean().item<double>(),
                kNoiseBeyond * beyond_share(failure));
-  std::string found;
-  double nearest = INFINITY;
-  for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
-    const at::Tensor sum = flat(summed_in(product, type));
-    if (sum.numel() != device.numel()) return "";
-    if (!sum.isfinite().all().item<bool>()) continue;  // the type does not hold such sums
-    const double left = rms(device - sum);
-    const double ratio = whole / rms(sum - bench);
-    if (left <= kLeft * whole) {
-      return fmt::format("low-precision accumulation: sums kept in {} leave {:.1g} of the error",
-                         libtorch::text(type), left / whole);
-    }
-    const double distance = std::abs(std::log(ratio));
-    if (spread_out < 0.5 || ratio < kLeastRatio || ratio > kLargestRatio || distance >= nearest)
-      continue;
-    nearest = distance;
-    found = fmt::format("low-precision accumulation: sums kept in {} give an error of this size",
-                        libtorch::text(type));
-  }
-  return found;
+  if (spread_out < 0.5) return "";
+  return fmt::format("low-precision accumulation: sums kept in {} give an error of this size",
+                     type);
 }
 
 // Of products that are not computed here: an error like noise, everywhere and of the size that
@@ -204,6 +174,12 @@ std::string noisy_sums(const Failure& failure) {
 }
 
 }  // namespace
+
+std::string computed_sums_cause(const Failure& failure, execute::Rerun& rerun) {
+  const std::optional<Product> product = product_of(failure, rerun);
+  const auto found = product ? half_sums(*product, failure.device, failure.bench) : std::nullopt;
+  return found && found->left ? low_sums(failure, *product) : "";
+}
 
 std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun) {
   if (std::string cause = flushed_inputs(failure, rerun); !cause.empty()) return cause;

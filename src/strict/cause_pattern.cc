@@ -74,6 +74,13 @@ std::string not_finite(const Failure& failure) {
   const at::Tensor rounded = failure.bench.to(failure.device.scalar_type());
   const bool moved = nans == 0 && count >= kFew && flat(rounded).isinf().any().item<bool>();
   if (moved && !where.empty()) return where;
+  if (count == 1) {
+    const auto place = odd.nonzero()[0][0].item<std::int64_t>();
+    const bool complex = failure.device.is_complex();  // of which `flat` has both parts
+    return fmt::format("NaN or Inf: one element, {}, is {}",
+                       place_text(failure.device.sizes(), complex ? place / 2 : place),
+                       nans == 1 ? "NaN" : "Inf");
+  }
   return fmt::format("NaN or Inf spread: {} NaN, {} Inf{}{}", nans, count - nans,
                      where.empty() ? "" : "; ", where);
 }
@@ -83,7 +90,7 @@ std::string slight(const Failure& failure) {
   rounding.relative = kSlight * failure.type.eps;
   rounding.absolute = kSlight * failure.type.smallest;
   if (!scan(failure.device, failure.bench, rounding).good()) return "";
-  return fmt::format("coarse rounding: no element is off by more than {} eps",
+  return fmt::format("{}: no element is off by more than {} eps", kCoarseRounding,
                      number_text(kSlight));
 }
 
@@ -168,9 +175,23 @@ std::string clipped(const Failure& failure) {
   const bool at_top = device.abs().eq(top).all().item<bool>() &&
                       bench.abs().gt(top).all().item<bool>() &&
                       device.sign().eq(bench.sign()).all().item<bool>();
-  const bool enough = device.numel() >= kFew || top == failure.type.largest;
+  const bool at_largest = top == failure.type.largest;
+  const bool enough = device.numel() >= kFew || at_largest;
   if (!at_top || top == 0 || !enough) return "";
+  // What should be one number and is another may as well be scaled.
+  const at::Tensor sizes = bench.abs();
+  if (!at_largest && sizes.min().item<double>() == sizes.max().item<double>()) return "";
   return fmt::format("saturation: {} elements stop at {}", device.numel(), number_text(top));
+}
+
+// The factor with few digits that is as good as this one in the device's dtype; else this one.
+double simple_factor(double scale, double eps) {
+  for (const int digits : {1, 2, 3}) {
+    const double unit = std::pow(10.0, std::floor(std::log10(std::abs(scale))) - digits + 1);
+    const double simple = std::round(scale / unit) * unit;
+    if (std::abs(simple - scale) <= eps * std::abs(scale)) return simple;
+  }
+  return scale;
 }
 
 std::string scaled(const Failure& failure) {
@@ -179,11 +200,17 @@ std::string scaled(const Failure& failure) {
   const double top = bench.abs().nan_to_num(0, 0, 0).max().item<double>();
   const at::Tensor clear = bench.abs().gt(0.05 * top).logical_and(bench.isfinite());
   const at::Tensor seen = clear.logical_and(device.isfinite());
-  if (top == 0 || seen.sum().item<std::int64_t>() < kFew) return "";
-  const double scale =
-      (device.masked_select(seen) / bench.masked_select(seen)).median().item<double>();
-  if (!std::isfinite(scale) || scale == 0 || std::abs(scale - 1) <= kRoom * failure.type.eps)
+  const auto count = seen.sum().item<std::int64_t>();
+  if (top == 0 || count < 2) return "";
+  const at::Tensor ratios = device.masked_select(seen) / bench.masked_select(seen);
+  const double median = ratios.median().item<double>();
+  if (!std::isfinite(median) || median == 0 || std::abs(median - 1) <= kRoom * failure.type.eps)
     return "";
+  const double scale = simple_factor(median, failure.type.eps);
+  // Few elements have one factor by chance, unless it is a simple one and that of all of them.
+  const double apart = (ratios - scale).abs().max().item<double>();
+  const bool exact = scale != median || median == simple_factor(median, 0);
+  if (count < kFew && !(exact && apart <= failure.type.eps * std::abs(scale))) return "";
   if (!explains_within(
           failure,
           failure.bench.to(at::isComplexType(failure.bench.scalar_type()) ? at::kComplexDouble

@@ -170,20 +170,68 @@ TEST(Cause, RoundedInputsAreNamedByWhatTheBenchmarkThenGives) {
   }
 }
 
-TEST(Cause, LowPrecisionSumsAreNamed) {
-  for (const std::int64_t block : {1, 8}) {
-    const auto spoil = [&](const RunCall& run, const std::vector<at::Tensor>& in) {
-      const at::Tensor right = is_linear(run.record) ? in[1].t() : in[1];
-      at::Tensor sum;
-      for (std::int64_t k = 0; k < right.size(0); k += block) {
-        const std::int64_t length = std::min(block, right.size(0) - k);
-        const at::Tensor term = at::matmul(in[0].narrow(1, k, length), right.narrow(0, k, length));
-        sum = (sum.defined() ? sum + term : term).to(at::kBFloat16).to(at::kFloat);
-      }
-      return sum;
-    };
-    EXPECT_GE(right_share(calls(DType::kFloat32, true), "low-precision accumulation", spoil), 0.9);
+// The product with its sum rounded to `type` after every `block` terms.
+at::Tensor summed_in(at::ScalarType type, std::int64_t block, const RunCall& run,
+                     const std::vector<at::Tensor>& in) {
+  const at::Tensor right = is_linear(run.record) ? in[1].t() : in[1];
+  at::Tensor sum;
+  for (std::int64_t k = 0; k < right.size(0); k += block) {
+    const std::int64_t length = std::min(block, right.size(0) - k);
+    const at::Tensor term = at::matmul(in[0].narrow(1, k, length).to(at::kFloat),
+                                       right.narrow(0, k, length).to(at::kFloat));
+    sum = (sum.defined() ? sum + term : term).to(type).to(at::kFloat);
   }
+  return sum.to(in[0].scalar_type());
+}
+
+TEST(Cause, LowPrecisionSumsAreNamedWithTheirType) {
+  const std::pair<at::ScalarType, std::string> kTypes[] = {{at::kBFloat16, "torch.bfloat16"},
+                                                           {at::kHalf, "torch.float16"}};
+  for (const auto& [type, name] : kTypes) {
+    for (const std::int64_t block : {1, 8, 16, 24}) {
+      const auto spoil = [&, kept = type](const RunCall& run, const std::vector<at::Tensor>& in) {
+        return summed_in(kept, block, run, in);
+      };
+      EXPECT_GE(right_share(calls(DType::kFloat32, true),
+                            "low-precision accumulation: sums kept in " + name, spoil),
+                0.9)
+          << block;
+    }
+  }
+}
+
+TEST(Cause, CoarseSumsOfFloat16AreThoseOfBFloat16) {
+  const auto spoil = [](const RunCall& run, const std::vector<at::Tensor>& in) {
+    return summed_in(at::kBFloat16, 16, run, in);
+  };
+  EXPECT_GE(right_share(calls(DType::kFloat16, true),
+                        "low-precision accumulation: sums kept in torch.bfloat16", spoil),
+            0.9);
+}
+
+TEST(Cause, AFactorOfOneNumberEverywhereIsNoSaturation) {
+  RunCall run(call("Torch.ones_like.0", {{tensor({20, 30})}}));
+  run.set_device(run.device() * 0.75);
+  EXPECT_EQ(run.forward().cause, "wrong scale: 0.75 times the benchmark");
+}
+
+TEST(Cause, ASimpleFactorIsWrittenSimply) {
+  for (const DType dtype : libtorch::cpu_floats_with_wide_sums()) {
+    RunCall run(call("Torch.tanh.0", {{tensor({16, 33}, dtype, false, -2, 2)}}));
+    run.set_device((run.device().to(at::kDouble) * 0.75).to(run.device().scalar_type()));
+    EXPECT_EQ(run.forward().cause, "wrong scale: 0.75 times the benchmark") << name(dtype);
+  }
+}
+
+TEST(Cause, OneNanHasNotSpread) {
+  RunCall run(call("Torch.tanh.0", {{tensor({4, 8})}}));
+  const at::Tensor spoiled = run.device().clone();
+  spoiled[1][3] = NAN;
+  run.set_device(spoiled);
+  EXPECT_EQ(run.forward().cause, "NaN or Inf: one element, (1, 3), is NaN");
+  spoiled[2][3] = NAN;
+  run.set_device(spoiled);
+  EXPECT_THAT(run.forward().cause, testing::StartsWith("NaN or Inf spread: 2 NaN, 0 Inf"));
 }
 
 TEST(Cause, FlushedSubnormalsAreNamed) {
