@@ -5,6 +5,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "cli/parser.h"
@@ -15,7 +16,9 @@
 #include "core/path_check.h"
 #include "core/visible_text.h"
 #include "dump/tensor_file.h"
+#include "pair/beyond.h"
 #include "pair/pair.h"
+#include "pair_cause.h"
 #include "summary.h"
 #include "tables/text_table.h"
 
@@ -60,6 +63,33 @@ std::string text_for_a_person(const pair::Evaluation& answer, judge::Profile pro
   return out;
 }
 
+// "(2, 0, 7)"
+std::string place_of(std::int64_t flat, const Shape& shape) {
+  Shape place(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    place[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return fmt::format("({})", fmt::join(place, ", "));
+}
+
+// Where the pair is apart and what fits that; empty if every element is within the tolerance of the
+// device's dtype.
+std::string difference_text(const Tensor& bench, const Tensor& device) {
+  if (bench.shape != device.shape) return "";
+  const pair::Beyond found =
+      pair::find_beyond(device.view(), bench.view(), pair::tolerance_of(device.dtype));
+  if (found.count == 0) return "";
+  std::string text = fmt::format(
+      "{} of {} elements {} beyond the tolerance of {}, worst at {}: device {:.6g}, bench {:.6g}\n",
+      found.count, device.view().numel(), found.count == 1 ? "is" : "are", name(device.dtype),
+      place_of(found.worst_at, device.shape), found.device, found.bench);
+  if (const std::string cause = pair_cause(bench, device); !cause.empty()) {
+    text += fmt::format("Likely cause: {}\n", cause);
+  }
+  return text;
+}
+
 ExitStatus run(const MetricsOptions& options) {
   const Result<judge::Standards> standards = load_standards(options.verdict);
   if (!standards) return refuse(standards.error());
@@ -71,8 +101,10 @@ ExitStatus run(const MetricsOptions& options) {
   const pair::Evaluation answer = pair::evaluate(
       bench->view(), device->view(),
       {.api = options.api, .profile = profile, .threads = options.threads}, *standards);
-  const Result<void> shown = show_summary(options.json, pair::to_json(answer, profile),
-                                          text_for_a_person(answer, profile));
+  std::string text = text_for_a_person(answer, profile);
+  const bool for_a_person = options.json != "true" && profile == judge::Profile::kDocumented;
+  if (for_a_person) text += difference_text(*bench, *device);
+  const Result<void> shown = show_summary(options.json, pair::to_json(answer, profile), text);
   if (!shown) return refuse(shown.error());
   switch (answer.row.status) {
     case Verdict::kError:

@@ -58,11 +58,14 @@ ExitStatus run(const PredictArguments& arguments) {
   if (!request) return refuse(request.error());
   const Result<predict::PredictedCall> prediction = predict::predict_call(*request);
   if (!prediction) return refuse(prediction.error());
-  fmt::print("{}\n", visible_line(prediction->file.native()));
   if (prediction->agreement) {
-    fmt::print("{} of {} elements equal the result of the device\n", prediction->agreement->equal,
-               prediction->agreement->elements);
+    fmt::print("{}: {} of {} elements equal the result of the device {}\n", arguments.call,
+               prediction->agreement->equal, prediction->agreement->elements, arguments.device);
+  } else {
+    fmt::print("{}: the result is predicted from the card; -d DEVICE compares it with a device\n",
+               arguments.call);
   }
+  fmt::print("{}\n", visible_line(prediction->file.native()));
   return kPassed;
 }
 

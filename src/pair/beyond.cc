@@ -7,6 +7,7 @@
 #include <complex>
 #include <limits>
 
+#include "judge/judge.h"
 #include "measure/metrics.h"
 #include "measure/widen.h"
 
@@ -43,6 +44,14 @@ bool differ_as_integers(const TensorView& device, const TensorView& bench, std::
 }
 
 }  // namespace
+
+Tolerance tolerance_of(DType device) {
+  const measure::Thresholds limits =
+      judge::thresholds_for({.dtype = device}, judge::Profile::kDocumented, {});
+  return {.relative = limits.rtol,
+          .absolute = limits.absolute_small_value_atol,
+          .small_value = limits.small_value};
+}
 
 Beyond find_beyond(const TensorView& device, const TensorView& bench, const Tolerance& tolerance) {
   Beyond found;

@@ -16,6 +16,9 @@ struct Tolerance {
   bool is_sum = false;  // <= absolute + relative * |bench| everywhere, for integers too
 };
 
+// What the documented absolute thresholds allow a result of this dtype.
+Tolerance tolerance_of(DType device);
+
 struct Beyond {
   std::uint64_t count = 0;     // elements beyond the tolerance, or not finite on one side only
   std::int64_t worst_at = -1;  // flat index of the farthest of them; -1: there is none

@@ -191,7 +191,7 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
   }
   options.print(fmt::format("{}\n{}\n{}\npython3 {}\n", written->reproduction.answer.text,
                             run_text(*written), replay_command(options, *out / "dump.json"),
-                            shell_word(written->reproduction.script.string())));
+                            shell_path(written->reproduction.script)));
   return ShrinkOutcome{options.device, {}};
 }
 

@@ -81,14 +81,6 @@ PyObject* compare(PyObject* /*module*/, PyObject* arguments) {
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
-Tolerance tolerance_of(DType device) {
-  const measure::Thresholds limits =
-      judge::thresholds_for({.dtype = device}, judge::Profile::kDocumented, {});
-  return {.relative = limits.rtol,
-          .absolute = limits.absolute_small_value_atol,
-          .small_value = limits.small_value};
-}
-
 std::string beyond_json(const TensorView& device, const TensorView& bench,
                         const Tolerance& tolerance) {
   const Beyond found = find_beyond(device, bench, tolerance);
