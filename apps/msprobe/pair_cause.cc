@@ -3,11 +3,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "core/cast.h"
+#include "core/new_file.h"
 #include "core/npy_header.h"
 #include "engines/engine_options.h"
 #include "own_files.h"
@@ -50,11 +52,9 @@ std::optional<dump::TensorRecord> stored(const Tensor& tensor, const fs::path& d
   const DType held = numpy_dtype(tensor.dtype);
   const Result<Tensor> written = held == tensor.dtype ? tensor : cast(tensor, held);
   if (!written) return std::nullopt;
-  std::ofstream stream(directory / file, std::ios::binary);
-  stream << npy_header(held, written->shape);
-  stream.write(reinterpret_cast<const char*>(written->bytes.data()),
-               static_cast<std::streamsize>(written->bytes.size()));
-  if (!stream.flush()) return std::nullopt;
+  std::string content = npy_header(held, written->shape);
+  content.append(reinterpret_cast<const char*>(written->bytes.data()), written->bytes.size());
+  if (!write_new_file(directory / file, content)) return std::nullopt;
   dump::TensorRecord record;
   record.dtype = tensor.dtype;
   record.dtype_text = text(tensor.dtype);
