@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "core/new_file.h"
-
 #include "report/answer.h"
 
 namespace msprobe::report {

@@ -110,8 +110,8 @@ Result<Reproduction> write_reproduction(const ShrinkOptions& options, const Reco
       return propagate(done);
     }
   }
-  if (auto done =
-          write_new_file(out / kDump, dump_of(call, has_data(call.forward), recorded.dialect->name));
+  if (auto done = write_new_file(out / kDump,
+                                 dump_of(call, has_data(call.forward), recorded.dialect->name));
       !done) {
     return propagate(done);
   }
