@@ -29,7 +29,7 @@ const std::vector<Command>& table() {
       {CommandGroup::kStartHere, "compare",
        "Compare two dumps item by item: two runs of a model, or graph-mode dumps (TorchAir).",
        "  msprobe compare npu/step0 gpu/step0 -o out --report\n"
-       "  msprobe compare npu/step0 --nan           # where does the first NaN come from?\n"
+       "  msprobe compare npu/step0 --nan           # where the first NaN comes from\n"
        "  msprobe compare -tp npu/rank0/dump.json -gp gpu/rank0/dump.json --xlsx\n"
        "  msprobe compare -tp dump/msprobe_ge_dump -gp dump/msprobe_fx_dump\n",
        &declare_compare},
@@ -85,7 +85,7 @@ const std::vector<Command>& table() {
        "  msprobe run_overflow_check -forward forward_info_0.json \\\n"
        "      -backward backward_info_0.json -d npu:0 -o out\n"
        "  msprobe run_overflow_check dump.json -d npu:0\n"
-       "  msprobe compare dump/step0 --nan          # where does the first NaN come from?\n",
+       "  msprobe compare dump/step0 --nan          # where the first NaN comes from\n",
        &declare_run_overflow_check},
       {CommandGroup::kOlderName, "run_ut",
        "Check recordings of the older api_accuracy_checker.dump.",

@@ -52,7 +52,8 @@ TEST_F(OutputFileTest, LeavesNothingWithoutCommit) {
 TEST_F(OutputFileTest, NamesWhatCannotBeWritten) {
   const Result<OutputFile> file = OutputFile::create(directory_ / "missing" / "out.csv");
   ASSERT_FALSE(file);
-  EXPECT_THAT(file.error().message, ::testing::HasSubstr("missing/out.csv.partial: cannot create"));
+  EXPECT_THAT(file.error().message,
+              ::testing::HasSubstr("out.csv: cannot be written: there is no directory"));
 }
 
 TEST_F(OutputFileTest, SaysWhenNothingMoreCanBeWritten) {

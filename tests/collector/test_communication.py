@@ -109,7 +109,7 @@ class Communication(unittest.TestCase):
         """The rows of the result by call, and what acc_check printed."""
         dump = os.path.join(self.directory, "dump", step, rank, "dump.json")
         with tempfile.TemporaryDirectory() as out:
-            done = subprocess.run([MSPROBE, "acc_check", "-api_info", dump, "-d", device, "-o", out], capture_output=True, text=True)
+            done = subprocess.run([MSPROBE, "acc_check", "-api_info", dump, "-d", device, "-o", out, "-v"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             (result,) = glob.glob(os.path.join(out, "accuracy_checking_result_*.csv"))
             with open(result, encoding="utf-8-sig", newline="") as file:

@@ -94,7 +94,7 @@ class Installed(unittest.TestCase):
         try:
             with open(path, "w", encoding="utf-8") as file:
                 file.write("white_list: [linear]\n")
-            self.assertIn("checked 2", self.run_there("msprobe", "acc_check", "-api_info", self.dump, "-d", "cpu", "-o", "listed"))
+            self.assertIn("checked 2", self.run_there("msprobe", "acc_check", "-api_info", self.dump, "-d", "cpu", "-o", "listed", "-v"))
         finally:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -102,7 +102,7 @@ class Installed(unittest.TestCase):
     def test_check_and_report(self):
         if not self.has_engine:
             self.skipTest("no engine")
-        self.assertIn("failed 0", self.run_there("msprobe", "acc_check", "-api_info", self.dump, "-d", "cpu", "-o", "cpu"))
+        self.assertIn("failed 0", self.run_there("msprobe", "acc_check", "-api_info", self.dump, "-d", "cpu", "-o", "cpu", "-v"))
         (result,) = glob.glob(os.path.join(self.elsewhere, "cpu", "accuracy_checking_result_*.csv"))
         self.run_there("msprobe", "report", result, "--dump", self.dump, "-o", "report.html")
         with open(os.path.join(self.elsewhere, "report.html"), encoding="utf-8") as file:
@@ -112,7 +112,7 @@ class Installed(unittest.TestCase):
         if not self.has_sim:
             self.skipTest("no simulated device, it needs PyTorch 2.6")
         out = self.run_there(
-            "msprobe", "acc_check", "-api_info", self.dump, "-d", "sim", "--sim-profile", "tf32", "--allow-tf32", "-o", "sim"
+            "msprobe", "acc_check", "-api_info", self.dump, "-d", "sim", "--sim-profile", "tf32", "--allow-tf32", "-o", "sim", "-v"
         )
         self.assertRegex(out, r"checked [1-9].*strict: .*failed 0")
         self.assertIn("times_two", self.run_there("msprobe", "self_check", "--only", "times_two"))

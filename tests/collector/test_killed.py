@@ -143,7 +143,7 @@ def run_check(directory, out):
     data = load(directory, "dump.json")["data"]
     names = [name.rsplit(".", 1)[0] for name in data if name.startswith(("Torch.relu.", "Torch.stack."))]
     chosen = dict.fromkeys(names[:2] + names[-4:])
-    done = subprocess.run([os.environ["MSPROBE"], "acc_check", "-api_info", os.path.join(directory, "dump.json"), "-o", out, "-d", "cpu",
+    done = subprocess.run([os.environ["MSPROBE"], "acc_check", "-api_info", os.path.join(directory, "dump.json"), "-o", out, "-d", "cpu", "-v",
                            *(["--only", *chosen] if chosen else [])], capture_output=True, text=True)
     wanted = f"checked {len(chosen)} " if chosen else "checked "
     if done.returncode != (0 if data else 2) or wanted not in done.stdout:  # 2: there is nothing to check

@@ -45,7 +45,8 @@ class Replayed(unittest.TestCase):
 
     def assert_passes(self, found):
         for device, (statuses, skipped) in found.items():
-            self.assertEqual({name: status for name, status in statuses.items() if status not in ("pass", "SKIP")}, {}, device)
+            silent = ("pass", "inconclusive", "SKIP")
+            self.assertEqual({name: status for name, status in statuses.items() if status not in silent}, {}, device)
             self.assertEqual(skipped, [], device)
 
     def test_functions_outside_of_the_list(self):
@@ -182,7 +183,8 @@ class Replayed(unittest.TestCase):
         found = self.check(lambda: torch.cat([torch.tensor([]), x], -2).sum().backward())
         self.assert_passes(found)
         for device in found:
-            self.assertIn("pass", [status for name, status in found[device][0].items() if name.startswith("Torch.cat.0.backward")])
+            statuses = {status for name, status in found[device][0].items() if name.startswith("Torch.cat.0.backward")}
+            self.assertTrue(statuses & {"pass", "inconclusive"}, statuses)
 
     @staticmethod
     def packed_sequences():

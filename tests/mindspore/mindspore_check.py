@@ -91,7 +91,7 @@ def samples(place, drawn):
     """Every API as PyTorch computed it in Python: forward and backward, on `recorded`, which a real-data dump means by itself."""
     data = json.loads((place / "dump.json").read_text())["data"]
     out = place / "out"
-    done = run("acc_check", "-api_info", place / "dump.json", "-o", out, status=1)  # random results differ
+    done = run("acc_check", "-api_info", place / "dump.json", "-o", out, "--fail-on", "error", "-v", status=1)  # random results differ
     result, details = rows(out)
     wrong = []
     for call in [key[: -len(".forward")] for key in data if key.endswith(".forward")]:
@@ -135,15 +135,15 @@ def continued(place, out):
     result.write_bytes(whole[0][: len(whole[0]) // 2])
     run_file = next(cut.glob("accuracy_checking_run_*.txt"))
     run_file.write_text("".join(line for line in run_file.read_text().splitlines(True) if not line.startswith("finished")))
-    run("acc_check", "-api_info", place / "dump.json", "-csv_path", result, status=1)
+    run("acc_check", "-api_info", place / "dump.json", "-csv_path", result, "--fail-on", "error", status=1)
     assert [path.read_bytes() for path in pair(cut)] == whole
     for part in (1, 2):
         run("acc_check", "-api_info", place / "dump.json", "-o", place / f"part{part}", "--shard", f"{part}/2",
-            status=part - 1)  # the random ones are last
-    run("merge_checks", place / "part1", place / "part2", "-o", place / "merged", status=1)
+            "--fail-on", "error", status=part - 1)  # the random ones are last
+    run("merge_checks", place / "part1", place / "part2", "-o", place / "merged", "--fail-on", "error", status=1)
     assert [path.read_bytes() for path in pair(place / "merged")] == whole
     several = place / "several"
-    run("multi_acc_check", "-api_info", place / "dump.json", "-o", several, "-n", "2", "-d", "0", "1", status=1)
+    run("multi_acc_check", "-api_info", place / "dump.json", "-o", several, "-n", "2", "-d", "0", "1", "--fail-on", "error", status=1)
     assert [path.read_bytes() for path in pair(several)] == whole
     stamp = pair(several)[0].stem.split("_")[-1]
     shares = [rows(several / f"device{device}_{stamp}")[0] for device in (0, 1)]
@@ -153,7 +153,7 @@ def continued(place, out):
 def executed(place):
     """The same calls on a device: nothing is skipped. What fails on a simulated one is saved as .npy files."""
     out = place / "cpu"
-    run("acc_check", "-api_info", place / "dump.json", "-o", out, "-d", "cpu", status=1)
+    run("acc_check", "-api_info", place / "dump.json", "-o", out, "-d", "cpu", "--fail-on", "error", status=1)
     skipped = [row for row in rows(out)[0].values() if "SKIP" in row[1:3]]
     assert not skipped, skipped
     tensor = {"type": "mindspore.Tensor", "dtype": "Float32", "shape": [8, 8], "Max": 2.0, "Min": -2.0, "Mean": 0.0, "Norm": 1.0}
