@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An engine that is broken or hostile costs its calls, and nothing else: msprobe ends by itself, with a true status and little memory.
+"""Only the calls of a broken or hostile engine are lost: msprobe ends by itself, with a true status and little memory.
 
 usage: hostile_engine_check.py PROGRAM FAKE_ENGINE
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kHeadBytes = sizeof(std::uint64_t) + sizeof(MessageKind);
 
-// Host 0 has the queue, and is told by the others; they do what it says.
+// Host 0 has the queue: it sends orders to the others, and they report to it.
 bool may_send(std::size_t from, MessageKind kind) {
   return (from == 0) == (kind < MessageKind::kOutput);
 }

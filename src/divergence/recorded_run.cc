@@ -72,7 +72,7 @@ RunTensor describe(const dump::Item& item, std::uint32_t path) {
   RunTensor tensor{.path = path};
   std::string_view dtype_name = item.dtype;
   if (const std::optional<DType> dtype = parse_dtype(item.dtype)) {
-    dtype_name = info(*dtype).name;  // the same of "torch.int64" and "Int64"
+    dtype_name = info(*dtype).name;  // equal for "torch.int64" and "Int64"
     tensor.spacing = spacing_of(*dtype);
     tensor.values = tensor.spacing > 0 ? Values::kReal : Values::kWhole;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A script that was written is run, in the Python of the user, before anyone is told of it.
+// Runs a new script in the user's Python, before shrink names it.
 #pragma once
 
 #include <filesystem>

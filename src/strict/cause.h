@@ -47,7 +47,8 @@ std::string region_cause(const Failure& failure);
 std::string rest_cause(const Failure& failure);
 // ... and what a device computes that rounds its inputs or its sums.
 std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun);
-// The same of sums in a half type alone, where the device's results follow from computing them so.
+// As above, for sums in a half type alone, where the device's results follow from computing them
+// so.
 std::string computed_sums_cause(const Failure& failure, execute::Rerun& rerun);
 
 }  // namespace msprobe::strict

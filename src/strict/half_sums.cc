@@ -23,7 +23,7 @@ constexpr double kAboutTheSize = 1.5;
 // Nearly all results are numbers of the type.
 constexpr double kNearlyAll = 0.99;
 constexpr std::int64_t kMostSteps = 4096;
-// So many elements tell. All of a large result would cost several products.
+// A sample of this size is enough. All of a large result would cost several products.
 constexpr std::int64_t kSampled = 1 << 14;
 
 constexpr std::array kTypes = {at::kBFloat16, at::kHalf};

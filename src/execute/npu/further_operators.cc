@@ -16,8 +16,6 @@
 namespace msprobe::execute::npu {
 namespace {
 
-PyValue values_of(std::initializer_list<at::Tensor> tensors) { return tuple_of(tensors); }
-
 PyValue run_gelu(const Bound& a) { return {npu_gelu(a.tensor("input"), a.text("approximate"))}; }
 
 PyValue run_gelu_backward(const Bound& a) {
@@ -32,7 +30,7 @@ GeluGate gelu_gate(const Bound& a) {
 
 PyValue run_geglu(const Bound& a) {
   const auto [product, gelu] = npu_geglu(a.tensor("input"), gelu_gate(a));
-  return values_of({product, gelu});
+  return tuple_of({product, gelu});
 }
 
 PyValue run_geglu_grad(const Bound& a) {
@@ -58,7 +56,7 @@ PyValue run_clipped_swiglu(const Bound& a) {
 PyValue run_add_rms_norm(const Bound& a) {
   const auto [y, rstd, x] =
       npu_add_rms_norm(a.tensor("x1"), a.tensor("x2"), a.tensor("gamma"), a.real("epsilon"));
-  return values_of({y, rstd, x});
+  return tuple_of({y, rstd, x});
 }
 
 PyValue run_interleave_rope(const Bound& a) {
@@ -96,7 +94,7 @@ PyValue run_scatter_nd_update_in_place(const Bound& a) {
 
 PyValue run_attention_update(const Bound& a) {
   const auto [out, lse] = npu_attention_update(a.tensors("lse"), a.tensors("local_out"));
-  if (a.integer("update_type") == 1) return values_of({out, lse});
+  if (a.integer("update_type") == 1) return tuple_of({out, lse});
   return {PyList{{out}, {dump::None{}}}};  // the second result is not written
 }
 
@@ -104,7 +102,7 @@ PyValue run_token_permute(const Bound& a) {
   if (a.boolean("padded_mode")) throw BindError("npu_moe_token_permute: padded_mode is True");
   const auto [permuted, went_to] = npu_moe_token_permute(a.tensor("tokens"), a.tensor("indices"),
                                                          a.opt_integer("num_out_tokens"));
-  return values_of({permuted, went_to});
+  return tuple_of({permuted, went_to});
 }
 
 PyValue run_token_unpermute(const Bound& a) {
