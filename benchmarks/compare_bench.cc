@@ -18,10 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "compare/api_precision_compare.h"
 #include "core/verdict.h"
-#include "judge/detail_row.h"
-#include "judge/profile.h"
+#include "documented/detail_row.h"
+#include "documented/profile.h"
+#include "final_verdict/api_precision_compare.h"
 #include "tables/detail_columns.h"
 #include "tables/output_file.h"
 
@@ -37,12 +37,14 @@ constexpr std::string_view kLine =
 Result<void> write_details(const fs::path& path, std::uint64_t rows, unsigned seed) {
   Result<tables::OutputFile> file = tables::OutputFile::create(path);
   if (!file) return propagate(file);
-  const auto columns = tables::detail_columns(judge::Profile::kReference);
+  const auto columns = tables::detail_columns(documented::Profile::kReference);
   file->buffer() += tables::csv_header(columns, tables::Titles::kEnglish);
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> metric(1e-6, 1e-3);
-  const auto cell = [&] { return judge::Cell{judge::Cell::Kind::kDouble, metric(random)}; };
-  judge::DetailRow row;
+  const auto cell = [&] {
+    return documented::Cell{documented::Cell::Kind::kDouble, metric(random)};
+  };
+  documented::DetailRow row;
   row.bench_dtype = "torch.float64";
   row.device_dtype = "torch.float32";
   row.shape = "(8, 1024, 4096)";
@@ -77,14 +79,15 @@ double cpu_seconds(const rusage& usage) {
 }
 
 int compare(const fs::path& directory, std::uint64_t rows) {
-  compare::PrecisionOptions options;
+  final_verdict::PrecisionOptions options;
   options.npu_csv = directory / "npu.csv";
   options.gpu_csv = directory / "gpu.csv";
   options.out_dir = directory;
   options.timestamp = "20260101000000";
   const rusage before = used();
   const auto start = std::chrono::steady_clock::now();
-  const Result<compare::PrecisionOutcome> outcome = compare::api_precision_compare(options);
+  const Result<final_verdict::PrecisionOutcome> outcome =
+      final_verdict::api_precision_compare(options);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (!outcome) {
     fmt::print(stderr, "{}\n", outcome.error().message);

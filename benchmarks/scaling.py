@@ -50,7 +50,7 @@ def main():
     sleeps = skewed(args.calls, args.seconds)
     total = sum(sleeps) / 1e9
     parts = [sum(sleeps[i * len(sleeps) // 8:(i + 1) * len(sleeps) // 8]) / 1e9 for i in range(8)]
-    os.environ["MSPROBE_ENGINE"] = os.path.join(args.build, "src", "check", "fake_engine")
+    os.environ["MSPROBE_ENGINE"] = os.path.join(args.build, "src", "engine", "engines", "fake_engine")
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["MSPROBE_FAKE_DIRECTORY"] = scratch
         dump, empty = os.path.join(scratch, "dump.json"), os.path.join(scratch, "empty.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DTEXT=runner.py -DOUT=program.cc -DHEADER=runner/program.h -DNAMESPACE=msprobe::runner -DNAME=kProgram -P EmbedText.cmake
+# cmake -DTEXT=runner.py -DOUT=program.cc -DHEADER=mindspore/program.h -DNAMESPACE=msprobe::mindspore -DNAME=kProgram -P EmbedText.cmake
 # A file as a string. A literal of C++ may be limited in length, so it is written in pieces that the compiler joins.
 file(READ ${TEXT} content)
 string(LENGTH "${content}" left)

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# The readers of dumps and the metrics for programs of others: find_package(msprobe), then msprobe::dump, msprobe::measure, msprobe::pair.
-# What the last needs (msprobe::judge, msprobe::ops, msprobe::yaml) is installed with it. Component `dev`; no part of a wheel.
+# The readers of dumps and the metrics for programs of others: find_package(msprobe), then msprobe::dump, msprobe::measure, msprobe::metrics.
+# What the last needs (msprobe::documented, msprobe::ops, msprobe::yaml) is installed with it. Component `dev`; no part of a wheel.
 
 if(SKBUILD OR MSPROBE_ENGINE_ONLY)
   return()
 endif()
 include(CMakePackageConfigHelpers)
-set(folders core yaml dump measure ops judge pair)
+set(folders base/core base/yaml base/ops read/dump judge/measure judge/documented judge/metrics)
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/msprobe)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/msprobe)
 target_compile_features(msprobe_core INTERFACE cxx_std_23)
 target_include_directories(msprobe_core INTERFACE $<INSTALL_INTERFACE:${headers}>)
-foreach(folder ${folders})
+foreach(path ${folders})
+  get_filename_component(folder ${path} NAME)
   set_target_properties(msprobe_${folder} PROPERTIES EXPORT_NAME ${folder})
   install(TARGETS msprobe_${folder} EXPORT msprobeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder}/ DESTINATION ${headers}/${folder} COMPONENT dev FILES_MATCHING
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${path}/ DESTINATION ${headers}/${folder} COMPONENT dev FILES_MATCHING
           PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN "test_*.h" EXCLUDE PATTERN python EXCLUDE)
 endforeach()
 install(TARGETS msprobe_options EXPORT msprobeTargets)

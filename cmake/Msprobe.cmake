@@ -79,13 +79,15 @@ function(msprobe_test name)
   endif()
 endfunction()
 
-# msprobe_include_root(target folder): `target` and what links it see the headers of src/`folder`, as "folder/a.h", and of no other
+# msprobe_include_root(target directory): `target` and what links it see the headers of src/GROUP/FOLDER, `directory`, as "FOLDER/a.h", and of no other
 # folder. The root is a directory that holds nothing but a link to the folder.
-function(msprobe_include_root target folder)
-  set(root ${PROJECT_BINARY_DIR}/headers/${folder}/src)
-  get_filename_component(parent ${root}/${folder} DIRECTORY)
+function(msprobe_include_root target directory)
+  file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/src ${directory})
+  string(REGEX REPLACE "^[a-z]+/(.*)$" "\\1" name ${path})
+  set(root ${PROJECT_BINARY_DIR}/headers/${name}/src)
+  get_filename_component(parent ${root}/${name} DIRECTORY)
   file(MAKE_DIRECTORY ${parent})
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${folder} ${root}/${folder} SYMBOLIC)
+  file(CREATE_LINK ${directory} ${root}/${name} SYMBOLIC)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}>)
 endfunction()
 
@@ -97,8 +99,7 @@ function(msprobe_library name)
   cmake_parse_arguments(arg "LIBTORCH" "" "SOURCES;TESTS;DEPENDS;PRIVATE_DEPENDS;TEST_DEPENDS;PRECOMPILE" ${ARGN})
   add_library(msprobe_${name} STATIC ${arg_SOURCES})
   add_library(msprobe::${name} ALIAS msprobe_${name})
-  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
-  msprobe_include_root(msprobe_${name} ${folder})
+  msprobe_include_root(msprobe_${name} ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(msprobe_${name} PUBLIC ${arg_DEPENDS} PRIVATE msprobe::options ${arg_PRIVATE_DEPENDS})
 
   set(first core)
@@ -120,7 +121,7 @@ function(msprobe_library name)
   endif()
 endfunction()
 
-# `test` starts engines made to misbehave (src/engines/fake_engine.cc).
+# `test` starts engines made to misbehave (src/engine/engines/fake_engine.cc).
 function(msprobe_uses_fake_engine test)
   add_dependencies(${test} fake_engine)
   target_compile_definitions(${test} PRIVATE MSPROBE_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every test is run with. On a machine whose matrix tiles crash PyTorch (src/libtorch/matrix_tiles.h) the tests avoid them, as
+# What every test is run with. On a machine whose matrix tiles crash PyTorch (src/run/libtorch/matrix_tiles.h) the tests avoid them, as
 # msprobe-engine does; those that run PyTorch in Python cannot do so themselves.
 set(source ${PROJECT_BINARY_DIR}/CMakeFiles/tiles_are_unusable.cc)
 file(WRITE ${source} "#include \"libtorch/matrix_tiles.h\"\nint main() { return msprobe::libtorch::tiles_are_unusable() ? 1 : 0; }\n")

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/visible_text.h"
-#include "judge/detail_row.h"
-#include "judge/profile.h"
+#include "documented/detail_row.h"
+#include "documented/profile.h"
 #include "tables/csv_reader.h"
 #include "tables/csv_text.h"
 #include "tables/detail_columns.h"
@@ -59,10 +59,10 @@ void read_records(std::string_view text) {
 }
 
 void read_rows(std::string_view text) {
-  const auto columns = tables::detail_columns(judge::Profile::kDocumented);
-  auto table = tables::TableReader<judge::DetailRow>::start(text, "fuzz.csv", columns);
+  const auto columns = tables::detail_columns(documented::Profile::kDocumented);
+  auto table = tables::TableReader<documented::DetailRow>::start(text, "fuzz.csv", columns);
   if (!table) return;
-  judge::DetailRow row;
+  documented::DetailRow row;
   std::string line;
   while (true) {
     const Result<bool> more = table->next(row);

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "documented/standards_file.h"
 #include "fuzz_input.h"
-#include "judge/standards_file.h"
 #include "sim/rules.h"
 #include "yaml/load_yaml.h"
 
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace msprobe;
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] % 3 == 0) static_cast<void>(judge::parse_rules(text, "standards.yaml"));
+  if (data[0] % 3 == 0) static_cast<void>(documented::parse_rules(text, "standards.yaml"));
   if (data[0] % 3 == 1) static_cast<void>(sim::parse_rules(text, "sim.yaml"));
   if (data[0] % 3 == 2) {
     try {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files and directories are made by src/core/new_file.h alone: no other source opens a file for writing.
+"""Files and directories are made by src/base/core/new_file.h alone: no other source opens a file for writing.
 
 usage: check_writers.py
 
@@ -17,17 +17,17 @@ WRITES = re.compile(
     r"|\brename(?:at2?)?\(|SYS_renameat2?\b|\bcopy_file\(|\bcreate_director(?:y|ies)\(|\bmkdir(?:at)?\(|\bsqlite3_open|\bworkbook_new")
 # Who may, and why.
 ALLOWED = {
-    "src/core/new_file.cc": {"O_WRONLY", "O_RDWR", "O_CREAT", "mkdir(", "rename("},
-    "src/collect/growing_json.cc": {"rename(", "SYS_renameat2"},  # exchanges two files that new_file made
-    "src/report/database.cc": {"sqlite3_open"},                  # of a file that new_file made, following no link
-    "src/tables/xlsx_table.cc": {"workbook_new"},                # into the descriptor of one
-    "src/sim/session.cc": {"O_WRONLY", "O_CREAT"},               # a log that an environment variable names, a memfd of ours as a rule
+    "src/base/core/new_file.cc": {"O_WRONLY", "O_RDWR", "O_CREAT", "mkdir(", "rename("},
+    "src/record/collect/growing_json.cc": {"rename(", "SYS_renameat2"},  # exchanges two files that new_file made
+    "src/show/report/database.cc": {"sqlite3_open"},                  # of a file that new_file made, following no link
+    "src/check/tables/xlsx_table.cc": {"workbook_new"},                # into the descriptor of one
+    "src/arithmetic/sim/session.cc": {"O_WRONLY", "O_CREAT"},               # a log that an environment variable names, a memfd of ours as a rule
     "apps/engine/foreign_devices.cc": {"ofstream"},              # the same
     "apps/engine/python_host.cc": {"O_RDWR"},                    # /dev/null
     "apps/msprobe/pair_cause.cc": {"mkdtemp("},                  # private, and removed at the end
     "apps/msprobe/self_check_command.cc": {"mkdtemp("},          # private, and removed at the end
-    "src/ops/make_op_lists.cc": {"ofstream"},                    # runs during the build
-    "src/engines/fake_engine.cc": {"ofstream"},                  # a test's engine
+    "src/base/ops/make_op_lists.cc": {"ofstream"},                    # runs during the build
+    "src/engine/engines/fake_engine.cc": {"ofstream"},                  # a test's engine
 }
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws which folder of src links which into docs/architecture.md, from the CMake files.
+"""Draws which group of src uses which, and which folder links which, into docs/architecture.md, from the CMake files.
 
 usage: make_folder_graph.py [--check]
 
-Fails if folders link each other in a circle, if a file includes a header of a folder that its own does not link directly, or if a folder
+Fails if a folder links one of a group below its own (the order is that of src/README.md), if folders link each other in a circle, if a file includes a header of a folder that its own does not link directly, or if a folder
 links another and includes nothing of it. With --check the page is only compared.
 """
 import pathlib
@@ -13,12 +13,19 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
+ORDER = SRC / "README.md"
 PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- made by tools/make_folder_graph.py -->\n", "<!-- end -->\n"
 
 
 def folder_of(path):
-    return path.relative_to(SRC).parts[0]
+    return path.relative_to(SRC).parts[1]
+
+
+def group_order():
+    """Every group and the names of its folders, in the order of the table in src/README.md."""
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", ORDER.read_text(), re.MULTILINE)
+    return {group: re.findall(r"`(\w+)`", folders) for group, folders in rows}
 
 
 def library_folders(lists):
@@ -46,6 +53,26 @@ def included():
             for header in re.findall(r'^#include "(\w+)/', path.read_text(), re.MULTILINE):
                 if header != folder_of(path):
                     yield path, header
+
+
+def group_faults(groups, linked):
+    there = {group.name: {folder.name for folder in group.iterdir() if folder.is_dir()} for group in SRC.iterdir() if group.is_dir()}
+    if {group: set(folders) for group, folders in groups.items()} != there:
+        yield "src/README.md: its table does not name the groups and folders of src"
+        return
+    place = {folder: index for index, folders in enumerate(groups.values()) for folder in folders}
+    for folder, others in sorted(linked.items()):
+        for other in sorted(others):
+            if place[other] > place[folder]:
+                yield f"{folder} links {other}, of a group below its own"
+
+
+def group_links(groups, linked):
+    group_of = {folder: group for group, folders in groups.items() for folder in folders}
+    graph = {group: set() for group in groups}
+    for folder, others in linked.items():
+        graph[group_of[folder]].update(group_of[other] for other in others if group_of[other] != group_of[folder])
+    return graph
 
 
 def circle(graph):
@@ -100,16 +127,18 @@ def faults(linked, by_tests):
 def main():
     lists = {path: re.sub(r"#.*", "", path.read_text()) for path in SRC.glob("**/CMakeLists.txt") if path.parent != SRC}
     linked, by_tests = links(lists, library_folders(lists))
-    wrong = list(faults(linked, by_tests))
+    groups = group_order()
+    wrong = [*group_faults(groups, linked), *faults(linked, by_tests)]
     if not wrong:
         page = PAGE.read_text()
         before, rest = page.split(BEGIN)
-        new = before + BEGIN + drawing(linked) + END + rest.split(END)[1]
+        drawings = drawing(group_links(groups, linked)) + "\n" + drawing(linked)
+        new = before + BEGIN + drawings + END + rest.split(END)[1]
         if "--check" not in sys.argv[1:]:
             PAGE.write_text(new)
         elif new != page:
             wrong.append("docs/architecture.md: run tools/make_folder_graph.py")
-    print("\n".join(wrong) or f"{len(linked)} folders, no circle")
+    print("\n".join(wrong) or f"{len(groups)} groups, {len(linked)} folders, no circle")
     return 1 if wrong else 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes src/ops/parameter_names_table.cc: what the positional parameters of the recorded APIs are called, as the installed PyTorch has them.
+"""Writes src/base/ops/parameter_names_table.cc: what the positional parameters of the recorded APIs are called, as the installed PyTorch has them.
 
 usage: make_parameter_names.py
 
@@ -18,7 +18,7 @@ import torch.nn.functional
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LISTS = ROOT / "python" / "msprobe" / "pytorch" / "hook_module" / "support_wrap_ops.yaml"
 NPU_SCHEMAS = ROOT / "tests" / "data" / "npu_schemas.txt"
-TABLE = ROOT / "src" / "ops" / "parameter_names_table.cc"
+TABLE = ROOT / "src" / "base" / "ops" / "parameter_names_table.cc"
 GROUPS = {"functional": ("Functional", torch.nn.functional), "tensor": ("Tensor", torch.Tensor), "torch": ("Torch", torch), "_VF": ("VF", torch._VF)}
 # Operators of Python whose ATen operator has another name.
 ATEN_NAMES = {"truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "neg": "neg", "lshift": "bitwise_left_shift",

@@ -17,9 +17,9 @@
 #include "libtorch/jit_compile.h"
 #include "libtorch/matrix_tiles.h"
 #include "protocol/frames.h"
-#include "replay/replay_dump.h"
 #include "serve.h"
 #include "sim_device.h"
+#include "worker/replay_dump.h"
 
 namespace {
 
@@ -36,7 +36,7 @@ struct Options {
   std::string replay;  // empty: serve msprobe
   bool equal_precision = false;
   std::optional<std::uint64_t> seed;
-  replay::ReplayOptions replay_options;
+  worker::ReplayOptions replay_options;
 };
 
 // Whoever loaded this library, and what that did before.
@@ -108,18 +108,18 @@ int serve(const Options& options, const Host& host) {
 int run_replay(const Options& options, const Host& host) {
   ::dup2(host.frames, STDOUT_FILENO);
   const Result<engine::ServeOptions> device = open_device(options, host);
-  replay::ReplayOptions job = options.replay_options;
+  worker::ReplayOptions job = options.replay_options;
   job.dump = options.replay;
   if (device) {
     job.execute.device = device->device;
     job.execute.recorded = device->recorded;
     job.execute.device_calls = libtorch::device_calls();
   }
-  if (options.equal_precision) replay::compare_in_equal_precision(job);
+  if (options.equal_precision) worker::compare_in_equal_precision(job);
   if (options.seed) job.execute.arguments.seed = *options.seed;
   const auto print = [](const std::string& text) { fmt::print("{}", text); };
   const Result<bool> good =
-      device ? replay::replay_dump(job, print) : Result<bool>(propagate(device));
+      device ? worker::replay_dump(job, print) : Result<bool>(propagate(device));
   if (good) return *good ? 0 : 1;
   fmt::print(stderr, "msprobe-engine: {}\n", good.error().message);
   return kCannotWork;
@@ -135,7 +135,7 @@ int msprobe_engine_main(int argc, char** argv, int requests, int frames, int hos
   cli::Parser parser("msprobe-engine",
                      "runs recorded calls for msprobe; started by it, not by users");
   Options options;
-  replay::ReplayOptions& replayed = options.replay_options;
+  worker::ReplayOptions& replayed = options.replay_options;
   parser.value(
       "--device", options.device,
       "N, cpu, cuda:N, npu:N, sim:N or recorded; with several (a,b), the first that exists");

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/call_name.h"
-#include "runner/runner.h"
+#include "mindspore/runner.h"
 
 namespace msprobe::engine {
 namespace {
@@ -29,7 +29,7 @@ class TimesLog {
     if (path != nullptr && *path != '\0') file_.open(path, std::ios::app);
   }
 
-  void add(std::string_view call, std::string_view direction, const runner::Times& so_far) {
+  void add(std::string_view call, std::string_view direction, const mindspore::Times& so_far) {
     if (!file_.is_open()) return;
     const std::uint64_t own = so_far.own_nanos - last_.own_nanos;
     const std::uint64_t total = so_far.total_nanos - last_.total_nanos;
@@ -41,12 +41,13 @@ class TimesLog {
 
  private:
   std::ofstream file_;
-  runner::Times last_;
+  mindspore::Times last_;
 };
 
 class MindSporeDevice : public execute::ForeignDevice {
  public:
-  explicit MindSporeDevice(std::unique_ptr<runner::Runner> runner) : runner_(std::move(runner)) {}
+  explicit MindSporeDevice(std::unique_ptr<mindspore::Runner> runner)
+      : runner_(std::move(runner)) {}
 
   OrSkip<PyValue> forward(const dump::CallRecord& record, const PyCall& call) override {
     OrSkip<PyValue> result = runner_->forward(api_of(record.full_name), call);
@@ -62,7 +63,7 @@ class MindSporeDevice : public execute::ForeignDevice {
   }
 
  private:
-  std::unique_ptr<runner::Runner> runner_;
+  std::unique_ptr<mindspore::Runner> runner_;
   TimesLog log_;
 };
 
@@ -71,10 +72,10 @@ class MindSporeDevice : public execute::ForeignDevice {
 bool is_foreign(std::string_view name) { return name.substr(0, name.find(':')) == kMindSpore; }
 
 Result<std::shared_ptr<execute::ForeignDevice>> open_foreign_device(std::string_view name) {
-  runner::RunnerOptions options;
+  mindspore::RunnerOptions options;
   const std::size_t colon = name.find(':');
   if (colon != std::string_view::npos) options.device_id = name.substr(colon + 1);
-  Result<std::unique_ptr<runner::Runner>> runner = runner::Runner::start(options);
+  Result<std::unique_ptr<mindspore::Runner>> runner = mindspore::Runner::start(options);
   if (!runner) return propagate(runner);
   return std::make_shared<MindSporeDevice>(*std::move(runner));
 }

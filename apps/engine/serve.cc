@@ -18,10 +18,10 @@
 #include "memory_limit.h"
 #include "probe/run_operation.h"
 #include "protocol/frames.h"
-#include "replay/measure_outcome.h"
-#include "replay/save_data.h"
 #include "sim_device.h"
 #include "strict/finding.h"
+#include "worker/measure_outcome.h"
+#include "worker/save_data.h"
 
 namespace msprobe::engine {
 namespace {
@@ -91,17 +91,17 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
                       execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
-    MeasuredCall found = replay::measure_outcome(request, outcome, run.options.arithmetic,
+    MeasuredCall found = worker::measure_outcome(request, outcome, run.options.arithmetic,
                                                  run.execute.dialect->like_mindspore);
     if (run.options.strict) {
-      replay::mark_identical(found, outcome);
+      worker::mark_identical(found, outcome);
       const strict::StrictOptions allowed{run.options.allow_tf32, run.device_sums, run.on_cpu,
                                           run.card};
-      replay::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);
+      worker::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);
     }
     return found;
   });
-  return call ? *call : replay::skipped_call(request.full_name, call.error());
+  return call ? *call : worker::skipped_call(request.full_name, call.error());
 }
 
 bool has_alarm(const std::vector<protocol::MeasuredLeaf>& leaves) {
@@ -135,7 +135,7 @@ void leave_out_the_cpus(MeasuredCall& call, const execute::CallOutcome& outcome)
   const bool wrong = has_alarm(call.forward) || has_alarm(call.backward);
   if (!outcome.forward_left_to_cpu.empty() &&
       (!wrong || is_the_operator(call.full_name, outcome.forward_left_to_cpu))) {
-    call = replay::skipped_call(
+    call = worker::skipped_call(
         call.full_name,
         {SkipReason::kNotOnDevice, execute::not_on_device_text(outcome.forward_left_to_cpu)});
   } else if (!outcome.backward_left_to_cpu.empty() && !has_alarm(call.backward)) {
@@ -161,19 +161,19 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
   const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
   const Result<dump::CallRecord> record = run.execute.dialect->parse(slice, run.options.dump_name);
   if (!record) {
-    return replay::skipped_call(request.full_name,
+    return worker::skipped_call(request.full_name,
                                 {SkipReason::kBrokenRecord, record.error().message});
   }
   if (const auto too_large = check_memory(*record, run)) {
-    return replay::skipped_call(request.full_name, *too_large);
+    return worker::skipped_call(request.full_name, *too_large);
   }
   OrSkip<execute::CallOutcome> outcome = execute::execute_call(*record, run.execute);
-  if (!outcome) return replay::skipped_call(request.full_name, outcome.error());
+  if (!outcome) return worker::skipped_call(request.full_name, outcome.error());
   if (!request.save_directory.empty()) {
     const Result<void> saved =
         run.options.save_npy
-            ? replay::save_npy_data(request.save_directory, request.full_name, *outcome)
-            : replay::save_data(request.save_directory, request.full_name, *outcome,
+            ? worker::save_npy_data(request.save_directory, request.full_name, *outcome)
+            : worker::save_data(request.save_directory, request.full_name, *outcome,
                                 run.options.saved_device);
     if (!saved) outcome->note += saved.error().message;
   }
@@ -232,7 +232,7 @@ Result<void> send(int output, const CallResponse& response) {
                                     "holds",
                                     response.call.forward.size() + response.call.backward.size())};
     frame = protocol::encode(
-        CallResponse{response.id, replay::skipped_call(response.call.full_name, too_many)});
+        CallResponse{response.id, worker::skipped_call(response.call.full_name, too_many)});
   }
   return protocol::write_all(output, frame);
 }

@@ -10,10 +10,10 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
-#include "compare/api_precision_compare.h"
-#include "compare/compare_summary.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "final_verdict/api_precision_compare.h"
+#include "final_verdict/compare_summary.h"
 #include "report/result_runs.h"
 #include "report_options.h"
 #include "summary.h"
@@ -43,9 +43,9 @@ std::function<void(std::string_view)> sparing_warner() {
   };
 }
 
-ExitStatus exit_status(const compare::PrecisionOutcome& outcome, const std::string& first_skip,
-                       const CompareOptions& options) {
-  const compare::StrictCounts& strict = outcome.strict;
+ExitStatus exit_status(const final_verdict::PrecisionOutcome& outcome,
+                       const std::string& first_skip, const CompareOptions& options) {
+  const final_verdict::StrictCounts& strict = outcome.strict;
   if (strict.raised + strict.lost > 0) return kFailed;
   if (!by_documents(options.verdict.fail_on()) && outcome.worst() != Verdict::kSkip) {
     if (strict.judged() > 0) {
@@ -94,7 +94,7 @@ void warn_of_exchange(const std::filesystem::path& npu, const std::filesystem::p
 
 ExitStatus run(const CompareOptions& options) {
   if (const Result<void> good = check_fail_on(options.verdict); !good) return refuse(good.error());
-  const Result<judge::Standards> standards = load_standards(options.verdict);
+  const Result<documented::Standards> standards = load_standards(options.verdict);
   if (!standards) return refuse(standards.error());
   const Result<std::filesystem::path> npu = check_input_file(options.npu, {.suffix = ".csv"});
   if (!npu) return refuse(npu.error());
@@ -105,8 +105,8 @@ ExitStatus run(const CompareOptions& options) {
 
   warn_of_exchange(*npu, *gpu);
   log::info("Start compare task");
-  compare::CompareSummary summary(options.verdict.fail_on());
-  compare::PrecisionOptions job{
+  final_verdict::CompareSummary summary(options.verdict.fail_on());
+  final_verdict::PrecisionOptions job{
       .npu_csv = *npu,
       .gpu_csv = *gpu,
       .out_dir = *out,
@@ -117,8 +117,8 @@ ExitStatus run(const CompareOptions& options) {
       .precision = options.output.precision.value_or(tables::kDefaultPrecision),
       .warn = sparing_warner(),
       .on_result = {}};
-  job.on_result = [&](const judge::ResultRow& row) { summary.add(row); };
-  const Result<compare::PrecisionOutcome> outcome = compare::api_precision_compare(job);
+  job.on_result = [&](const documented::ResultRow& row) { summary.add(row); };
+  const Result<final_verdict::PrecisionOutcome> outcome = final_verdict::api_precision_compare(job);
   if (!outcome) return refuse(outcome.error());
   if (!outcome->stopped.empty()) log::error("Analyse csv Error: {}", outcome->stopped);
   log::info("Compare task result will be saved in {}", outcome->result_csv.string());

@@ -7,7 +7,7 @@
 
 #include "cli/parser.h"
 #include "core/log.h"
-#include "judge/standards_file.h"
+#include "documented/standards_file.h"
 #include "sim/faults.h"
 
 namespace msprobe::app {
@@ -72,8 +72,9 @@ void declare_jobs(cli::Parser& command, std::size_t& jobs) {
 }
 
 void declare_verdict_options(cli::Parser& command, VerdictOptions& options, bool has_strict) {
-  static const std::map<std::string, judge::Profile> kProfiles{
-      {"documented", judge::Profile::kDocumented}, {"reference", judge::Profile::kReference}};
+  static const std::map<std::string, documented::Profile> kProfiles{
+      {"documented", documented::Profile::kDocumented},
+      {"reference", documented::Profile::kReference}};
   command.group("Verdicts");
   command
       .value(
@@ -101,7 +102,7 @@ void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_str
 }
 
 Result<void> check_fail_on(const VerdictOptions& options) {
-  if (!options.asks_for_strict() || options.profile == judge::Profile::kDocumented) return {};
+  if (!options.asks_for_strict() || options.profile == documented::Profile::kDocumented) return {};
   return fail(ErrorKind::kUsage, fmt::format("--fail-on {}: profile reference has no strict status",
                                              options.fail_on_name));
 }
@@ -122,8 +123,8 @@ void declare_output_options(cli::Parser& command, OutputOptions& options) {
       .between(0, 20);
 }
 
-Result<judge::Standards> load_standards(const VerdictOptions& options) {
-  return judge::load_standards(options.standards_file);
+Result<documented::Standards> load_standards(const VerdictOptions& options) {
+  return documented::load_standards(options.standards_file);
 }
 
 ExitStatus refuse(const Error& error) {

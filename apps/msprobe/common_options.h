@@ -11,10 +11,10 @@
 #include "check/older_files.h"
 #include "core/fail_on.h"
 #include "core/result.h"
+#include "documented/profile.h"
+#include "documented/standard.h"
 #include "engines/engine_options.h"
 #include "exit_status.h"
-#include "judge/profile.h"
-#include "judge/standard.h"
 #include "tables/column.h"
 #include "tables/number_text.h"
 
@@ -29,7 +29,7 @@ inline constexpr const char* kMostUsed = "Most used";
 
 // By whose rules a verdict is made, and which verdicts count as failed.
 struct VerdictOptions {
-  judge::Profile profile = judge::Profile::kDocumented;
+  documented::Profile profile = documented::Profile::kDocumented;
   std::string standards_file;
   std::string fail_on_name;  // empty: not given
 
@@ -69,7 +69,7 @@ struct OutputOptions {
 void declare_output_options(cli::Parser& command, OutputOptions& options);
 
 // The built-in standards, changed by the user's file where one is given.
-Result<judge::Standards> load_standards(const VerdictOptions& options);
+Result<documented::Standards> load_standards(const VerdictOptions& options);
 
 // One line that says why the job cannot be done.
 ExitStatus refuse(const Error& error);

@@ -16,8 +16,8 @@
 #include "core/path_check.h"
 #include "core/visible_text.h"
 #include "dump/tensor_file.h"
-#include "pair/beyond.h"
-#include "pair/pair.h"
+#include "metrics/beyond.h"
+#include "metrics/pair.h"
 #include "pair_cause.h"
 #include "summary.h"
 #include "tables/text_table.h"
@@ -53,9 +53,9 @@ Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {
   return converted;
 }
 
-std::string text_for_a_person(const pair::Evaluation& answer, judge::Profile profile) {
+std::string text_for_a_person(const metrics::Evaluation& answer, documented::Profile profile) {
   tables::TextTable table{{"Metric", "Value"}, {}};
-  for (pair::TitledValue& line : pair::to_titled_values(answer, profile)) {
+  for (metrics::TitledValue& line : metrics::to_titled_values(answer, profile)) {
     table.rows.push_back({std::move(line.title), std::move(line.value)});
   }
   std::string out = tables::render(table, log::colour(STDOUT_FILENO));
@@ -77,8 +77,8 @@ std::string place_of(std::int64_t flat, const Shape& shape) {
 // device's dtype.
 std::string difference_text(const Tensor& bench, const Tensor& device) {
   if (bench.shape != device.shape) return "";
-  const pair::Beyond found =
-      pair::find_beyond(device.view(), bench.view(), pair::tolerance_of(device.dtype));
+  const metrics::Beyond found =
+      metrics::find_beyond(device.view(), bench.view(), metrics::tolerance_of(device.dtype));
   if (found.count == 0) return "";
   std::string text = fmt::format(
       "{} of {} elements {} beyond the tolerance of {}, worst at {}: device {:.6g}, bench {:.6g}\n",
@@ -91,20 +91,20 @@ std::string difference_text(const Tensor& bench, const Tensor& device) {
 }
 
 ExitStatus run(const MetricsOptions& options) {
-  const Result<judge::Standards> standards = load_standards(options.verdict);
+  const Result<documented::Standards> standards = load_standards(options.verdict);
   if (!standards) return refuse(standards.error());
   const Result<Tensor> bench = load(options.bench, options.bench_dtype);
   if (!bench) return refuse(bench.error());
   const Result<Tensor> device = load(options.device, options.device_dtype);
   if (!device) return refuse(device.error());
-  const judge::Profile profile = options.verdict.profile;
-  const pair::Evaluation answer = pair::evaluate(
+  const documented::Profile profile = options.verdict.profile;
+  const metrics::Evaluation answer = metrics::evaluate(
       bench->view(), device->view(),
       {.api = options.api, .profile = profile, .threads = options.threads}, *standards);
   std::string text = text_for_a_person(answer, profile);
-  const bool for_a_person = options.json != "true" && profile == judge::Profile::kDocumented;
+  const bool for_a_person = options.json != "true" && profile == documented::Profile::kDocumented;
   if (for_a_person) text += difference_text(*bench, *device);
-  const Result<void> shown = show_summary(options.json, pair::to_json(answer, profile), text);
+  const Result<void> shown = show_summary(options.json, metrics::to_json(answer, profile), text);
   if (!shown) return refuse(shown.error());
   switch (answer.row.status) {
     case Verdict::kError:

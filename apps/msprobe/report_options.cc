@@ -40,7 +40,7 @@ void declare_workbook(cli::Parser& command, ReportFiles& files) {
 }
 
 Result<std::vector<ReportRun>> read_runs(const ReportJob& job) {
-  Result<judge::Standards> standards = load_standards(job.verdict);
+  Result<documented::Standards> standards = load_standards(job.verdict);
   if (!standards) return propagate(standards);
   return report::read_result_runs({.csvs = job.csvs,
                                    .dump = job.dump,

@@ -18,7 +18,7 @@ SAME_OPTIMIZER = torch.__version__.startswith("2.13")
 FIRST_OF_OPTIMIZER = "Tensor.__iadd__.0.forward"
 STATISTICS = ("Max", "Min", "Mean", "Norm")
 # Relative to the root mean square of the tensor's elements: what the kernels of other CPUs make of the training. (The golden norms are
-# sums in float32, and off by up to 2.2e-6; the statistics themselves are held against a plain loop in src/collect.)
+# sums in float32, and off by up to 2.2e-6; the statistics themselves are held against a plain loop in src/record/collect.)
 TOLERANCE = 1e-3
 
 

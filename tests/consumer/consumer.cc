@@ -6,10 +6,10 @@
 #include <span>
 
 #include "core/tensor.h"
+#include "documented/standard.h"
 #include "dump/dump_json.h"
-#include "judge/standard.h"
 #include "measure/metrics.h"
-#include "pair/pair.h"
+#include "metrics/pair.h"
 
 int main(int count, char** words) {
   if (count != 2) return 2;
@@ -26,8 +26,8 @@ int main(int count, char** words) {
   const auto view = [&](const std::array<float, 4>& values) {
     return msprobe::TensorView{msprobe::DType::kFloat32, shape, std::as_bytes(std::span(values))};
   };
-  const msprobe::judge::Standards standards;
-  const auto answer = msprobe::pair::evaluate(view(bench), view(device), {}, standards);
+  const msprobe::documented::Standards standards;
+  const auto answer = msprobe::metrics::evaluate(view(bench), view(device), {}, standards);
   if (!answer.metrics) return 1;
   std::printf("max_abs_error %g, within 0.01: %llu\n", answer.metrics->max_abs_error,
               static_cast<unsigned long long>(answer.metrics->within_100));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands that a person pastes into a shell. Names of calls come from dumps and results of other people, and may hold anything; the
-// program quotes the words before them (src/core/shell_words.cc).
+// program quotes the words before them (src/base/core/shell_words.cc).
 
 /** The text as one word of a POSIX shell: in single quotes where the shell would read it otherwise. */
 export const shellWord = (text: string): string =>

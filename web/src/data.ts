@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data of the page: the summary embedded as JSON, and the packed columns, unpacked
-// when they are first asked for. src/report/html_report.cc writes both.
+// when they are first asked for. src/show/report/html_report.cc writes both.
 
 /** Verdicts as the columns hold them. */
 export const verdictNames = ['pass', 'warning', 'error', 'SKIP', 'inconclusive', 'none'] as const;
@@ -8,13 +8,13 @@ export const kPass = 0, kWarning = 1, kError = 2, kSkip = 3, kNone = 5;
 /** From the worst to the least: error, warning, inconclusive, pass, SKIP, none. */
 export const badness = [2, 4, 5, 1, 3, 0];
 
-/** One word for a call, as src/report/answer.h has them. */
+/** One word for a call, as src/show/report/answer.h has them. */
 export const kWrong = 0, kSlight = 1, kFlagged = 2, kRight = 3, kSkipped = 4, kLost = 5, kRaised = 6, kInconclusive = 7;
 export const kStandings = 8;
 /** What makes a device not OK. */
 export const isBad = (standing: number): boolean => standing === kWrong || standing === kLost || standing === kRaised;
 
-/** What a call of a comparison does to the difference, as src/report/report_data.h has it. */
+/** What a call of a comparison does to the difference, as src/show/report/report_data.h has it. */
 export const kUnknownSpread = 0, kAgrees = 1, kIntroduces = 2, kInherits = 3, kOneSided = 4;
 export const kSpreads = 5;
 
@@ -79,7 +79,7 @@ export interface RunInfo {
   scripts: BlockId;
 }
 
-/** Where the error of a row is, as src/strict/error_map.cc writes it. */
+/** Where the error of a row is, as src/judge/strict/error_map.cc writes it. */
 export interface ErrorMap {
   shape: number[]; plane: boolean; rows: number; columns: number; cells: string; counts: number[];
   worst: [number, number | string, number | string, number | string][];

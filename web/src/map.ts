@@ -7,7 +7,7 @@ import {Tick, ticksBelow} from './ticks';
 import {times} from './words';
 
 const kCodes = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const kBound = 20, kFar = 60, kNotFinite = 61, kPerDecade = 4;  // as src/strict/error_map.cc
+const kBound = 20, kFar = 60, kNotFinite = 61, kPerDecade = 4;  // as src/judge/strict/error_map.cc
 
 /** The error over bound a cell's character stands for: the upper end of its step within the bound, the middle beyond. */
 function overBoundOf(code: string): number {
