@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tarfile
@@ -189,54 +188,6 @@ def unmatched(root):
     check("-da: none", Run(same, same, "-da").analysis == {})
 
 
-def npy(path, rows):
-    """A float32 matrix as numpy writes it."""
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
-    header += " " * (117 - len(header)) + "\n"
-    with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        f.write(struct.pack(f"<{len(rows) * len(rows[0])}f", *(x for row in rows for x in row)))
-
-
-def products(_root, work):
-    """--config: the target keeps its result before a rotation, the golden run behind it."""
-    matrix, result = [[1, 2, 3], [4, 5, 7]], [[0, 1, 0], [0, 0, 1], [2, 0, 0]]
-    rotated = [[sum(row[k] * result[k][j] for k in range(3)) for j in range(3)] for row in matrix]
-    name = "Torch.mm.0.forward.output.0.npy"
-    for side, values in (("target", matrix), ("golden", rotated)):
-        os.makedirs(f"{work}/products/{side}/dump_tensor_data")
-        npy(f"{work}/products/{side}/dump_tensor_data/{name}", values)
-        leaf = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 3], "Max": 7.0, "Min": 1.0, "Mean": 3.0, "Norm": 10.0, "requires_grad": False}
-        entry = {"input_args": [], "input_kwargs": {}, "output": [{**leaf, "data_name": name}]}
-        save(f"{work}/products/{side}/dump.json", {"task": "tensor", "framework": "pytorch", "data": {"Torch.mm.0.forward": entry}})
-    npy(f"{work}/products/r.npy", result)
-    npy(f"{work}/products/l.npy", [[1, 1, 1]])
-    pair = [f"{work}/products/{side}/dump.json" for side in ("target", "golden")]
-
-    def config(text):
-        with open(f"{work}/products/c.yaml", "w", encoding="utf-8") as f:
-            f.write(text)
-        return Run(*pair, "--config", f"{work}/products/c.yaml")
-
-    run = config(f"right_matmul:\n  target_tensor_map:\n    r.npy: [{name}]\n")
-    check("config: product", run.row("Torch.mm.0.forward.output.0")["MaxAbsErr"] == "0.0", run.rows())
-    check("config: without", Run(*pair).row("Torch.mm.0.forward.output.0")["MaxAbsErr"] != "0.0")
-    run = config(f"left_matmul:\n  golden_tensor_map:\n    l.npy: [{name}]\n")
-    check("config: shapes", run.status == 1 and "cannot be multiplied from the left" in run.rows()[0]["Err_message"], run.rows())
-    run = config(f"right_matmul:\n  target_tensor_map:\n    none.npy: [{name}]\n")
-    check("config: no matrix", run.status == 2 and "none.npy" in run.err, run.err)
-    check("config: key", config("right:\n  x: {}\n").status == 2)
-    maps = f"target_tensor_map:\n  r.npy: [{name}]\ngolden_tensor_map:\n"
-    run = config(f"mode: right_matmul\n{maps}")
-    check("config: mode", run.row("Torch.mm.0.forward.output.0")["MaxAbsErr"] == "0.0", run.rows())
-    run = config(f"mode: left_right_matmul\nright_target_tensor_map:\n  r.npy: [{name}]\n")
-    check("config: mode of two sides", run.row("Torch.mm.0.forward.output.0")["MaxAbsErr"] == "0.0", run.rows())
-    run = config(f"mode: right\n{maps}")
-    check("config: unknown mode", run.status == 2 and "line 1: unknown mode 'right' (known: right_matmul" in run.err, run.err)
-    run = config(f"mode: right_matmul\n{maps}right_target_tensor_map: {{}}\n")
-    check("config: map of another mode", run.status == 2 and "unknown map 'right_target_tensor_map'" in run.err, run.err)
-
-
 def stacks(root, work):
     pair = [dump_of(f"{root}/gpt_md5", side) for side in ("target", "golden")]
     check("stack off", "NPU_Stack_Info" not in Run(*pair, "--stack-mode", "off").tables[""][0])
@@ -343,7 +294,7 @@ def main():
         for folder in sorted(glob.glob(f"{root}/*/")):
             recorded_tables(folder.rstrip("/"))
         unmatched(root)
-        for part in (stacks, trees, tensor_files, bad_input, products):
+        for part in (stacks, trees, tensor_files, bad_input):
             part(root, work)
     print(f"{len(FAILED)} failed")
     sys.exit(1 if FAILED else 0)

@@ -5,15 +5,17 @@
 usage: run_case.py PROGRAM CASE_DIR [--files DIR] [--update]
 
 A case holds
+  make              optional: what makes files before the commands run, a line each: a script of the folder tools with its arguments,
+                    or copy FROM TO, a file or directory
   args              the arguments, as a shell would split them, a line for each command; {case}, {data} (tests/data), {files}, {out} (a fresh
                     directory) and {input} (a copy of the case's folder input in it, for commands that write there) are replaced
   status.expected   the exit status, a line for each command
   stderr.expected   optional: the WARNING and ERROR lines, without time stamp and process id, paths as placeholders
   stdout.expected   optional: standard output
   needs_engine      optional, empty: the case runs only where msprobe-engine is built; needs_sim: the simulated device
-  NAME.expected.csv optional: the file of {out} whose name holds _NAME_ (or is NAME.csv), byte for byte,
+  NAME.expected.csv optional: the file in or below {out} whose name holds _NAME_ (or is NAME.csv), byte for byte,
                     paths as placeholders
-  FILE.expected     optional: the text file FILE of {out}, paths as placeholders
+  FILE.expected     optional: the text file FILE in or below {out}, paths as placeholders
 --files names a directory with hostile files (tests/hostile_files.py makes it). With it the program runs under strace where
 that is installed, and opening anything called outside_*, or starting another program, fails the case.
 --update writes the expected files from what came out; look at the difference before you commit it.
@@ -54,9 +56,26 @@ def complaints(stderr, places):
     return "".join(shown(line, places) + "\n" for line in kept)
 
 
-def produced(out, name):
-    found = glob.glob(os.path.join(out, f"*_{name}_*.csv")) or glob.glob(os.path.join(out, f"{name}.csv"))
-    return found[0] if len(found) == 1 else None
+def produced(out, *patterns):
+    """The one file of a pattern, the first that finds one; those below {out} if there is none in it."""
+    for place in ("", "**"):
+        for pattern in patterns:
+            if found := glob.glob(os.path.join(out, place, pattern), recursive=True):
+                return found[0] if len(found) == 1 else None
+    return None
+
+
+def make_files(case, fill):
+    """Runs the scripts that make the input."""
+    path = os.path.join(case, "make")
+    for line in fill(read(path)).splitlines() if os.path.exists(path) else []:
+        script, *words = shlex.split(line)
+        if script == "copy":
+            os.makedirs(os.path.dirname(words[1]), exist_ok=True)
+            (shutil.copytree if os.path.isdir(words[0]) else shutil.copyfile)(*words)
+            continue
+        tools = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools")
+        subprocess.run([sys.executable, os.path.join(tools, script), *words], check=True, stdout=subprocess.DEVNULL)
 
 
 def run(program, words, trace, directory):
@@ -96,11 +115,16 @@ def main():
     with tempfile.TemporaryDirectory(prefix="msprobe_case_") as out:
         places = {"{input}": os.path.join(out, "input"), "{case}": options.case, "{out}": out, "{files}": options.files or "/nowhere",
                   "{data}": os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")}
-        text = read(os.path.join(options.case, "args"))
-        for placeholder, path in places.items():
-            text = text.replace(placeholder, path)
+
+        def fill(text):
+            for placeholder, path in places.items():
+                text = text.replace(placeholder, path)
+            return text
+
+        text = fill(read(os.path.join(options.case, "args")))
+        make_files(options.case, fill)
         if os.path.exists(os.path.join(options.case, "input")):
-            shutil.copytree(os.path.join(options.case, "input"), places["{input}"])
+            shutil.copytree(os.path.join(options.case, "input"), places["{input}"], dirs_exist_ok=True)
         trace = os.path.join(out, "trace.txt") if options.files and shutil.which("strace") else None
         results = [run(options.program, shlex.split(line), trace, out) for line in text.splitlines()]
         compare("status.expected", "".join(f"{result.returncode}\n" for result in results))
@@ -109,11 +133,12 @@ def main():
         for path in glob.glob(os.path.join(options.case, "*.expected")):
             name = os.path.basename(path)[: -len(".expected")]
             if name not in ("status", "stderr", "stdout"):
-                file = os.path.join(out, name)
-                compare(f"{name}.expected", shown(read(file), places) if os.path.exists(file) else "there is no such file\n")
+                file = produced(out, glob.escape(name))
+                compare(f"{name}.expected", shown(read(file), places) if file else "there is no such file\n")
         for path in glob.glob(os.path.join(options.case, "*.expected.csv")):
             name = os.path.basename(path)
-            found = produced(out, name[: -len(".expected.csv")])
+            stem = name[: -len(".expected.csv")]
+            found = produced(out, f"*_{stem}_*.csv", f"{stem}.csv")
             if found is None:
                 failures.append(f"{name}: no such file came out: {os.listdir(out)}")
             else:

@@ -208,7 +208,7 @@ class Maker:
                 self.write_graph(ge_root, graph, rank)
                 for token in options.tokens:
                     rng = np.random.default_rng([options.seed, rank, graph, token])
-                    sources = self.network.sources(rng)
+                    sources = self.network.sources(rng, options.whole)
                     place = f"{rank}/{graph}/{token}"
                     faults = self.faults if options.fault_at in ("", place) else {}
                     sound = self.network.run(sources)
@@ -262,6 +262,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--fault-at", default="", help="RANK/GRAPH/TOKEN; default: everywhere")
     parser.add_argument("--slices", action="append", type=Cut.parse, default=[], help=Cut.__doc__)
     parser.add_argument("--golden-slices", action="append", type=Cut.parse, default=[], help="the same for the fusion-off dump")
+    parser.add_argument("--whole", action="store_true", help="inputs are small whole numbers: the same results on every machine")
     parser.add_argument("--seed", type=int, default=1)
     Maker(parser.parse_args(arguments)).make()
 

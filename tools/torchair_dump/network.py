@@ -62,8 +62,11 @@ class Network:
     def of(description: dict) -> Network:
         return Network(description["inputs"], [Node(*n) for n in description["nodes"]], description.get("fuse", []))
 
-    def sources(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in self.inputs.items()}
+    def sources(self, rng: np.random.Generator, whole: bool) -> dict[str, np.ndarray]:
+        """`whole`: small whole numbers, whose sums and products are exact on every machine."""
+        def draw(shape: list) -> np.ndarray:
+            return rng.integers(-8, 9, shape) if whole else rng.standard_normal(shape)
+        return {name: draw(shape).astype(np.float32) for name, shape in self.inputs.items()}
 
     def owner(self, reference: str) -> tuple[str, int]:
         """The GE operator and its output that a reference "%name[:i]" stands for."""
