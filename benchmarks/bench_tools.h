@@ -17,6 +17,13 @@
 #include "core/dtype.h"
 #include "core/float_formats.h"
 
+// A loop over memory, compiled for the vectors of each machine; every ARM has those of its base.
+#ifdef __x86_64__
+#define MSPROBE_WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define MSPROBE_WIDEST_VECTORS
+#endif
+
 namespace msprobe::bench {
 
 template <std::size_t kCount>

@@ -137,8 +137,7 @@ Tensors make_tensors(const Case& which, std::size_t elements) {
 }
 
 // The yardstick: each thread adds up its part of the bytes, as words.
-__attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t word_sum(
-    const std::byte* bytes, std::size_t words) {
+MSPROBE_WIDEST_VECTORS std::uint64_t word_sum(const std::byte* bytes, std::size_t words) {
   const auto* first = reinterpret_cast<const std::uint64_t*>(bytes);
   return std::accumulate(first, first + words, std::uint64_t{0});
 }

@@ -15,8 +15,8 @@
 
 namespace msprobe::bench {
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) static std::uint64_t word_sum(
-    const std::uint64_t* words, std::size_t count) {
+MSPROBE_WIDEST_VECTORS static std::uint64_t word_sum(const std::uint64_t* words,
+                                                     std::size_t count) {
   return std::accumulate(words, words + count, std::uint64_t{0});
 }
 

@@ -116,6 +116,11 @@ function(msprobe_find_libtorch)
   add_library(msprobe::libtorch ALIAS msprobe_libtorch)
   target_include_directories(msprobe_libtorch BEFORE INTERFACE ${own_headers})
   target_link_libraries(msprobe_libtorch INTERFACE torch)
+  # Libraries that a wheel brings beside PyTorch's own, as its OpenBLAS for ARM needs: the linker asks for them, the loader finds them.
+  get_filename_component(brought ${Torch_DIR}/../../../../torch.libs ABSOLUTE)
+  if(EXISTS ${brought})
+    target_link_options(msprobe_libtorch INTERFACE "LINKER:-rpath-link,${brought}")
+  endif()
   get_filename_component(torch_library ${Torch_DIR}/../../../lib/libtorch_cpu.so ABSOLUTE)
   if(MSPROBE_PACKAGE)  # libtorch.so brings the kernels of further devices, if the user's PyTorch has them
     target_link_options(msprobe_libtorch INTERFACE "LINKER:--no-as-needed,$<TARGET_FILE:torch>,--as-needed")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Manual pages and shell completion, written by the program that was just built: cmake -DPROGRAM=... -DOUT=... -P Pages.cmake
+# PROGRAM is a list: an emulator comes first if it was built for another machine.
 execute_process(COMMAND ${PROGRAM} --help OUTPUT_VARIABLE overview COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "\n  [a-z_]+ " commands "${overview}")
 list(TRANSFORM commands STRIP)

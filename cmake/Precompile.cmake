@@ -21,9 +21,20 @@ function(msprobe_precompile target)
   endif()
 endfunction()
 
+# Digits are the same on every machine: no product and sum become one operation (std::fma and Highway's MulAdd do, by their names). Where
+# each machine has that operation it is forbidden for all files; x86-64 has it in kernels compiled for several machines, which are named by
+# msprobe_keep_digits() or msprobe_optimize(). A precompiled header would bring its own setting along.
+set(MSPROBE_KEEP_DIGITS -ffp-contract=off)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(${MSPROBE_KEEP_DIGITS})
+endif()
+function(msprobe_keep_digits)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${MSPROBE_KEEP_DIGITS}" SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # Loops that carry the whole run: optimised further, which a precompiled header cannot follow.
 function(msprobe_optimize)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O3>"
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${MSPROBE_KEEP_DIGITS};$<$<CONFIG:RelWithDebInfo,Release>:-O3>"
                                                  SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 

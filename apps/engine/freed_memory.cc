@@ -10,6 +10,14 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
+// Built on an older glibc: it is there if the process runs on a newer one.
+struct mallinfo2 {
+  std::size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+extern "C" struct mallinfo2 mallinfo2() noexcept __attribute__((weak));
+#endif
+
 namespace msprobe::engine {
 namespace {
 
@@ -17,7 +25,6 @@ namespace {
 constexpr int kKept = 512 << 20;
 
 #ifdef __GLIBC__
-#if __GLIBC_PREREQ(2, 33)
 
 // What this process holds beside files. 0 if the system does not say.
 std::size_t resident_bytes() {
@@ -38,7 +45,6 @@ std::size_t resident_bytes() {
 }
 
 #endif
-#endif
 
 }  // namespace
 
@@ -54,11 +60,12 @@ void keep_freed_memory() {
 // The end of the heap is trimmed when it is freed; here is what lies below a block in use. Blocks
 // that were given back are still free, so that the resident memory tells what there is to give.
 void release_excess_memory() {
-#if __GLIBC_PREREQ(2, 33)
+#if !__GLIBC_PREREQ(2, 33)
+  if (&::mallinfo2 == nullptr) return;
+#endif
   const struct mallinfo2 heap = ::mallinfo2();
   if (heap.fordblks <= std::size_t{kKept}) return;
   if (resident_bytes() > heap.uordblks + std::size_t{kKept}) ::malloc_trim(kKept);
-#endif
 }
 
 #else

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "identify/reference_function.h"
 
+#include <cfloat>
 #include <cmath>
 #include <limits>
 
 #include "identify/numbers.h"
 
-// glibc has them in libm for every compiler; its header shows them to some only.
-#if defined(__HAVE_FLOAT128) && __HAVE_FLOAT128
+// The width that decides. Where long double has it already (aarch64), that is the one width there
+// is; elsewhere glibc has the functions in libm for every compiler, and its header shows them to
+// some.
+#if LDBL_MANT_DIG == 113
+#define MSPROBE_ONE_WIDTH 1
+using Quad = long double;
+#elif defined(__HAVE_FLOAT128) && __HAVE_FLOAT128
 using Quad = _Float128;
 #else
 using Quad = __float128;
@@ -37,9 +43,14 @@ namespace msprobe::identify {
 namespace {
 
 // One name for a function in both widths.
+#ifdef MSPROBE_ONE_WIDTH
+#define MSPROBE_BOTH(name) \
+  Quad name##_of(Quad x) { return std::name(x); }
+#else
 #define MSPROBE_BOTH(name)                                      \
   long double name##_of(long double x) { return std::name(x); } \
   Quad name##_of(Quad x) { return name##f128(x); }
+#endif
 MSPROBE_BOTH(exp)
 MSPROBE_BOTH(exp2)
 MSPROBE_BOTH(expm1)
@@ -65,10 +76,12 @@ template <>
 long double pow_of(long double x) {
   return std::pow(x, static_cast<long double>(kPowExponent));
 }
+#ifndef MSPROBE_ONE_WIDTH
 template <>
 Quad pow_of(Quad x) {
   return powf128(x, static_cast<Quad>(kPowExponent));
 }
+#endif
 
 template <class T>
 T reciprocal_of(T x) {

@@ -46,6 +46,12 @@ TEST(DType, ReadsEverySpelling) {
   }
 }
 
+#ifdef __aarch64__
+using CompilersHalf = __fp16;
+#else
+using CompilersHalf = _Float16;
+#endif
+
 TEST(FloatFormats, EveryHalfComesBackUnchanged) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
@@ -55,7 +61,7 @@ TEST(FloatFormats, EveryHalfComesBackUnchanged) {
       continue;
     }
     EXPECT_EQ(float_to_float16(value), half);
-    EXPECT_EQ(value, static_cast<float>(std::bit_cast<_Float16>(half)));
+    EXPECT_EQ(value, static_cast<float>(std::bit_cast<CompilersHalf>(half)));
   }
 }
 

@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#else
+#include "core/crc32_pmull.h"
 #endif
 
 namespace msprobe {
@@ -147,6 +149,12 @@ std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
     const std::size_t folded = bytes.size() / 16 * 16;
     const bool is_wide = folded >= kWideFrom && has_wide_clmul();
     crc = (is_wide ? &crc32_wide_clmul : &crc32_clmul)(crc, bytes.data(), folded);
+    bytes = bytes.subspan(folded);
+  }
+#else
+  if (bytes.size() >= 64 && has_pmull()) {
+    const std::size_t folded = bytes.size() / 16 * 16;
+    crc = crc32_pmull(crc, bytes.data(), folded);
     bytes = bytes.subspan(folded);
   }
 #endif

@@ -9,13 +9,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/aligned_memory.h"
+#include "core/open_beneath.h"
 
 namespace msprobe {
 namespace {
@@ -82,22 +81,6 @@ bool leaves_directory(std::string_view name) {
   return name.find('\0') != std::string_view::npos;
 }
 
-// Kernels before 5.6 have no openat2; there, every component is opened separately and no link is
-// followed.
-int open_without_links(int directory, const std::filesystem::path& name) {
-  int current = ::dup(directory);
-  for (auto part = name.begin(); current >= 0 && part != name.end(); ++part) {
-    const bool last = std::next(part) == name.end();
-    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (last ? O_NONBLOCK : O_DIRECTORY);
-    const int next = ::openat(current, part->c_str(), flags);
-    const int error = errno;
-    ::close(current);
-    errno = error;
-    current = next;
-  }
-  return current;
-}
-
 }  // namespace
 
 void FileBytes::forget(std::size_t count) const {
@@ -146,12 +129,7 @@ Result<FileBytes> Directory::load(std::string_view name, std::size_t max_bytes,
     return fail(ErrorKind::kHostile,
                 fmt::format("{}: the name leads out of the dump directory", shown));
   }
-  const std::string terminated(name);
-  struct open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  auto fd = static_cast<int>(::syscall(SYS_openat2, fd_, terminated.c_str(), &how, sizeof how));
-  if (fd < 0 && (errno == ENOSYS || errno == EPERM)) fd = open_without_links(fd_, terminated);
+  const int fd = open_beneath(fd_, std::string(name));
   if (fd < 0) {
     const int error = errno;
     if (error == EXDEV || error == ELOOP) {

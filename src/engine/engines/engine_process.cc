@@ -111,12 +111,40 @@ Result<fs::path> find_engine(const std::optional<fs::path>& named, const fs::pat
                   places.front().string()));
 }
 
+// Of those that end a process; glibc before 2.32 does not tell.
+std::string signal_name(int number) {
+  switch (number) {
+#define MSPROBE_SIGNAL(name) \
+  case name:                 \
+    return #name
+    MSPROBE_SIGNAL(SIGABRT);
+    MSPROBE_SIGNAL(SIGALRM);
+    MSPROBE_SIGNAL(SIGBUS);
+    MSPROBE_SIGNAL(SIGFPE);
+    MSPROBE_SIGNAL(SIGHUP);
+    MSPROBE_SIGNAL(SIGILL);
+    MSPROBE_SIGNAL(SIGINT);
+    MSPROBE_SIGNAL(SIGKILL);
+    MSPROBE_SIGNAL(SIGPIPE);
+    MSPROBE_SIGNAL(SIGQUIT);
+    MSPROBE_SIGNAL(SIGSEGV);
+    MSPROBE_SIGNAL(SIGSYS);
+    MSPROBE_SIGNAL(SIGTERM);
+    MSPROBE_SIGNAL(SIGTRAP);
+    MSPROBE_SIGNAL(SIGUSR1);
+    MSPROBE_SIGNAL(SIGUSR2);
+    MSPROBE_SIGNAL(SIGXCPU);
+    MSPROBE_SIGNAL(SIGXFSZ);
+#undef MSPROBE_SIGNAL
+    default:
+      return fmt::format("SIG{}", number);
+  }
+}
+
 std::string end_text(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int number = WTERMSIG(wait_status);
-    const char* name = ::sigabbrev_np(number);
-    return fmt::format("signal SIG{} ({})", name == nullptr ? std::to_string(number) : name,
-                       ::sigdescr_np(number) == nullptr ? "unknown" : ::sigdescr_np(number));
+    return fmt::format("signal {} ({})", signal_name(number), ::strsignal(number));
   }
   return fmt::format("exit status {}", WEXITSTATUS(wait_status));
 }

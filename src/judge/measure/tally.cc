@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/modulus.h"
+
 namespace msprobe::measure {
 
 void merge(Tally& total, const Tally& part) {
@@ -95,7 +97,7 @@ Metrics finish(const Tally& tally, const MeanFormats& means) {
 }
 
 double cosine(const CosineSums& sums, bool is_complex) {
-  const double dot = is_complex ? std::hypot(sums.dot, sums.dot_imaginary) : sums.dot;
+  const double dot = is_complex ? modulus(sums.dot, sums.dot_imaginary) : sums.dot;
   const double norms = std::sqrt(sums.device_squares) * std::sqrt(sums.bench_squares);
   return std::clamp(dot / norms, -1.0, 1.0);
 }

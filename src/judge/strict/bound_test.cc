@@ -237,7 +237,8 @@ TEST(Bound, OfSumsDoesNotCoverAnOutlier) {
   const auto judged = [&] {
     const LoweredLimits lower = as_others_need(limits, first_limits(type), device, run.bench());
     const Scan found = scan(device, run.bench(), lower.limits);
-    EXPECT_GE(lower.used, found.good() ? found.worst_inside : 1);
+    // Two quotients of the same numbers, which may differ in the last digit.
+    EXPECT_GE(lower.used * (1 + 1e-12), found.good() ? found.worst_inside : 1);
     return found;
   };
   EXPECT_TRUE(judged().good());

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/modulus.h"
 #include "libtorch/autograd.h"
 #include "strict/float_scan.h"
 #include "strict/float_type.h"
@@ -55,7 +56,7 @@ double or_zero(const double* values, std::int64_t i) {
 // Sizes of element i: of a complex number, the modulus stands for both of its parts.
 template <bool kComplex>
 double size_of(const double* values, std::int64_t i) {
-  if constexpr (kComplex) return std::hypot(or_zero(values, i & ~1), or_zero(values, i | 1));
+  if constexpr (kComplex) return modulus(or_zero(values, i & ~1), or_zero(values, i | 1));
   return std::abs(values == nullptr ? 0.0 : values[i]);
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/vector_targets.h"
 #include "dump/json_scan.h"
 
 #undef HWY_TARGET_INCLUDE

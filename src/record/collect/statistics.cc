@@ -10,6 +10,7 @@
 
 #include "collect/float_sums.h"
 #include "core/float_formats.h"
+#include "core/modulus.h"
 
 namespace msprobe::collect {
 namespace {
@@ -149,7 +150,7 @@ Statistics of_complex(const StridedView& view, Moments moments, double repeats) 
       view, moments,
       [](const std::byte* place) {
         const auto value = load<std::complex<T>>(place);
-        return std::hypot(static_cast<double>(value.real()), static_cast<double>(value.imag()));
+        return modulus(static_cast<double>(value.real()), static_cast<double>(value.imag()));
       },
       repeats);
   if constexpr (std::is_same_v<T, float>) round_to_float32(out);

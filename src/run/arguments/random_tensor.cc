@@ -89,7 +89,8 @@ void write_numbers(std::span<const std::uint32_t> words, const Uniform& uniform,
     }
   }
   for (const std::uint32_t word : words) {
-    *values++ = static_cast<float>(uniform(static_cast<double>(word >> 8) * 0x1p-24));
+    *values++ =
+        c10::convert<T>(static_cast<float>(uniform(static_cast<double>(word >> 8) * 0x1p-24)));
   }
 }
 
@@ -126,7 +127,7 @@ void write(at::Tensor& tensor, std::int64_t index, double value) {
   void* data = tensor.data_ptr();
   switch (tensor.scalar_type()) {
     case at::kHalf:
-      static_cast<at::Half*>(data)[index] = static_cast<float>(value);
+      static_cast<at::Half*>(data)[index] = c10::convert<at::Half>(static_cast<float>(value));
       return;
     case at::kBFloat16:
       static_cast<at::BFloat16*>(data)[index] = static_cast<float>(value);

@@ -9,6 +9,30 @@
 
 #include <Python.h>
 
+#if PY_VERSION_HEX < 0x03090000  // what Python 3.8 has under other names
+#include <frameobject.h>
+inline PyObject* PyObject_CallNoArgs(PyObject* callable) {
+  return PyObject_CallObject(callable, nullptr);
+}
+inline PyObject* PyObject_CallOneArg(PyObject* callable, PyObject* argument) {
+  return PyObject_CallFunctionObjArgs(callable, argument, nullptr);
+}
+inline PyObject* PyObject_CallMethodNoArgs(PyObject* object, PyObject* name) {
+  return PyObject_CallMethodObjArgs(object, name, nullptr);
+}
+inline PyObject* PyObject_CallMethodOneArg(PyObject* object, PyObject* name, PyObject* argument) {
+  return PyObject_CallMethodObjArgs(object, name, argument, nullptr);
+}
+inline PyCodeObject* PyFrame_GetCode(PyFrameObject* frame) {
+  Py_INCREF(frame->f_code);
+  return frame->f_code;
+}
+inline PyFrameObject* PyFrame_GetBack(PyFrameObject* frame) {
+  Py_XINCREF(frame->f_back);
+  return frame->f_back;
+}
+#endif
+
 namespace msprobe::collect {
 
 // One reference to a Python object, or none. The interpreter's lock is held wherever one is made,
