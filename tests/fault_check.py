@@ -74,11 +74,11 @@ class Checks:
         self.work.mkdir()
         self.failures, self.runs = [], 0
 
-    def run(self, words, fault):
-        """In a work directory that is as it was at the start; the process that ended and how many calls of the kind it made."""
+    def run(self, words, fault, program=""):
+        """`program`: which one the fault is in, msprobe where it is empty. In a work directory that is as it was at the start; the process that ended and how many calls of the kind it made."""
         self.restore()
         self.count.write_bytes(bytes(8))
-        environment = dict(os.environ, LD_PRELOAD=str(self.options.library), FAULT_PROGRAM=self.options.program.name,
+        environment = dict(os.environ, LD_PRELOAD=str(self.options.library), FAULT_PROGRAM=program or self.options.program.name,
                            FAULT_DIRECTORY=str(self.work), FAULT_CALL=fault.call, FAULT_AT=str(fault.at), FAULT_FOR=str(fault.count),
                            FAULT_ERROR=str(fault.error), FAULT_COUNT=str(self.count), MSPROBE_ENGINE=str(self.options.fake),
                            MSPROBE_FAKE_DIRECTORY=str(self.scratch), MSPROBE_CONFIG="", TMPDIR=str(self.scratch))
@@ -107,11 +107,11 @@ class Checks:
                 found[plain(str(path.relative_to(self.work)).encode()).decode()] = path
         return found
 
-    def case(self, name, *words):
+    def case(self, name, *words, program="", faults=FAULTS):
         """The command, and every fault in it."""
         if self.options.only and not any(name.startswith(only) for only in self.options.only):
             return
-        wanted, _ = self.run(words, Fault())
+        wanted, _ = self.run(words, Fault(), program)
         if wanted.returncode not in (0, 1):
             self.failures.append(f"{name}: without a fault: {wanted.returncode} {wanted.stderr.decode()[-300:]}")
             return
@@ -121,22 +121,22 @@ class Checks:
         gone = set(inputs) - set(self.files())
         tried = 0
         counted = {}
-        for call, error, count in FAULTS:
+        for call, error, count in faults:
             if self.options.call and call not in self.options.call:
                 continue
             if call not in counted:
-                counted[call] = self.run(words, Fault(call))[1]
+                counted[call] = self.run(words, Fault(call), program)[1]
             for at in points(counted[call], self.options.points):
                 fault = Fault(call, error, count, at)
                 try:
-                    done, _ = self.run(words, fault)
+                    done, _ = self.run(words, fault, program)
                 except subprocess.TimeoutExpired:
                     self.failures.append(f"{name}: {fault}: no end")
                     continue
                 tried += 1
                 problem = self.problem(fault, done, wanted, inputs, outputs, gone)
                 if problem:  # threads and clocks differ from run to run: what is wrong is wrong again
-                    done, _ = self.run(words, fault)
+                    done, _ = self.run(words, fault, program)
                     problem = self.problem(fault, done, wanted, inputs, outputs, gone)
                 if problem:
                     self.failures.append(f"{name}: {fault}: {problem}; said: {done.stderr.decode(errors='replace').strip()[-300:]}")
@@ -335,7 +335,21 @@ def with_engine(checks):
     overflow = ROOT / "tests" / "cases" / "overflow_in_dump_on_cpu" / "dump.json"
     shutil.copyfile(overflow, checks.fresh / "overflow.json")
     (checks.fresh / "sim.yaml").write_text("faults:\n  - {fault: zeros, apis: [a, exp, relu, Functional.relu, Functional.conv2d]}\n")
+    (checks.fresh / "mm").mkdir()
+    mm = {"input_args": [statistics([4, 20], 1.0), statistics([20, 3], 1.0)], "input_kwargs": {}, "output": [statistics([4, 3], 2.0)]}
+    (checks.fresh / "mm" / "dump.json").write_text(json.dumps({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None,
+                                                              "data": {"Torch.matmul.0.forward": mm}}))
+    done, _ = checks.run(["probe_device", "-d", "sim", "--only", "products", "-o", "card.json"], Fault())
+    if done.returncode != 0:
+        raise RuntimeError(f"no card: {done.stderr.decode()}")
+    shutil.copyfile(checks.work / "card.json", checks.fresh / "card.json")
     checks.case("acc_check engine", "acc_check", "-api_info", "real/dump.json", "-d", "cpu", "-o", "out")
+    in_engine = {"program": checks.options.engine.name, "faults": [fault for fault in FAULTS if fault[0] not in ("rename", "sync")]}
+    checks.case("inside the engine", "acc_check", "-api_info", "real/dump.json", "-d", "sim", "--sim-config", "sim.yaml", "-save_error_data",
+                "-o", "out", **in_engine)
+    checks.case("inside the engine of predict", "predict", "mm/dump.json", "--card", "card.json", "-o", "out", **in_engine)
+    checks.case("predict", "predict", "mm/dump.json", "--card", "card.json", "-o", "out")
+    checks.case("self_check", "self_check", "--only", "zeros", "--jobs", "2", "--json", "out/a.json")
     checks.case("run_overflow_check", "run_overflow_check", "-api_info", "overflow.json", "-d", "cpu", "-o", "out", "--json=out/a.json")
     checks.case("shrink", "shrink", "-api_info", "convnet/dump.json", "--only", "Functional.conv2d.0", "-d", "sim", "--sim-config", "sim.yaml",
                 "-o", "out")

@@ -2,6 +2,7 @@
 // Makes the n-th call of one kind fail, in one program, for files below one directory. Loaded with
 // LD_PRELOAD by fault_check.py, which says what to do in the environment:
 //   FAULT_PROGRAM    name of the program; others that inherit the environment are left alone
+//                    (an engine runs beside msprobe; several engines count together)
 //   FAULT_DIRECTORY  only files below it count
 //   FAULT_CALL       open, read, write, rename, sync, map or truncate
 //   FAULT_AT         which call, from 1; 0: none
@@ -21,6 +22,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -187,6 +189,19 @@ int openat(int directory, const char* path, int flags, ...) {
   const mode_t mode = mode_in(flags, arguments);
   va_end(arguments);
   return open_file(directory, path, flags, mode);
+}
+
+// openat2 has no function of its own. Six arguments are passed on whatever the call takes.
+long syscall(long number, ...) {
+  long words[6];
+  va_list arguments;
+  va_start(arguments, number);
+  for (long& word : words) word = va_arg(arguments, long);
+  va_end(arguments);
+  if (number == SYS_openat2 && fails("open", reinterpret_cast<const char*>(words[1])))
+    return failed(-1L);
+  static const auto next_one = next(&syscall, "syscall");
+  return next_one(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
 FILE* fopen(const char* path, const char* mode) {

@@ -95,6 +95,20 @@ def yamls() -> dict[str, bytes]:
             "aliases": b"\x02" + aliases, "sim_aliases": b"\x01faults: [&r {fault: zeros, apis: [a, b]}, *r, *r]\n"}
 
 
+def config_yamls() -> dict[str, bytes]:
+    return {"lists": b"white_list: [matmul, conv2d]\nblack_list: []\nprecision: 5\n", "path": b"error_data_path: './'\n",
+            "quoted": b"white_list: ['1', \"mul\"]\nprecision: '5'\n", "aliases": b"white_list: &a [mul]\nquantization_api_list: *a\n",
+            "wrong": b"white_list: {a: 1}\nprecison: 3\n", "empty": b"# nothing\n"}
+
+
+def replies() -> dict[str, bytes]:
+    values = [{"t": ["float32", [2, 8], 64]}, {"t": ["bfloat16", [], 62]}, None, True, 1.5, -3, "x", {"c": [1.0, 2.0]}, {"f": "nan"}, [[1]]]
+    return {"values": json.dumps({"result": values, "own_ns": 12, "cpu_ns": 3, "size": 4096}).encode(),
+            "error": json.dumps({"error": "ValueError: not this time"}).encode(),
+            "whole": json.dumps({"result": [{"t": ["uint8", [4096], 0]}], "own_ns": 1}).encode(),
+            "greeting": json.dumps({"ready": "2.7.0", "target": "CPU", "python": "/usr/bin/python3"}).encode()}
+
+
 def messages() -> dict[str, bytes]:
     return {"start": b"\0" + struct.pack("<QB", 1, 0) + b"/usr/bin/msprobe-engine\0--device\0cpu\0",
             "output": b"\x01" + struct.pack("<QB", 1, 5) + b"bytes", "ended": b"\x01" + struct.pack("<QB", 1, 8) + b"256"}
@@ -123,7 +137,8 @@ def main() -> None:
         folder = fresh(name)
         for text_name, text in texts.items():
             (folder / text_name).write_text(text)
-    for name, seeds in (("frames", frames()), ("run_file", run_files()), ("yaml", yamls()), ("cluster", messages())):
+    for name, seeds in (("frames", frames()), ("run_file", run_files()), ("yaml", yamls()), ("cluster", messages()),
+                        ("config_yaml", config_yamls()), ("replies", replies())):
         folder = fresh(name)
         for seed_name, seed in seeds.items():
             (folder / seed_name).write_bytes(seed)

@@ -12,8 +12,10 @@ of the compared dump: its counterpart, and whether it differs.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import pathlib
+import sys
 
 import numpy as np
 
@@ -21,7 +23,22 @@ from torchair_dump.ge_writer import CONTAINERS, OpFile, Stored, graph_text, stat
 from torchair_dump.network import GE_OUTPUTS, TINY, Network, parse_fault
 from torchair_dump.slices import Cut, sliced
 
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+
+from msprobe.common import new_file  # noqa: E402
+
 GE_TIME = 1755558790000000
+
+
+def make_directory(path: pathlib.Path) -> None:
+    if path.exists():
+        raise FileExistsError(f"{path}: is there already")
+    new_file.make_directories(path)
+
+
+def save(path: pathlib.Path, array: np.ndarray) -> None:
+    with new_file.new_file(path) as file:
+        np.save(file, array)
 
 
 def fx_arrays(args: list, outputs: tuple):
@@ -91,7 +108,7 @@ class Maker:
         return files
 
     def write_ge(self, directory: pathlib.Path, files: list, cuts: list[Cut]) -> None:
-        directory.mkdir(parents=True)
+        make_directory(directory)
         for file, _ in files:
             if self.options.dump_mode == "output":
                 file.inputs = []
@@ -104,13 +121,15 @@ class Maker:
         for place, file in enumerate(written):
             kind = self.options.container
             if kind == "csv":
-                (directory / (file.file_name() + ".csv")).write_text(statistics_csv(file))
+                new_file.write_text(directory / (file.file_name() + ".csv"), statistics_csv(file))
             elif kind == "min_max":
                 ranges = [[[t.values.min(), t.values.max()] for t in side] for side in (file.inputs, file.outputs)]
-                np.savez(directory / (file.file_name() + "_min_max.npz"), inputs=ranges[0], outputs=ranges[1])
+                archive = io.BytesIO()
+                np.savez(archive, inputs=ranges[0], outputs=ranges[1])
+                new_file.write_bytes(directory / (file.file_name() + "_min_max.npz"), archive.getvalue())
             else:
                 kind = "ABC"[place % 3] if kind == "mixed" else kind
-                (directory / file.file_name()).write_bytes(CONTAINERS[kind](file))
+                new_file.write_bytes(directory / file.file_name(), CONTAINERS[kind](file))
 
     def write_graph(self, root: pathlib.Path, graph: int, rank: int) -> None:
         network, ops, constants = self.network, [], 0
@@ -132,7 +151,7 @@ class Maker:
                     "inputs": [network.owner(f"%{node.name}") for node in network.nodes[-3:]]})
         time = f"2025081823{graph:02}{rank:02}968607"
         name = f"dynamo_original_graph_{graph}_rank_{rank}_pid_{4711 + rank}_ts_{time}.txt"
-        (root / name).write_text(graph_text(graph, ops))
+        new_file.write_text(root / name, graph_text(graph, ops))
 
     def ge_directory(self, root: pathlib.Path, rank: int, graph: int, token: int) -> pathlib.Path:
         if self.options.layout in ("new", "7.1.0"):
@@ -148,7 +167,7 @@ class Maker:
                 "older": out / f"data_dump/{token + 1}/{group}", "very_old": out / group}[self.options.layout]
 
     def write_fx(self, directory: pathlib.Path, results: dict) -> None:
-        directory.mkdir(parents=True)
+        make_directory(directory)
         for place, node in enumerate(self.network.nodes):
             for side, index, array in fx_arrays(*results[node.name]):
                 array = np.asarray(array)
@@ -156,9 +175,9 @@ class Maker:
                     array = array.astype(np.float16)
                 name = f"{node.key}.{side}.{index}.20250818231440{place:06}"
                 if self.options.container == "min_max":
-                    np.save(directory / f"{name}_min_max.npy", [array.min(), array.max()])
+                    save(directory / f"{name}_min_max.npy", np.array([array.min(), array.max()]))
                 else:
-                    np.save(directory / f"{name}.npy", array)
+                    save(directory / f"{name}.npy", array)
 
     # What must be found ------------------------------------------------------------------------------------------------
     def expect(self, where: dict, files: list, bench: dict[tuple, tuple[str, np.ndarray]]) -> None:
@@ -201,7 +220,7 @@ class Maker:
     def make(self) -> None:
         options = self.options
         ge_root = options.out / "msprobe_ge_dump"
-        ge_root.mkdir(parents=True)
+        make_directory(ge_root)
         off_root = options.out / "fusion_off" / "msprobe_ge_dump"
         for rank in options.ranks:
             for graph in options.graphs:
@@ -227,7 +246,7 @@ class Maker:
             for rank in options.ranks:
                 for graph in options.graphs:
                     self.write_graph(off_root, graph, rank)
-        (options.out / "expected.json").write_text(json.dumps({"rows": self.rows}, indent=1))
+        new_file.write_text(options.out / "expected.json", json.dumps({"rows": self.rows}, indent=1))
 
 
 def differs(target: np.ndarray, golden: np.ndarray) -> bool:

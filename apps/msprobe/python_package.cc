@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python_package.h"
 
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -9,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/file_start.h"
 #include "version.h"
 
 namespace msprobe::app {
@@ -35,10 +35,8 @@ std::vector<fs::path> places(const fs::path& program) {
 }
 
 bool is_own(const fs::path& package) {
-  std::ifstream file(package / "__init__.py");
-  std::string text(1024, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  return text.find(kOwnSentence) != std::string::npos;
+  const Result<std::string> start = load_start(package / "__init__.py", 1024);
+  return start && start->find(kOwnSentence) != std::string::npos;
 }
 
 std::optional<std::string> public_version(const fs::path& packages) {

@@ -65,7 +65,7 @@ ExitStatus exit_status(const torchair::CompareTotals& totals) {
                totals.rows);
     return kCannot;
   }
-  return totals.failed + totals.unreadable > 0 ? kFailed : kPassed;
+  return totals.failed + totals.unreadable + totals.unread > 0 ? kFailed : kPassed;
 }
 
 Result<torchair::GraphCompareOptions> compare_options(const CompareCommand& options) {
@@ -116,8 +116,13 @@ ExitStatus run_torchair_compare(const CompareCommand& options) {
     log_plan(plan, mode);
     output.emplace(torchair::GraphOutput::start(files, plan, mode));
   };
+  std::string first_unreadable;
   events.on_row = [&](const torchair::TensorRow& row) -> Result<bool> {
     if (!*output) return propagate(*output);
+    if (row.status == torchair::Status::kUnreadable && first_unreadable.empty()) {
+      first_unreadable =
+          fmt::format("{}, {} {}: {}", row.op, name(row.side), row.index, row.reason);
+    }
     summary.add(row);
     return (*output)->add(row);
   };
@@ -143,6 +148,10 @@ ExitStatus run_torchair_compare(const CompareCommand& options) {
   const Result<std::vector<std::filesystem::path>> written =
       (*output)->finish(summary.first_difference(), *totals);
   if (!written) return refuse(written.error());
+  if (totals->unreadable > 0) {
+    log::warning("{} of {} tensors cannot be read; the first: {}", totals->unreadable, totals->rows,
+                 first_unreadable);
+  }
   fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
   for (const std::filesystem::path& path : *written) {
     log::info("Saved comparing results: {}", path.string());

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
 from typing import Any
 
+from msprobe.common import new_file
 from msprobe.common.step_directory import TENSORS
 
 __all__ = ["likely_cause"]
@@ -25,13 +25,12 @@ def likely_cause(actual: Any, expected: Any) -> str:
     if actual[1] != expected[1] or actual[0].size > _MOST_ELEMENTS:
         return ""
     with tempfile.TemporaryDirectory(prefix="msprobe_pair_") as directory:
-        os.mkdir(os.path.join(directory, TENSORS))
+        new_file.make_directories(os.path.join(directory, TENSORS))
         entry = {"input_args": [_store(directory, _INPUT, expected)], "input_kwargs": {}, "output": [_store(directory, _OUTPUT, actual)]}
         dump = {"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": os.path.join(directory, TENSORS),
                 "data": {"Tensor.clone.0.forward": entry}}
         path = os.path.join(directory, "dump.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(dump, file)
+        new_file.write_json(path, dump)
         try:
             failures = check(path, "recorded", progress=False).failures
         except (CheckError, OSError):
@@ -44,11 +43,13 @@ def _store(directory: str, name: str, lent: Any) -> dict[str, Any]:
     torch = sys.modules.get("torch")
     if torch is not None:
         file = f"{name}.pt"
-        torch.save(torch.from_numpy(content).view(getattr(torch, dtype)).reshape(shape).clone(), os.path.join(directory, TENSORS, file))
+        with new_file.new_file(os.path.join(directory, TENSORS, file)) as out:
+            torch.save(torch.from_numpy(content).view(getattr(torch, dtype)).reshape(shape).clone(), out)
     else:
         import numpy
 
         file = f"{name}.npy"
-        numpy.save(os.path.join(directory, TENSORS, file), content.view(dtype).reshape(shape))
+        with new_file.new_file(os.path.join(directory, TENSORS, file)) as out:
+            numpy.save(out, content.view(dtype).reshape(shape))
     return {"type": "torch.Tensor", "dtype": f"torch.{dtype}", "shape": list(shape), "Max": None, "Min": None, "Mean": None, "Norm": None,
             "requires_grad": False, "data_name": file}

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from msprobe.common import program
+from msprobe.common import new_file, program
 from msprobe.common.program import CheckError, DeviceMissing
 from msprobe.error_map import ErrorMap
 from msprobe.progress import Progress
@@ -52,7 +52,7 @@ def check(dump: str | os.PathLike[str], device: str | torch.device = "cpu", *, o
     dumps = find_dumps(dump)
     scratch = tempfile.TemporaryDirectory(prefix="msprobe_") if out is None else None
     directory = scratch.name if scratch is not None else os.fspath(out)  # type: ignore[arg-type]
-    os.makedirs(directory, exist_ok=True)
+    new_file.make_directories(directory)
     device_options = ["-d", str(device)]
     for name, value in (("--sim-profile", sim_profile), ("--sim-config", sim_config)):
         if value is not None:

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, List
 
 from msprobe.common.config import check_path
+from msprobe.common.new_file import write_text
 from msprobe.common.settings_file import read_settings
 
 # Setting -> type and value at first.
@@ -55,9 +56,7 @@ class CheckerConfig:
         """The settings of the replay that update_config was given, as its config.yaml; False where it was given none."""
         if not self._for_replay:
             return False
-        with open(path, "w", encoding="utf-8") as file:
-            for name, value in self._for_replay.items():
-                file.write(f"{name}: {value!r}\n")
+        write_text(path, "".join(f"{name}: {value!r}\n" for name, value in self._for_replay.items()))
         return True
 
     def _set(self, name: str, value: Any) -> None:

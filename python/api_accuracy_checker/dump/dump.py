@@ -5,6 +5,7 @@ from typing import Optional
 
 from api_accuracy_checker.dump.config import msCheckerConfig
 from msprobe.common import log
+from msprobe.common.new_file import make_directories
 from msprobe.pytorch.loader import LoaderWatch
 from msprobe.pytorch.session import Session
 
@@ -26,7 +27,7 @@ def _open() -> Session:
     data = [os.path.join(directory, f"{direction}_real_data") for direction in ("forward", "backward")]
     if msCheckerConfig.real_data:
         for path in data:
-            os.makedirs(path, mode=0o750, exist_ok=True)
+            make_directories(path)
     names = [os.path.join(directory, f"{kind}_info_{os.getpid()}.json") for kind in ("forward", "backward", "stack")]
     session.native.open_legacy(*names, *data)
     settings = os.path.join(directory, f"checker_config_{os.getpid()}.yaml")

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 
-from msprobe.common import program
+from msprobe.common import new_file, program
 
 __all__ = ["CompareError", "compare", "compare_distributed"]
 
@@ -52,8 +51,7 @@ def _mapping(option: str, value: object, directory: str) -> list[str]:
         return []
     if isinstance(value, (Mapping, list)):
         path = os.path.join(directory, option.strip("-") + ".json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(value if isinstance(value, list) else dict(value), file)
+        new_file.write_json(path, value if isinstance(value, list) else dict(value))
         return [f"{option}={path}"]
     return [f"{option}={_path(option, value)}"]
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The native collector of a process, and what surrounds it: forked children, the end of the process, reports of our own mistakes."""
 import atexit
+import contextlib
 import os
 from typing import Set, Tuple
 
 from msprobe import _collect
-from msprobe.common import log
+from msprobe.common import log, new_file
 
 MAX_PENDING_BYTES = 512 << 20
 
@@ -84,8 +85,8 @@ class NativeSession:
             return
         self._reported.add(key)
         if self.error_log is not None:
-            with open(self.error_log, "a", encoding="utf-8") as file:
-                file.write(f"{doing}: {type(error).__name__}: {error}\n")
+            with contextlib.suppress(OSError):
+                new_file.append_text(self.error_log, f"{doing}: {type(error).__name__}: {error}\n")
 
     def _forget(self) -> None:
         """In a forked child: the threads that write are not there, and what is recorded belongs to the parent."""

@@ -10,7 +10,7 @@ import shutil
 import time
 from typing import Dict, List, Optional
 
-from msprobe.common import log
+from msprobe.common import log, new_file
 
 TENSORS = "dump_tensor_data"
 _FILES = ("dump.json", "debug.json", "stack.json", "construct.json", "call_sites.json", "dump_error_info.log")
@@ -30,14 +30,13 @@ def _close_inherited() -> None:
 os.register_at_fork(after_in_child=_close_inherited)
 
 
-def _lock(path: str, flags: int) -> bool:
-    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o640)
+def _lock(dump_path: str, descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
         raise
-    _locks[os.path.dirname(path) if flags & os.O_CREAT else path] = descriptor
+    _locks[dump_path] = descriptor
     return True
 
 
@@ -46,12 +45,12 @@ def take_rank0(dump_path: str) -> bool:
     if dump_path in _locks:
         return True
     try:
-        return _lock(dump_path, os.O_RDONLY)
+        return _lock(dump_path, os.open(dump_path, os.O_RDONLY | os.O_CLOEXEC))
     except BlockingIOError:
         return False
     except OSError:  # some network file systems lock files, but not directories
         with contextlib.suppress(OSError):
-            return _lock(os.path.join(dump_path, ".lock"), os.O_RDWR | os.O_CREAT)
+            return _lock(dump_path, new_file.open_in_place(os.path.join(dump_path, ".lock"), os.O_RDWR))
         return False
 
 
@@ -81,12 +80,12 @@ class StepDirectory:
         self.path = None
 
     def open(self, number: int, rank: Optional[int], makes_tensors: bool) -> str:
-        os.makedirs(self._dump_path, mode=0o750, exist_ok=True)
+        new_file.make_directories(self._dump_path)
         name = self._name(rank)
         step = os.path.join(self._dump_path, f"step{number}")
         self.path = os.path.join(step, name)
         self._replace(self.path)
-        os.makedirs(os.path.join(self.path, TENSORS) if makes_tensors else self.path, mode=0o750, exist_ok=True)
+        new_file.make_directories(os.path.join(self.path, TENSORS) if makes_tensors else self.path)
         if rank is None and name == "rank0":
             self._without_rank.append(step)
         return self.path

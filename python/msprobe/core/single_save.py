@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Any, Dict, Optional
 
-from msprobe.common import log
+from msprobe.common import log, new_file
 from msprobe.common.config import check_path
 from msprobe.common.usage import unknown_keywords
 
@@ -67,8 +67,10 @@ def _write(place: str, value: Any) -> None:
         return
     import numpy
 
-    os.makedirs(os.path.dirname(place), mode=0o750, exist_ok=True)
-    numpy.save(place + ".npy", _as_array(value), allow_pickle=False)
+    array = _as_array(value)
+    new_file.make_directories(os.path.dirname(place))
+    with new_file.new_file(place + ".npy") as file:
+        numpy.save(file, array, allow_pickle=False)
 
 
 def _as_array(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Dict, Optional
 
 import torch
 
-from msprobe.common import log
+from msprobe.common import log, new_file
 from msprobe.pytorch.debugger import PrecisionDebugger
 
 _ADVICE = "switch the graph mode off (vLLM: --enforce-eager, SGLang: --disable-cuda-graph) to record what the model computes"
@@ -73,6 +73,7 @@ def acl_save(x: torch.Tensor, path: str) -> torch.Tensor:
     number = _saved.get(base, 0)
     _saved[base] = number + 1
     if os.path.dirname(base):
-        os.makedirs(os.path.dirname(base), mode=0o750, exist_ok=True)
-    torch.save(x.detach().cpu().clone(), f"{base}_{number}.pt")
+        new_file.make_directories(os.path.dirname(base))
+    with new_file.new_file(f"{base}_{number}.pt") as file:
+        torch.save(x.detach().cpu().clone(), file)
     return x

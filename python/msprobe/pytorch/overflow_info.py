@@ -4,6 +4,8 @@ import json
 import os
 from typing import Any, Dict
 
+from msprobe.common import new_file
+
 
 def _element(value: Any, directory: str) -> Any:
     if value is None:
@@ -48,5 +50,4 @@ class OverflowInfo:
             for step in self._steps.values():
                 entries.update((name, described) for name, described in step[direction].items() if name not in entries)
             if entries:
-                with open(path, "w", encoding="utf-8") as file:
-                    json.dump(entries, file)
+                new_file.write_json(path, entries)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "check/config_yaml.h"
+
 #include <array>
 #include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "check/config.h"
 #include "check/config_lists.h"
 #include "core/file.h"
 #include "core/path_check.h"
@@ -125,12 +126,16 @@ Result<Config> read_config_yaml(const fs::path& path) {
   if (!checked) return propagate(checked);
   const Result<FileBytes> file = load_file(*checked);
   if (!file) return propagate(file);
+  return parse_config_yaml(file->text(), path.string());
+}
+
+Result<Config> parse_config_yaml(std::string_view text, std::string_view shown) {
   try {
-    const Result<Config> config = read_document(yaml::load(file->text()));
-    if (!config) return propagate(config, path.string());
+    const Result<Config> config = read_document(yaml::load(text));
+    if (!config) return propagate(config, std::string(shown));
     return config;
   } catch (const YAML::Exception& e) {
-    return fail(ErrorKind::kFormat, fmt::format("{}: line {}, column {}: {}", path.string(),
+    return fail(ErrorKind::kFormat, fmt::format("{}: line {}, column {}: {}", shown,
                                                 e.mark.line + 1, e.mark.column + 1, e.msg));
   }
 }

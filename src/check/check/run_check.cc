@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "check/dialect.h"
 #include "check/fingerprint.h"
 #include "check/plan.h"
+#include "core/file_start.h"
 #include "core/shell_words.h"
 #include "dump/dump_json.h"
 #include "dump/legacy_json.h"
@@ -138,12 +138,11 @@ Result<Recorded> read_dump(const CheckOptions& options) {
 bool may_mean_another_device(const CheckOptions& options) {
   if (options.older || !engines::is_bare_id(options.devices.front())) return false;
   constexpr std::size_t kBeginning = 4096;
-  std::string text(kBeginning, '\0');
-  std::ifstream file(options.dump, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  const Result<std::string> text = load_start(options.dump, kBeginning);
+  if (!text) return false;
   constexpr std::string_view kFrameworks[] = {"\"mindspore", "\"mindtorch\"", "\"ms\""};
   return std::ranges::any_of(
-      kFrameworks, [&](std::string_view name) { return text.find(name) != std::string::npos; });
+      kFrameworks, [&](std::string_view name) { return text->find(name) != std::string::npos; });
 }
 
 // An engine may be killed while it loads; a second one tells whether it is ill.

@@ -83,10 +83,14 @@ std::int64_t find_offset(const GeTree& device, const FxTree& bench) {
 
 using Keys = std::set<std::string>;  // of FX nodes
 
-Keys keys_of_graph(const fs::path& path) {
+Keys keys_of_graph(const fs::path& path, std::vector<std::string>& unread) {
   Keys keys;
+  if (path.empty()) return keys;
   const Result<FileBytes> file = load_file(path);
-  if (!file) return keys;
+  if (!file) {
+    unread.push_back(file.error().message);
+    return keys;
+  }
   for (const ge::GraphOp& op : ge::read_graph_text(file->text()).ops) {
     for (const std::string& name : op.fx_names) {
       if (const auto parsed = parse_fx_tensor_name(name)) keys.insert(parsed->key);
@@ -95,8 +99,10 @@ Keys keys_of_graph(const fs::path& path) {
   return keys;
 }
 
-Keys keys_in(const TokenDirectories& tokens) {
-  const std::vector<std::string> found = FxFiles::open(tokens.begin()->second).keys();
+Keys keys_in(const TokenDirectories& tokens, std::vector<std::string>& unread) {
+  const FxFiles files = FxFiles::open(tokens.begin()->second);
+  unread.insert(unread.end(), files.unread().begin(), files.unread().end());
+  const std::vector<std::string> found = files.keys();
   return {found.begin(), found.end()};
 }
 
@@ -111,12 +117,13 @@ std::ptrdiff_t common_nodes(const Keys& keys, const Keys& others) {
 }
 
 // Which of `compiled` has most nodes in common with a group; the first of equals.
-std::size_t most_alike(const TokenDirectories& tokens, const std::vector<Compiled>& compiled) {
-  const Keys keys = keys_in(tokens);
+std::size_t most_alike(const TokenDirectories& tokens, const std::vector<Compiled>& compiled,
+                       std::vector<std::string>& unread) {
+  const Keys keys = keys_in(tokens, unread);
   std::size_t best = 0;
   std::ptrdiff_t most = -1;
   for (std::size_t i = 0; i < compiled.size(); ++i) {
-    const std::ptrdiff_t common = common_nodes(keys, keys_of_graph(compiled[i].text));
+    const std::ptrdiff_t common = common_nodes(keys, keys_of_graph(compiled[i].text, unread));
     if (common > most) {
       most = common;
       best = i;
@@ -130,25 +137,25 @@ using Unnamed = std::map<std::string, TokenDirectories>;  // by the name of the 
 // More groups than graphs: each graph takes the group that has most of its nodes, the newest of
 // equals. What is left over is an older dump of the same graph, or no graph of the target.
 void choose_newest(const std::vector<Compiled>& compiled, Unnamed unnamed, BenchGroups& groups,
-                   std::vector<std::string>& notes) {
+                   std::vector<std::string>& notes, std::vector<std::string>& unread) {
   std::map<std::string, Keys> chosen;
   for (const Compiled& graph : compiled) {
-    const Keys wanted = keys_of_graph(graph.text);
+    const Keys wanted = keys_of_graph(graph.text, unread);
     auto best = unnamed.end();
     std::ptrdiff_t most = -1;
     for (auto group = unnamed.begin(); group != unnamed.end(); ++group) {
-      const std::ptrdiff_t common = common_nodes(keys_in(group->second), wanted);
+      const std::ptrdiff_t common = common_nodes(keys_in(group->second, unread), wanted);
       if (common < most) continue;
       most = common;
       best = group;
     }
     if (best == unnamed.end()) return;
-    chosen[best->first] = keys_in(best->second);
+    chosen[best->first] = keys_in(best->second, unread);
     groups[graph.where] = std::move(best->second);
     unnamed.erase(best);
   }
   for (const auto& [name, tokens] : unnamed) {
-    const Keys keys = keys_in(tokens);
+    const Keys keys = keys_in(tokens, unread);
     const auto newer = std::ranges::find_if(
         chosen, [&](const auto& group) { return common_nodes(keys, group.second) > 0; });
     notes.push_back(
@@ -164,7 +171,8 @@ void choose_newest(const std::vector<Compiled>& compiled, Unnamed unnamed, Bench
 // The groups of the older layouts name neither rank nor graph; they were made in the order the
 // graphs were compiled. Where there are not as many, their nodes tell.
 void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
-                 BenchGroups& groups, std::vector<std::string>& notes) {
+                 BenchGroups& groups, std::vector<std::string>& notes,
+                 std::vector<std::string>& unread) {
   Unnamed unnamed;
   for (const FxUnit& unit : bench.units) {
     if (unit.rank || unit.graph) continue;
@@ -181,12 +189,13 @@ void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
   }
   std::ranges::stable_sort(compiled, {}, &Compiled::time);
   if (unnamed.size() > compiled.size()) {
-    return choose_newest(compiled, std::move(unnamed), groups, notes);
+    return choose_newest(compiled, std::move(unnamed), groups, notes, unread);
   }
   const bool in_order = compiled.size() == unnamed.size();
   for (const auto& [name, tokens] : unnamed) {
     if (compiled.empty()) return;
-    const auto which = static_cast<std::ptrdiff_t>(in_order ? 0 : most_alike(tokens, compiled));
+    const auto which =
+        static_cast<std::ptrdiff_t>(in_order ? 0 : most_alike(tokens, compiled, unread));
     groups[compiled[static_cast<std::size_t>(which)].where] = tokens;
     compiled.erase(compiled.begin() + which);
   }
@@ -206,7 +215,8 @@ BenchGroups ge_groups(const GeTree& device, const GeTree& bench) {
 
 BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
                       std::optional<std::int64_t> wanted_offset,
-                      std::optional<std::int64_t>& offset, std::vector<std::string>& notes) {
+                      std::optional<std::int64_t>& offset, std::vector<std::string>& notes,
+                      std::vector<std::string>& unread) {
   const bool has_tokens = std::ranges::any_of(
       bench.units, [](const FxUnit& unit) { return unit.older || unit.group.empty(); });
   offset = wanted_offset ? *wanted_offset : has_tokens ? find_offset(device, bench) : 0;
@@ -217,7 +227,7 @@ BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
   }
   join_single_rank(groups, ranks_of(device));
   join_single_graph(groups, groups_of(device));
-  add_unnamed(device, bench, *offset, groups, notes);
+  add_unnamed(device, bench, *offset, groups, notes, unread);
   return groups;
 }
 

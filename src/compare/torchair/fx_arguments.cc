@@ -81,7 +81,7 @@ class Matcher {
     if (!alike(argument(place))) return false;
     const bool only_one =
         !value->is_info && input == place && std::ranges::count_if(node_.inputs, alike) == 1;
-    return only_one || same_content(argument(place), *value);
+    return only_one || files_.same_content(argument(place), *value);
   }
 
   void match_moved(std::size_t input) {

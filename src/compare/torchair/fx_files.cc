@@ -2,16 +2,13 @@
 #include "torchair/fx_files.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <fstream>
 #include <tuple>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include "core/descriptor.h"
+#include "core/file.h"
+#include "core/file_start.h"
 #include "dump/npy.h"
 #include "torchair/digits.h"
 #include "torchair/fx_dumps.h"
@@ -27,37 +24,6 @@ std::string_view take_last(std::string_view& text) {
   const std::string_view last = dot == std::string_view::npos ? text : text.substr(dot + 1);
   text = dot == std::string_view::npos ? std::string_view() : text.substr(0, dot);
   return last;
-}
-
-// The header alone; a large array is not touched.
-void read_header(FxArray& array) {
-  std::array<char, 4096> start;
-  const Descriptor file(::open(array.path.c_str(), O_RDONLY | O_CLOEXEC));
-  const ssize_t got = file ? ::read(file.get(), start.data(), start.size()) : -1;
-  if (got < 0) {
-    array.problem = "cannot be read";
-    return;
-  }
-  const Result<dump::NpyHeader> header =
-      dump::read_npy_header({start.data(), static_cast<std::size_t>(got)}, array.name);
-  if (header) {
-    array.dtype = header->dtype;
-    array.shape = header->shape;
-    return;
-  }
-  // Objects and texts are valid arguments but not tensors; any other error is damage.
-  array.is_numeric =
-      header.error().kind != ErrorKind::kHostile && header.error().kind != ErrorKind::kUnsupported;
-  array.problem = header.error().message;
-}
-
-void make_ready(FxNode& node) {
-  for (auto* arrays : {&node.inputs, &node.outputs}) {
-    for (FxArray& array : *arrays) read_header(array);
-  }
-  const auto others = std::ranges::stable_partition(node.inputs, &FxArray::is_numeric);
-  node.others.assign(others.begin(), others.end());
-  node.inputs.erase(others.begin(), others.end());
 }
 
 // Where something was dumped several times, the first of each place is the first run, and so on.
@@ -80,18 +46,6 @@ std::vector<FxNode> split_runs(FxNode all) {
   spread(all.inputs, &FxNode::inputs);
   spread(all.outputs, &FxNode::outputs);
   return runs;
-}
-
-bool same_blocks(std::ifstream& a, std::ifstream& b, std::uint64_t at, std::size_t size) {
-  std::string first(size, '\0');
-  std::string second(size, '\0');
-  a.clear();
-  b.clear();
-  a.seekg(static_cast<std::streamoff>(at));
-  b.seekg(static_cast<std::streamoff>(at));
-  a.read(first.data(), static_cast<std::streamsize>(size));
-  b.read(second.data(), static_cast<std::streamsize>(size));
-  return a.gcount() == b.gcount() && first == second;
 }
 
 }  // namespace
@@ -130,8 +84,9 @@ std::optional<FxTensorName> parse_fx_tensor_name(std::string_view name) {
 }
 
 FxFiles FxFiles::open(const fs::path& directory) {
+  FxFiles files;
   std::map<std::string, FxNode> nodes;
-  const RealNames real_names(directory);
+  const RealNames real_names(directory, files.unread_);
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -144,7 +99,7 @@ FxFiles FxFiles::open(const fs::path& directory) {
     FxNode& node = nodes[parsed->key];
     (parsed->is_output ? node.outputs : node.inputs).push_back(std::move(parsed->array));
   }
-  FxFiles files;
+  if (error) files.unread_.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   for (auto& [key, node] : nodes) {
     for (FxNode& run : split_runs(std::move(node))) files.nodes_[key].push_back({std::move(run)});
   }
@@ -227,22 +182,59 @@ std::vector<std::string> FxFiles::repeated() const {
   return keys;
 }
 
-bool same_content(const FxArray& a, const FxArray& b) {
-  constexpr std::uint64_t kWhole = 1 << 20;
-  constexpr std::uint64_t kBlocks = 32;
+// The header alone; a large array is not touched.
+void FxFiles::read_header(FxArray& array) {
+  constexpr std::size_t kStart = 4096;
+  const Result<std::string> start = load_start(array.path, kStart);
+  if (!start) {
+    array.problem = start.error().message;
+    return note_unread(start.error());
+  }
+  const Result<dump::NpyHeader> header = dump::read_npy_header(*start, array.name);
+  if (header) {
+    array.dtype = header->dtype;
+    array.shape = header->shape;
+    return;
+  }
+  // Objects and texts are valid arguments but not tensors; any other error is damage.
+  array.is_numeric =
+      header.error().kind != ErrorKind::kHostile && header.error().kind != ErrorKind::kUnsupported;
+  array.problem = header.error().message;
+}
+
+void FxFiles::make_ready(FxNode& node) {
+  for (auto* arrays : {&node.inputs, &node.outputs}) {
+    for (FxArray& array : *arrays) read_header(array);
+  }
+  const auto others = std::ranges::stable_partition(node.inputs, &FxArray::is_numeric);
+  node.others.assign(others.begin(), others.end());
+  node.inputs.erase(others.begin(), others.end());
+}
+
+bool FxFiles::same_content(const FxArray& a, const FxArray& b) {
+  constexpr std::size_t kWhole = 1 << 20;
+  constexpr std::size_t kBlocks = 32;
   constexpr std::size_t kBlock = 4096;
   if (a.dtype != b.dtype || a.shape != b.shape || !a.dtype || a.is_info != b.is_info) return false;
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(a.path, error);
-  if (error || size != fs::file_size(b.path, error) || error) return false;
-  std::ifstream first(a.path, std::ios::binary);
-  std::ifstream second(b.path, std::ios::binary);
+  const Result<FileBytes> first = load_file(a.path);
+  const Result<FileBytes> second = load_file(b.path);
+  for (const auto* file : {&first, &second}) {
+    if (!*file) note_unread(file->error());
+  }
   if (!first || !second) return false;
-  if (size <= kWhole) return same_blocks(first, second, 0, size);
-  for (std::uint64_t i = 0; i < kBlocks; ++i) {
-    if (!same_blocks(first, second, (size - kBlock) / (kBlocks - 1) * i, kBlock)) return false;
+  const std::string_view bytes = first->text();
+  const std::string_view others = second->text();
+  if (bytes.size() != others.size()) return false;
+  if (bytes.size() <= kWhole) return bytes == others;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const std::size_t at = (bytes.size() - kBlock) / (kBlocks - 1) * i;
+    if (bytes.substr(at, kBlock) != others.substr(at, kBlock)) return false;
   }
   return true;
+}
+
+void FxFiles::note_unread(const Error& error) {
+  if (std::ranges::find(unread_, error.message) == unread_.end()) unread_.push_back(error.message);
 }
 
 }  // namespace msprobe::torchair

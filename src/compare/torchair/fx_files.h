@@ -78,6 +78,12 @@ class FxFiles {
   // Nodes that only an older dump has.
   std::vector<std::string> only_older() const;
 
+  // Whether two arrays hold the same values, as far as some blocks of large ones tell.
+  bool same_content(const FxArray& a, const FxArray& b);
+  // What could not be read so far. An array that is damaged was read: its `problem` says so.
+  const std::vector<std::string>& unread() const { return unread_; }
+  void note_unread(const Error& error);
+
  private:
   struct Run {
     FxNode node;
@@ -85,14 +91,14 @@ class FxFiles {
     bool is_ready = false;
   };
   void number_dumps();
+  void read_header(FxArray& array);
+  void make_ready(FxNode& node);
   Run* find_run(std::vector<Run>& runs, const Execution& execution);
 
   std::size_t dumps_ = 1;
   bool left_out_a_dump_ = false;
+  std::vector<std::string> unread_;
   std::map<std::string, std::vector<Run>> nodes_;  // runs in order of time
 };
-
-// Whether two arrays hold the same values, as far as some blocks of large ones tell.
-bool same_content(const FxArray& a, const FxArray& b);
 
 }  // namespace msprobe::torchair

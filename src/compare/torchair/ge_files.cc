@@ -87,6 +87,7 @@ void describe(GeFile& file) {
   const Result<FileBytes> bytes = load_file(file.source.path);
   if (!bytes) {
     file.problem = bytes.error().message;
+    file.is_unread = true;
     return;
   }
   switch (file.source.kind) {
@@ -117,8 +118,8 @@ void note_manual_slice(GeFile& file) {
 }  // namespace
 
 std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
-                                  std::vector<std::string>& notes) {
-  const RealNames real_names(directory);
+                                  std::vector<std::string>& unread) {
+  const RealNames real_names(directory, unread);
   std::vector<GeFile> files;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -146,11 +147,14 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
     if (file.source.kind == ge::FileKind::kInfo && has_original(file.source.path)) continue;
     files.push_back(std::move(file));
   }
-  if (error) notes.push_back(fmt::format("{}: {}", directory.string(), error.message()));
+  if (error) unread.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   measure::spread(files.size(), threads, [&](std::size_t i) {
     describe(files[i]);
     note_manual_slice(files[i]);
   });
+  for (const GeFile& file : files) {
+    if (file.is_unread) unread.push_back(file.problem);
+  }
   std::ranges::sort(files, [](const GeFile& a, const GeFile& b) {
     return std::tie(a.time, a.slice, a.name) < std::tie(b.time, b.slice, b.name);
   });

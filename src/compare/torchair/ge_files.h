@@ -45,10 +45,12 @@ struct GeFile {
   bool may_be_cut = false;  // a file whose end nothing marks: it may name fewer tensors than it had
   std::string problem;      // why nothing in the file can be trusted
   bool is_foreign = false;  // its content was never a dump
+  bool is_unread = false;   // `problem` is of the disk, not of the content
 };
 
 // Every dumped operator of the directory, in order of time. `notes` gets what a person should know.
+// `unread` takes what cannot be read.
 std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
-                                  std::vector<std::string>& notes);
+                                  std::vector<std::string>& unread);
 
 }  // namespace msprobe::torchair

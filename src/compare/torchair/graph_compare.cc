@@ -21,11 +21,16 @@ constexpr std::uint64_t kLargeFile = std::uint64_t{16} << 20;
 // The graph text of the unit before is kept: tokens follow each other.
 class GraphOfUnits {
  public:
-  void load(const UnitPair& unit, std::vector<std::string>& notes) {
+  void load(const UnitPair& unit, std::vector<std::string>& notes,
+            std::vector<std::string>& unread) {
     if (graph_ && path_ == unit.graph_file) return;
     path_ = unit.graph_file;
-    graph_.emplace(load_graph(unit, notes));
-    stacks_ = path_ ? read_stack_info(*path_) : StackInfo{};
+    graph_.emplace(load_graph(unit, notes, unread));
+    stacks_.clear();
+    if (!path_) return;
+    Result<StackInfo> stacks = read_stack_info(*path_);
+    if (!stacks) return unread.push_back(stacks.error().message);
+    stacks_ = std::move(*stacks);
   }
   const GraphIndex& graph() const { return *graph_; }
   const StackInfo& stacks() const { return stacks_; }
@@ -110,19 +115,29 @@ Result<CompareTotals> compare(const GraphCompareOptions& options,
                               const GraphCompareEvents& events) {
   const Result<UnitPlan> plan = make_plan(options.plan);
   if (!plan) return propagate(plan);
-  const GraphMode mode = options.mode ? *options.mode : find_mode(*plan);
+  std::vector<std::string> unread = plan->unread;
+  const GraphMode mode = options.mode ? *options.mode : find_mode(*plan, unread);
   if (events.on_plan) events.on_plan(*plan, mode);
   std::uint64_t total = 0;
   for (const UnitPair& unit : plan->pairs) total += bytes_in(unit.device);
   Progress progress(total, events);
   GraphOfUnits graphs;
   CompareTotals totals;
+  const auto report_unread = [&] {
+    for (const std::string& text : unread) {
+      if (events.on_note) events.on_note(text);
+    }
+    totals.unread += unread.size();
+    unread.clear();
+  };
   for (const UnitPair& unit : plan->pairs) {
     std::vector<std::string> notes;
-    graphs.load(unit, notes);
+    graphs.load(unit, notes, unread);
     UnitPairing pairing =
         pair_unit(unit, plan->bench_is_fx, graphs.graph(), graphs.stacks(), options.threads);
     notes.insert(notes.end(), pairing.notes.begin(), pairing.notes.end());
+    unread.insert(unread.end(), pairing.unread.begin(), pairing.unread.end());
+    report_unread();
     for (const std::string& note : notes) {
       if (events.on_note) events.on_note(note);
     }

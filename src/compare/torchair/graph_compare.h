@@ -31,6 +31,7 @@ struct CompareTotals {
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
   std::uint64_t differing = 0;  // as first_difference counts
+  std::uint64_t unread = 0;     // files that could not be read: the rows above may be others
 };
 void add(CompareTotals& totals, const TensorRow& row);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torchair/graph_mode.h"
 
+#include <fmt/format.h>
+
 #include "core/file.h"
 #include "torchair/fx_files.h"
 #include "torchair/ge_files.h"
@@ -11,9 +13,13 @@ namespace msprobe::torchair {
 namespace {
 
 // Whether the first converted file that can be read holds minimum and maximum.
-std::optional<bool> info_is_range(const fs::path& path, bool is_array) {
+std::optional<bool> info_is_range(const fs::path& path, bool is_array,
+                                  std::vector<std::string>& unread) {
   const Result<FileBytes> file = load_file(path);
-  if (!file) return std::nullopt;
+  if (!file) {
+    unread.push_back(file.error().message);
+    return std::nullopt;
+  }
   const std::string name = path.filename().string();
   if (is_array) {
     const Result<InfoValues> values = read_info_array(*file, name);
@@ -30,8 +36,9 @@ std::optional<bool> info_is_range(const fs::path& path, bool is_array) {
 }
 
 // Nothing: every file holds data.
-std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx) {
-  const RealNames real_names(directory);
+std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx,
+                                           std::vector<std::string>& unread) {
+  const RealNames real_names(directory, unread);
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -47,19 +54,20 @@ std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx
                        : ge::is_hashed_name(name) && name.ends_with(".npz");
     }
     if (!is_info || has_original(entry->path())) continue;
-    if (const auto range = info_is_range(entry->path(), is_fx)) {
+    if (const auto range = info_is_range(entry->path(), is_fx, unread)) {
       return *range ? GraphMode::kStatistics : GraphMode::kReal;
     }
   }
+  if (error) unread.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   return std::nullopt;
 }
 
 }  // namespace
 
-GraphMode find_mode(const UnitPlan& plan) {
+GraphMode find_mode(const UnitPlan& plan, std::vector<std::string>& unread) {
   for (const UnitPair& unit : plan.pairs) {
-    if (const auto mode = mode_of_directory(unit.device, false)) return *mode;
-    if (const auto mode = mode_of_directory(unit.bench, plan.bench_is_fx)) return *mode;
+    if (const auto mode = mode_of_directory(unit.device, false, unread)) return *mode;
+    if (const auto mode = mode_of_directory(unit.bench, plan.bench_is_fx, unread)) return *mode;
   }
   return GraphMode::kReal;
 }

@@ -9,6 +9,7 @@ namespace msprobe::torchair {
 
 // Statistics where any file is one, or was converted to minimum and maximum; else real data, to
 // which a user's own values of another number belong too: they are compared as vectors.
-GraphMode find_mode(const UnitPlan& plan);
+// `unread` takes what cannot be read.
+GraphMode find_mode(const UnitPlan& plan, std::vector<std::string>& unread);
 
 }  // namespace msprobe::torchair

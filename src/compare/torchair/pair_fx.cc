@@ -127,7 +127,7 @@ void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
     }
     return;
   }
-  SmallValues values(op.file.source);
+  SmallValues values(op.file.source, files);
   for (const OpId member : members.ops) {
     std::vector<std::optional<std::size_t>> held(graph.op(member).inputs.size());
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {

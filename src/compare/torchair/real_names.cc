@@ -2,18 +2,25 @@
 #include "torchair/real_names.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
+#include "core/file.h"
 #include "ge/file_name.h"
 
 namespace msprobe::torchair {
 
-RealNames::RealNames(const std::filesystem::path& directory) {
-  std::ifstream mapping(directory / "mapping.csv", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(mapping), {}};
-  for (ge::Mapping& row : ge::read_mapping(text)) names_.emplace(row.written, row.real);
+RealNames::RealNames(const std::filesystem::path& directory, std::vector<std::string>& unread) {
+  const std::filesystem::path path = directory / "mapping.csv";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) return;
+  const Result<FileBytes> mapping = load_file(path);
+  if (!mapping) {
+    unread.push_back(mapping.error().message);
+    return;
+  }
+  for (ge::Mapping& row : ge::read_mapping(mapping->text())) {
+    names_.emplace(row.written, row.real);
+  }
 }
 
 std::string RealNames::of(const std::string& written) const {

@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace msprobe::torchair {
 
 class RealNames {
  public:
-  explicit RealNames(const std::filesystem::path& directory);
+  // `unread` takes the reason if there is a list that cannot be read.
+  RealNames(const std::filesystem::path& directory, std::vector<std::string>& unread);
 
   // The name itself where it is not listed. A converted GE file has the user's suffix behind the
   // digits of the listed name, and so has its real name.

@@ -47,10 +47,17 @@ bool close(double a, double b) {
 }  // namespace
 
 std::optional<bool> SmallValues::same(std::uint32_t input, const FxArray& array) {
-  if (!data_) data_ = GeData::open(source_);
+  const auto note = [&](const auto& read) {
+    if (!read && read.error().kind == ErrorKind::kIo) files_.note_unread(read.error());
+  };
+  if (!data_) {
+    data_ = GeData::open(source_);
+    note(*data_);
+  }
   if (!*data_) return std::nullopt;
   const Result<TensorData> device = (*data_)->tensor(DumpSide::kInput, input);
   const Result<TensorData> bench = open_array(array.path, array.is_info);
+  note(bench);
   std::optional<std::vector<double>> a = small_values(device);
   std::optional<std::vector<double>> b = small_values(bench);
   if (!a || !b) return std::nullopt;

@@ -14,7 +14,8 @@ namespace msprobe::torchair {
 // The inputs of one operator, its files opened at the first question.
 class SmallValues {
  public:
-  explicit SmallValues(const GeSource& source) : source_(source) {}
+  // `files` is told what cannot be read.
+  SmallValues(const GeSource& source, FxFiles& files) : source_(source), files_(files) {}
 
   // Nothing for large tensors and if a side cannot be read. Equal up to the rounding from double
   // to float.
@@ -22,6 +23,7 @@ class SmallValues {
 
  private:
   const GeSource& source_;
+  FxFiles& files_;
   std::optional<Result<GeData>> data_;
 };
 

@@ -32,13 +32,14 @@ StackInfo parse_stack_info(std::string_view python) {
   return stacks;
 }
 
-StackInfo read_stack_info(const std::filesystem::path& graph_text) {
+Result<StackInfo> read_stack_info(const std::filesystem::path& graph_text) {
   std::filesystem::path python = graph_text;
   python.replace_extension(".py");
   std::error_code error;
-  if (!std::filesystem::is_regular_file(python, error)) return {};
+  if (!std::filesystem::is_regular_file(python, error)) return StackInfo{};
   const Result<FileBytes> file = load_file(python);
-  return file ? parse_stack_info(file->text()) : StackInfo{};
+  if (!file) return propagate(file);
+  return parse_stack_info(file->text());
 }
 
 }  // namespace msprobe::torchair

@@ -7,13 +7,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.h"
+
 namespace msprobe::torchair {
 
 using StackInfo = std::map<std::string, std::string>;  // by FX node
 
 // From dynamo_original_graph_*.py beside the graph text: lines `# File "x.py", line 3` come before
 // the node they belong to, which is named by node_name="...".
-StackInfo read_stack_info(const std::filesystem::path& graph_text);
+// Of the file beside the graph text; none: there is no such file.
+Result<StackInfo> read_stack_info(const std::filesystem::path& graph_text);
 StackInfo parse_stack_info(std::string_view python);
 
 }  // namespace msprobe::torchair

@@ -254,14 +254,15 @@ OpRows op_rows(DumpedOp& op) {
 
 }  // namespace
 
-GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes) {
+GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes,
+                      std::vector<std::string>& unread) {
   if (!unit.graph_file) {
     notes.push_back(fmt::format("no graph text for graph {} of rank {}", unit.graph, unit.rank));
     return GraphIndex({});
   }
   const Result<FileBytes> file = load_file(*unit.graph_file);
   if (!file) {
-    notes.push_back(file.error().message);
+    unread.push_back(file.error().message);
     return GraphIndex({});
   }
   GraphIndex graph(ge::read_graph_text(file->text()));
@@ -274,7 +275,7 @@ GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes) {
 UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
                       const StackInfo& stacks, int threads) {
   UnitPairing pairing;
-  const std::vector<GeFile> files = list_ge_files(unit.device, threads, pairing.notes);
+  const std::vector<GeFile> files = list_ge_files(unit.device, threads, pairing.unread);
   std::vector<DumpedOp> ops = dumped_ops(unit, files, graph);
   std::set<std::string> used;
   std::vector<std::string> bench_names;
@@ -285,6 +286,7 @@ UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& 
       for (const OpId member : op.members.ops) used.insert(graph.fx_key(member).value_or(""));
     }
     bench_names = bench.keys();
+    pairing.unread.insert(pairing.unread.end(), bench.unread().begin(), bench.unread().end());
     const auto repeated = bench.repeated();
     if (bench.left_out_a_dump()) {
       const auto older = bench.only_older();
@@ -303,7 +305,7 @@ UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& 
                       unit.bench.string(), repeated.size(), repeated.front()));
     }
   } else {
-    const GeBench bench(list_ge_files(unit.bench, threads, pairing.notes));
+    const GeBench bench(list_ge_files(unit.bench, threads, pairing.unread));
     for (DumpedOp& op : ops) {
       pair_with_ge(op, graph, bench);
       used.insert(op.file.op_name);

@@ -158,7 +158,8 @@ Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
   } else {
     const Result<FxTree> tree = find_fx(plan.bench_root);
     if (!tree) return propagate(tree);
-    bench = fx_groups(*device, *tree, options.fx_token_offset, plan.fx_token_offset, plan.notes);
+    bench = fx_groups(*device, *tree, options.fx_token_offset, plan.fx_token_offset, plan.notes,
+                      plan.unread);
   }
   pair_units(plan, *device, bench);
   if (plan.pairs.empty()) {

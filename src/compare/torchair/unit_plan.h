@@ -35,6 +35,7 @@ struct UnitPlan {
   fs::path bench_root;
   std::vector<UnitPair> pairs;        // in order of rank, graph, token
   std::vector<std::string> notes;     // for the log
+  std::vector<std::string> unread;    // what could not be read
   std::vector<std::string> left_out;  // what only one side has, in words
   std::vector<std::int64_t> device_tokens_left_out;
   std::vector<std::int64_t> bench_tokens_left_out;

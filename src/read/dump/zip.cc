@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "core/crc32.h"
-#include "core/machine_memory.h"
+#include "core/memory_share.h"
 #include "dump/byte_reader.h"
 #include "dump/printable.h"
 
@@ -225,14 +225,15 @@ Result<MemberBytes> ZipArchive::read(const ZipMember& member, std::size_t max_by
   const Result<std::span<const std::byte>> bytes = packed(member);
   if (!bytes) return propagate(bytes);
   MemberBytes content{file_.owner, *bytes};
-  // The other side of a comparison wants as much.
-  if (member.deflated && member.size > machine_memory_bytes() / 2) {
-    return failure(ErrorKind::kHostile, member.header_at,
-                   fmt::format("{} inflates to {} bytes, more than half of this machine's memory",
-                               printable(member.name), member.size));
-  }
   if (member.deflated) {
-    auto memory = std::make_shared_for_overwrite<std::byte[]>(member.size);
+    std::shared_ptr<std::byte[]> memory = inflated_share().take(member.size);
+    if (memory == nullptr) {
+      return failure(
+          ErrorKind::kHostile, member.header_at,
+          fmt::format("{} inflates to {} bytes; compressed tensors get {} bytes together, half of "
+                      "this machine's memory",
+                      printable(member.name), member.size, inflated_share().most_bytes()));
+    }
     const std::span<std::byte> out(memory.get(), member.size);
     bool complete = false;
     const std::optional<std::size_t> done = inflate_into(*bytes, out, complete);

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-
-#include <fmt/format.h>
-#include <simdjson.h>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "core/json_writer.h"
 #include "libtorch/dtypes.h"
@@ -14,10 +14,7 @@
 namespace msprobe::mindspore {
 namespace {
 
-namespace dom = simdjson::dom;
-
 constexpr std::size_t kAlignment = 64;
-constexpr int kMaxDepth = 64;
 
 std::size_t aligned(std::size_t offset) {
   return (offset + kAlignment - 1) / kAlignment * kAlignment;
@@ -123,89 +120,36 @@ class Writer {
   JsonWriter json_;
 };
 
-std::optional<at::Tensor> read_tensor(const dom::array& parts, std::span<const std::byte> memory) {
-  std::string_view type;
-  dom::array extents;
-  std::uint64_t offset = 0;
-  if (parts.size() != 3 || parts.at(0).get(type) || parts.at(1).get(extents) ||
-      parts.at(2).get(offset)) {
-    return std::nullopt;
-  }
-  const std::optional<DType> dtype = parse_dtype(type);
-  const auto scalar_type = dtype ? libtorch::scalar_type(*dtype) : std::nullopt;
-  if (!scalar_type) return std::nullopt;
-  std::vector<std::int64_t> shape;
-  std::uint64_t bytes = size_bytes(*dtype);
-  for (const dom::element extent : extents) {
-    std::int64_t size = 0;
-    if (extent.get(size) || size < 0) return std::nullopt;
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) {
-      return std::nullopt;
-    }
-    shape.push_back(size);
-  }
-  if (offset > memory.size() || bytes > memory.size() - offset) return std::nullopt;
-  at::Tensor tensor = at::empty(shape, at::TensorOptions().dtype(*scalar_type));
-  if (bytes > 0) std::memcpy(tensor.data_ptr(), memory.data() + offset, bytes);
+// Nothing for a dtype that this LibTorch lacks.
+std::optional<at::Tensor> tensor_of(const ReplyTensor& told, std::span<const std::byte> memory) {
+  const auto type = libtorch::scalar_type(told.dtype);
+  if (!type) return std::nullopt;
+  at::Tensor tensor = at::empty(told.shape, at::TensorOptions().dtype(*type));
+  if (told.bytes > 0) std::memcpy(tensor.data_ptr(), memory.data() + told.offset, told.bytes);
   return tensor;
 }
 
-// False where the message is not of the agreed form.
-bool read_value(const dom::element& element, std::span<const std::byte> memory, int depth,
-                PyValue& out) {
-  if (depth > kMaxDepth) return false;
-  switch (element.type()) {
-    case dom::element_type::NULL_VALUE:
-      out = {dump::None{}};
-      return true;
-    case dom::element_type::BOOL:
-      out = {bool(element)};
-      return true;
-    case dom::element_type::INT64:
-      out = {std::int64_t(element)};
-      return true;
-    case dom::element_type::DOUBLE:
-      out = {double(element)};
-      return true;
-    case dom::element_type::STRING:
-      out = {std::string(std::string_view(element))};
-      return true;
-    case dom::element_type::ARRAY: {
-      PyList items;
-      for (const dom::element item : dom::array(element)) {
-        if (!read_value(item, memory, depth + 1, items.emplace_back())) return false;
-      }
-      out = {std::move(items)};
-      return true;
-    }
-    case dom::element_type::OBJECT:
-      break;
-    default:
-      return false;
-  }
-  dom::array parts;
-  std::string_view text;
-  double real = 0, imaginary = 0;
-  if (!element["t"].get(parts)) {
-    const std::optional<at::Tensor> tensor = read_tensor(parts, memory);
-    if (tensor) out = {*tensor};
-    return tensor.has_value();
-  }
-  if (!element["f"].get(text)) {
-    out = {text == "inf" ? HUGE_VAL : text == "-inf" ? -HUGE_VAL : std::nan("")};
-    return true;
-  }
-  if (!element["c"].get(parts) && parts.size() == 2 && !parts.at(0).get(real) &&
-      !parts.at(1).get(imaginary)) {
-    out = {std::complex<double>(real, imaginary)};
-    return true;
-  }
-  return false;
-}
-
-std::string text_at(const dom::element& object, std::string_view key) {
-  std::string_view text;
-  return object[key].get(text) ? std::string() : std::string(text);
+bool take(ReplyValue told, std::span<const std::byte> memory, PyValue& out) {
+  return std::visit(
+      [&]<class Held>(Held& held) {
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          out = {dump::None{}};
+        } else if constexpr (std::is_same_v<Held, ReplyTensor>) {
+          const std::optional<at::Tensor> tensor = tensor_of(held, memory);
+          if (!tensor) return false;
+          out = {*tensor};
+        } else if constexpr (std::is_same_v<Held, ReplyList>) {
+          PyList items;
+          for (ReplyValue& item : held) {
+            if (!take(std::move(item), memory, items.emplace_back())) return false;
+          }
+          out = {std::move(items)};
+        } else {
+          out = {std::move(held)};
+        }
+        return true;
+      },
+      told.data);
 }
 
 }  // namespace
@@ -240,31 +184,13 @@ std::string gradients_message(const PyList& arriving, std::span<std::byte> memor
 }
 
 Result<Reply> read_reply(std::string_view message, std::span<const std::byte> memory) {
-  dom::parser parser;
-  dom::element found;
-  Reply reply;
-  const Failure malformed = fail(ErrorKind::kIo, "the runner sent a message that cannot be read");
-  if (parser.parse(simdjson::padded_string(message)).get(found) || !found.is_object()) {
-    return malformed;
+  Result<ReplyText> text = read_reply_text(message, memory.size());
+  if (!text) return propagate(text);
+  Reply reply{{}, std::move(text->error), text->own_nanos, text->cpu_nanos};
+  if (!take(std::move(text->result), memory, reply.result)) {
+    return fail(ErrorKind::kIo, "the runner sent a tensor of a type that PyTorch does not have");
   }
-  reply.error = text_at(found, "error");
-  if (!reply.error.empty()) return reply;
-  dom::element result;
-  if (found["result"].get(result) || !read_value(result, memory, 0, reply.result)) return malformed;
-  std::uint64_t nanos = 0;
-  if (!found["own_ns"].get(nanos)) reply.own_nanos = nanos;
-  if (!found["cpu_ns"].get(nanos)) reply.cpu_nanos = nanos;
   return reply;
-}
-
-Result<Greeting> read_greeting(std::string_view message) {
-  dom::parser parser;
-  dom::element found;
-  if (parser.parse(simdjson::padded_string(message)).get(found) || !found.is_object()) {
-    return fail(ErrorKind::kIo, "the runner sent a message that cannot be read");
-  }
-  return Greeting{text_at(found, "ready"), text_at(found, "target"), text_at(found, "python"),
-                  text_at(found, "error")};
 }
 
 }  // namespace msprobe::mindspore

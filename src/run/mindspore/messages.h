@@ -10,6 +10,7 @@
 
 #include "arguments/py_value.h"
 #include "core/result.h"
+#include "mindspore/reply.h"
 
 namespace msprobe::mindspore {
 
@@ -35,11 +36,5 @@ struct Reply {
 
 // Trusts nothing: places outside of `memory` are an error.
 Result<Reply> read_reply(std::string_view message, std::span<const std::byte> memory);
-
-struct Greeting {
-  std::string version, target, python;
-  std::string error;
-};
-Result<Greeting> read_greeting(std::string_view message);
 
 }  // namespace msprobe::mindspore
