@@ -95,8 +95,11 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
                                                  run.execute.dialect->like_mindspore);
     if (run.options.strict) {
       worker::mark_identical(found, outcome);
-      const strict::StrictOptions allowed{run.options.allow_tf32, run.device_sums, run.on_cpu,
-                                          run.card};
+      const strict::StrictOptions allowed{.allow_tf32 = run.options.allow_tf32,
+                                          .explain = run.options.explain,
+                                          .device_sums = run.device_sums,
+                                          .device_is_cpu = run.on_cpu,
+                                          .card = run.card};
       worker::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);
     }
     return found;

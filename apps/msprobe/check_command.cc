@@ -97,6 +97,10 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
              "check only part K of N parts of about equal cost; merge_checks joins them")
       .named("K/N");
   declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
+  command.group("Verdicts");
+  command.flag("--explain", arguments.request.explain,
+               "show how the bound of the worst element of each result is made, term by term "
+               "(strict status); needs --only");
   declare_output_options(command, arguments.output);
   command.group("Output");
   command.flag("--shrink", arguments.shrink,
@@ -217,6 +221,10 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
 }  // namespace
 
 ExitStatus run_check_command(const CheckArguments& arguments) {
+  if (arguments.request.explain && arguments.request.only.empty()) {
+    return refuse({ErrorKind::kUsage,
+                   "--explain shows the bound of single calls: name them with --only CALL"});
+  }
   const Interrupt interrupt;
   const sim::FiredRules rules = watch_rules(arguments.request);
   CheckArguments one = arguments;

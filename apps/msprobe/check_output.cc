@@ -154,6 +154,10 @@ void CheckOutput::print(const std::string& text) {
 }
 
 void CheckOutput::show_call(const check::JudgedCall& judged) {
+  for (const documented::DetailRow& row : judged.details) {
+    if (row.explanation.empty()) continue;
+    explanations_ += fmt::format("{}\n{}\n", row.api_name, row.explanation);
+  }
   if (!live_) return;
   const report::ReportCall* call = live_->add(judged.result, judged.details);
   const Mark mark = call == nullptr ? Mark::kNone : terminal::mark_of(*call);
@@ -296,6 +300,7 @@ void CheckOutput::show_answer(const Done& done) {
       print(terminal::call_result(done.run, call, style()));
     }
   }
+  print(std::exchange(explanations_, {}));
   const std::string worst = whole_results_ ? "" : terminal::worst_groups(done.run, answer, style());
   // What was printed line by line needs no second list of the same.
   if (answer.cards.size() + answer.raised.size() > 1 || lines_ > 1) print("\n" + worst);

@@ -86,6 +86,7 @@ class CheckOutput {
   bool whole_results_ = false;  // of --only
   std::string device_library_;  // the user's
   std::string json_path_;       // of the summary, once it is written to a file
+  std::string explanations_;    // of --explain
   bool said_cpu_ = false;       // that the CPU is compared with itself
   std::size_t lines_ = 0;
   std::size_t failed_ = 0;

@@ -20,6 +20,8 @@ struct StrictFinding {
   // most 1 within the bound, infinite if an element is not finite on one side only or differs
   // although none may. Empty if the result was not compared with a bound element by element.
   std::optional<double> error_over_bound = {};
+  // The terms of the bound of the worst element, some lines of text; empty unless it was asked for.
+  std::string explanation = {};
 };
 
 }  // namespace msprobe

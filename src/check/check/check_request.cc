@@ -246,6 +246,7 @@ Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings&
   options.pair_per_device = request.pair_per_device;
   options.hosts = request.hosts;
   options.allow_tf32 = request.allow_tf32;
+  options.explain = request.explain;
   options.hf32 = request.hf32;
   options.dispatch.timeout_seconds = request.timeout_seconds;
   options.dispatch.worker_memory_bytes = worker_memory(request);

@@ -29,6 +29,7 @@ struct CheckRequest {
   std::string config_yaml;
   engines::EngineOptions engine;
   bool allow_tf32 = false;
+  bool explain = false;  // show how the bounds of the strict status are made
   bool hf32 = false;
   std::string card_file;  // of probe_device; empty: none
   std::vector<std::string> devices;

@@ -48,6 +48,7 @@ void add_strict(const MeasuredLeaf& leaf, DetailRow& row) {
   row.strict_reason = leaf.strict->reason;
   row.likely_cause = leaf.strict->cause;
   row.error_map = leaf.strict->map;
+  row.explanation = leaf.strict->explanation;
   row.error_over_bound = leaf.strict->error_over_bound;
 }
 

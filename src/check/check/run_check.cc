@@ -184,6 +184,7 @@ protocol::RunOptions run_options(const CheckOptions& options, const Recorded& re
   run.memory_bytes = options.call_memory_bytes;
   run.strict = options.profile == documented::Profile::kDocumented;
   run.allow_tf32 = options.allow_tf32;
+  run.explain = options.explain;
   run.products = options.card.products;
   run.hf32 = benches_in_hf32(options, device);
   run.arithmetic = options.profile == documented::Profile::kDocumented

@@ -65,6 +65,7 @@ struct CheckOptions {
   bool pair_per_device = false;
   engines::Hosts* hosts = nullptr;  // each has these devices and workers; null: this machine alone
   std::string sim_config_text;  // what the file of engine.sim_config says, for the run's identity
+  bool explain = false;         // strict findings show the terms of their bounds
   bool allow_tf32 = false;      // products of float32 inputs may round these to TF32
   bool hf32 = false;            // convolutions are benched in HF32; an npu's always are
   DeviceCard card;

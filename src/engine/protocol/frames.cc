@@ -208,7 +208,7 @@ void fields(Io& io, T& m) {
       io(m.arithmetic);
   io(m.strict), io(m.allow_tf32), io(m.products), io(m.hf32), io(m.saved_device),
       io(m.find_moved_files), io(m.bench_as_device);
-  io(m.bench_alone), io(m.memory_bytes);
+  io(m.bench_alone), io(m.memory_bytes), io(m.explain);
 }
 
 template <class Io, Is<CallRequest> T>
@@ -224,7 +224,7 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<StrictFinding> T>
 void fields(Io& io, T& m) {
-  io(m.status), io(m.reason), io(m.cause), io(m.map), io(m.error_over_bound);
+  io(m.status), io(m.reason), io(m.cause), io(m.map), io(m.error_over_bound), io(m.explanation);
 }
 
 template <class Io, Is<DropoutFacts> T>

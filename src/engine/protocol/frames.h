@@ -67,6 +67,7 @@ struct RunOptions {
   bool bench_as_device = false;    // the benchmark computes in the recorded precision too
   bool bench_alone = false;        // nothing runs on the device; the benchmark stands for both
   std::uint64_t memory_bytes = 0;  // what one call may take; 0: what the machine has
+  bool explain = false;            // the strict status shows the terms of its bounds
 };
 
 struct CallRequest {

@@ -68,6 +68,7 @@ struct DetailRow {
   std::string rerun_command;
   std::optional<double> error_over_bound;  // as StrictFinding has it
   std::string error_map;                   // in no CSV: see journal/map_lines.h
+  std::string explanation;                 // in no CSV: as StrictFinding has it
 };
 
 // One line of the result CSV. An empty verdict is a blank cell: there was nothing to judge.

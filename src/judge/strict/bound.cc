@@ -37,7 +37,9 @@ double allowed_share(const UsedShares& used) {
 Limits weighted(const Limits& limits, const at::Tensor& bench, const at::Tensor& factors) {
   at::Tensor sizes = bench.abs().mul_(limits.relative).add_(limits.absolute);
   if (limits.spreads.defined()) sizes += limits.spreads.view(bench.sizes()) * limits.spread;
-  return {.spread = 1, .spreads = sizes.mul_(factors)};
+  Limits weighted{.spreads = sizes.mul_(factors)};
+  weighted.add(Of::kSpread, 1, "this bound times the root of the share of terms that are not zero");
+  return weighted;
 }
 
 }  // namespace
@@ -46,25 +48,32 @@ bool is_half(const FloatType& type) { return type.eps == 0x1p-10 || type.eps == 
 
 Limits first_limits(const FloatType& type) {
   if (!is_half(type)) return rounding_limits(type);
-  return {.units = kHalfUnits};
+  Limits limits;
+  limits.add(Of::kUnit, kHalfUnits, "2 units of b");
+  return limits;
 }
 
 Limits product_limits(const FloatType& type) {
-  Limits limits = first_limits(type);
-  if (is_half(type)) limits.units = kProductUnits;
+  if (!is_half(type)) return rounding_limits(type);
+  Limits limits;
+  limits.add(Of::kUnit, kProductUnits, "1 unit of b");
   return limits;
 }
 
 Limits rounding_limits(const FloatType& type) {
-  return {.relative = kResultEps * type.eps, .absolute = kResultEps * type.smallest};
+  Limits limits;
+  limits.add(Of::kBench, kResultEps * type.eps, "4 eps |b|");
+  limits.add(Of::kOne, kResultEps * type.smallest, "4 tiny");
+  return limits;
 }
 
 Limits spread_limits(const FloatType& type, double length, const at::Tensor& spreads) {
   const double accumulated = std::sqrt(length) * type.accumulator_eps;
   Limits limits = rounding_limits(type);
-  limits.relative += kSumOfResult * accumulated / 2;
-  limits.absolute += length * kFloatSmallest;
-  limits.spread = kIntermediates + kSumOfTerms * accumulated / type.eps;
+  limits.add(Of::kBench, kSumOfResult * accumulated / 2, "sqrt(n) eps_a |b|");
+  limits.add(Of::kOne, length * kFloatSmallest, "n 2^-149");
+  limits.add(Of::kSpread, kIntermediates, "4 s");
+  limits.add(Of::kSpread, kSumOfTerms * accumulated / type.eps, "4 sqrt(n) eps_a / eps s");
   limits.spreads = spreads;
   return limits;
 }
@@ -72,10 +81,12 @@ Limits spread_limits(const FloatType& type, double length, const at::Tensor& spr
 Limits wide_limits(const FloatType& type, double length, const at::Tensor& spreads) {
   const double accumulated = std::sqrt(length) * type.accumulator_eps;
   Limits limits = first_limits(type);
-  limits.relative = kResultEps * type.accumulator_eps + kSumOfResult * accumulated / 2;
-  limits.absolute = length * kFloatSmallest;
-  limits.spread =
-      2 * (kIntermediates * type.accumulator_eps + kSumOfTerms * accumulated) / type.eps;
+  limits.add(Of::kBench, kResultEps * type.accumulator_eps, "4 eps_a |b|");
+  limits.add(Of::kBench, kSumOfResult * accumulated / 2, "sqrt(n) eps_a |b|");
+  limits.add(Of::kOne, length * kFloatSmallest, "n 2^-149");
+  limits.add(Of::kSpread, 2 * kIntermediates * type.accumulator_eps / type.eps,
+             "2 * 4 eps_a / eps s");
+  limits.add(Of::kSpread, 2 * kSumOfTerms * accumulated / type.eps, "2 * 4 sqrt(n) eps_a / eps s");
   limits.spreads = spreads;
   return limits;
 }
@@ -133,9 +144,7 @@ LoweredLimits as_others_need(const Limits& limits, const Limits& least, const Us
   const double share = allowed_share(used);
   if (!(share < 1)) return {limits, used.largest[0]};
   Limits lower = limits;
-  lower.relative *= share;
-  lower.absolute *= share;
-  lower.spread *= share;
+  lower.lower(share);
   lower.least_relative = least.relative;
   lower.least_absolute = least.absolute;
   return {std::move(lower), used.of_others() > 0 ? used.largest[0] / share : 0};
@@ -148,9 +157,14 @@ Limits cut_limits(const FloatType& type, double length, const Limits& limits,
   const at::Tensor spreads = limits.spreads.view(bench.sizes());
   const at::Tensor more = wide.abs() * (kMostDrift * kMeanPower * drift) +
                           spreads * (kWalk * drift / (kLeastSpread * type.eps / 2));
+  const at::Tensor added = as_large_as_most(more, device.to(at::kDouble) - wide);
   Limits cut = limits;
   cut.spread = 1;
-  cut.spreads = spreads * limits.spread + as_large_as_most(more, device.to(at::kDouble) - wide);
+  cut.spreads = spreads * limits.spread + added;
+  for (Term& term : cut.terms) {
+    if (term.of == Of::kSpread) term = {term.formula, Of::kSizes, term.coefficient, spreads};
+  }
+  cut.terms.push_back({"m (0.75 n 2^-23 |b| + 2 n 2^-23 s / (0.4 u))", Of::kSizes, 1, added});
   return cut;
 }
 

@@ -10,6 +10,7 @@
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
 #include "strict/element_sizes.h"
+#include "strict/explain.h"
 #include "strict/mindspore_kernel.h"
 #include "strict/reduction_length.h"
 #include "strict/result_type.h"
@@ -137,6 +138,13 @@ bool CallContext::for_derived_spreads(const Pair& pair, const NormSpread::TakeSp
 
 ops::Traits CallContext::traits() const { return ops::traits_of(name.bare_name); }
 
+bool CallContext::is_identical(const Pair& pair) const {
+  const auto* measured = pair.leaf.bench.as<at::Tensor>();
+  if (!pair.leaf.identical || measured == nullptr) return false;
+  const auto bench = benchmark.tensors.find({pair.direction, pair.leaf.path});
+  return bench != benchmark.tensors.end() && bench->second.is_same(*measured);
+}
+
 bool CallContext::is_convolution() const { return traits().form == ops::Form::kConvolution2d; }
 
 bool CallContext::has_even_sums(const Pair& pair) const {
@@ -243,7 +251,7 @@ bool CallContext::add_native(const Pair& pair, const FloatType& type, Limits& li
   const at::Tensor* given = native(pair);
   if (given == nullptr) return false;
   limits.natives = native_errors(*given, pair.bench, type);
-  limits.native = kNative;
+  limits.add(Of::kNative, kNative, "min(4 e, c)");
   // Two results of this size can be twice as far apart.
   limits.native_cap = std::min(kNativeCapUnits * coarsest_eps(type) / 2, 1.0) * 2 * terms_of(pair);
   return true;
@@ -279,14 +287,14 @@ void CallContext::add_cancelled(const Pair& pair, const FloatType& type, Limits&
     for (const auto& value : **arriving) times(value);
     size *= static_cast<double>(input->numel()) / static_cast<double>(pair.device.numel());
   }
-  limits.absolute += size;
+  limits.add(Of::kOne, size, "4 eps_a |x| |weight| / sqrt(added variance)");
 }
 
 bool CallContext::add_kernel(const Pair& pair, const FloatType& type, Limits& limits) const {
   if (!by_mindspore) return false;
   const KernelError error = mindspore_kernel(name.bare_name, pair.direction, type);
-  limits.relative += error.relative;
-  limits.absolute += error.absolute;
+  if (error.relative > 0) limits.add(Of::kBench, error.relative, "D |b|");
+  if (error.absolute > 0) limits.add(Of::kOne, error.absolute, "2 eps");
   return error.any();
 }
 
@@ -297,6 +305,8 @@ StrictFinding within_native(CallContext& context, const Pair& pair, const Tried&
   if (largest_of(tried.limits.natives) > kWeakNative * 2 * context.terms_of(pair)) {
     doubt(finding, "the CPU errs as much in this dtype");
   }
+  add_explanation(context, pair, tried.limits, "the CPU's own error", context.length_of(pair),
+                  finding);
   return finding;
 }
 

@@ -35,6 +35,12 @@ struct CallContext {
   CallContext& operator=(const CallContext&) = delete;
 
   ops::Traits traits() const;
+  // Whether a forward result must be the rounded benchmark: the operator computes nothing.
+  bool is_exact(const Pair& pair) const {
+    return pair.direction == Direction::kForward && traits().exact;
+  }
+  // Whether the metrics pass found the result identical to the benchmark that counts here.
+  bool is_identical(const Pair& pair) const;
   // Of images. A kernel may compute it otherwise than as one product: Winograd's.
   bool is_convolution() const;
   // Whether every element is made of equally many terms, by one kernel of PyTorch's: sums and

@@ -62,6 +62,8 @@ struct RunCall {
     if (!run) throw std::runtime_error(run.error().text);
     outcome = *std::move(run);
   }
+  RunCall(dump::CallRecord recorded, execute::ExecuteOptions how, execute::CallOutcome ran)
+      : record(std::move(recorded)), options(how), outcome(std::move(ran)) {}
   const at::Tensor& bench(std::size_t i = 0) const {
     return *outcome.forward[i].bench.as<at::Tensor>();
   }

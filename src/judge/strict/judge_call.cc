@@ -2,43 +2,25 @@
 #include "strict/judge_call.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "execute/caught.h"
 #include "libtorch/dtypes.h"
-#include "strict/bound.h"
 #include "strict/call_context.h"
-#include "strict/cause.h"
 #include "strict/doubts.h"
-#include "strict/error_map.h"
 #include "strict/judge_by_card.h"
-#include "strict/judge_conditioned.h"
-#include "strict/judge_product.h"
+#include "strict/judges.h"
 #include "strict/result_type.h"
+#include "strict/steps.h"
 #include "strict/strict_value.h"
-#include "strict/unique.h"
-#include "strict/wording.h"
 
 namespace msprobe::strict {
 namespace {
 
 using execute::CallOutcome;
 using execute::LeafPair;
-// Up to this many bounds an excess is a warning.
-constexpr double kWarningExcess = 4;
-constexpr std::string_view kAsMindSpore = ", as MindSpore's kernel computes it";
-
-// Whether the first of many elements are enough to see that limits are too small.
-bool first_elements_exceed(const Pair& pair, const Limits& limits) {
-  constexpr std::int64_t kMany = 1 << 15;
-  constexpr std::int64_t kSome = 1 << 11;
-  if (pair.device.numel() < kMany) return false;
-  const auto some = [](const at::Tensor& all) { return all.flatten().narrow(0, 0, kSome); };
-  return !scan(some(pair.device), some(pair.bench), limits).good();
-}
 
 class CallJudge {
  public:
@@ -116,9 +98,8 @@ class CallJudge {
                                libtorch::text(pair.device.scalar_type()), libtorch::text(*wanted)),
                    "wrong dtype");
     }
-    if (pair.device.numel() == 0) return passed("nothing to compare");
-    const auto type = float_type(pair.device.scalar_type());
-    return type ? judge_floats(pair, *type) : judge_integers(pair);
+    if (auto finding = judge_alone(context_, pair)) return *finding;
+    return judge_floats(pair, *float_type(pair.device.scalar_type()));
   }
 
   // The dtype that was recorded (of a gradient: that of its input), where neither the device nor
@@ -145,163 +126,13 @@ class CallJudge {
     return input_type(context_.outcome.arguments.call, path);
   }
 
-  // An element may differ where a rounding of the inputs changes it.
-  StrictFinding judge_integers(const Pair& pair) {
-    if (same_bytes(pair.bench, pair.device)) return equal("equal");
-    at::Tensor differ = pair.bench.ne(pair.device);
-    if (!differ.any().item<bool>()) return equal("equal");
-    if (auto finding = judge_otherwise(pair)) return *finding;
-    for (const int runs : kRuns) {
-      if (context_.traits().exact && pair.device.scalar_type() != at::kLong) break;
-      context_.conditioning.measure(runs, pair.direction, pair.leaf.path);
-      const at::Tensor spread = context_.conditioning.spread(pair.direction, pair.leaf.path);
-      if (!spread.defined()) break;
-      const at::Tensor off = (pair.bench.to(at::kDouble) - pair.device.to(at::kDouble)).abs();
-      differ = off.gt(spread);
-      if (!differ.any().item<bool>()) {
-        return passed("differs only where a rounding of the inputs changes the result");
-      }
-    }
-    const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
-    StrictFinding finding = wrong(
-        fmt::format("{} of {} elements differ, first at {}", differ.sum().item<std::int64_t>(),
-                    differ.numel(), place_text(pair.device.sizes(), first)),
-        whole_number_cause(pair.device, pair.bench, pair.direction));
-    const at::Tensor over = differ.to(at::kDouble) * std::numeric_limits<double>::max();
-    finding.map = error_map(pair.device, pair.bench, over);
-    finding.error_over_bound = std::numeric_limits<double>::infinity();
-    return finding;
-  }
-
-  // Random and not unique results, which need not be the benchmark's element by element.
-  std::optional<StrictFinding> judge_otherwise(const Pair& pair) {
-    context_.conditioning.measure(kRuns[0], pair.direction, pair.leaf.path);
-    if (context_.conditioning.random()) {
-      const auto type = float_type(pair.device.scalar_type());
-      if (type && float_type(pair.bench.scalar_type()) && !is_exact(pair)) {
-        if (auto finding = judge_same_draw(context_, pair, *type)) return finding;
-      }
-      const auto* forward = context_.outcome.forward.empty()
-                                ? nullptr
-                                : context_.outcome.forward.front().device.as<at::Tensor>();
-      auto finding =
-          judge_random(context_.draws, context_.name.bare_name, pair.direction, pair.leaf.path,
-                       pair.device, forward == nullptr ? at::Tensor() : *forward,
-                       context_.conditioning.spread(pair.direction, pair.leaf.path));
-      if (finding) return finding;
-    }
-    const bool is_unique = context_.traits().unique == ops::Unique::kEverything;
-    if (pair.direction == Direction::kBackward || is_unique) return std::nullopt;
-    const auto call = context_.rerun.arguments();
-    if (!call) return std::nullopt;
-    Outputs outputs;
-    std::size_t place = 0;
-    for (std::size_t i = 0; i < context_.outcome.forward.size(); ++i) {
-      const auto* bench = context_.outcome.forward[i].bench.as<at::Tensor>();
-      const auto* device = context_.outcome.forward[i].device.as<at::Tensor>();
-      outputs.bench.push_back(bench == nullptr ? at::Tensor() : libtorch::plain(*bench));
-      outputs.device.push_back(device == nullptr ? at::Tensor() : libtorch::plain(*device));
-      if (&context_.outcome.forward[i] == &pair.leaf) place = i;
-    }
-    return judge_unique(context_.name.bare_name, **call, outputs, place);
-  }
-
   StrictFinding judge_floats(const Pair& given, const FloatType& type) {
     Pair pair = given;
     if (!float_type(pair.bench.scalar_type())) pair.bench = pair.bench.to(at::kDouble);
-    if (pair.bench.is_complex() != pair.device.is_complex()) return wrong("real against complex");
     const auto card = judge_by_card(context_, pair, type);
     if (card && card->certain) return card->finding;
-    const StrictFinding finding = judge_by_bound(pair, type);
+    const StrictFinding finding = judge_by_bound(context_, pair, type);
     return card && is_right(finding) ? card->finding : finding;
-  }
-
-  StrictFinding judge_by_bound(const Pair& pair, const FloatType& type) {
-    if (is_identical(pair)) return within({.count = pair.device.numel()}, "");
-    const bool exact = is_exact(pair);
-    const bool product = !exact && is_product_form(context_);
-    Tried tried;
-    const auto compare = [&](Limits limits) {
-      tried = {std::move(limits), {}};
-      tried.found = scan(pair.device, pair.bench, tried.limits);
-      return tried.found.good();
-    };
-    Limits first = exact ? Limits{} : product ? product_limits(type) : first_limits(type);
-    if (!exact && !is_half(type) && first_elements_exceed(pair, first)) {
-      tried.limits = std::move(first);
-    } else if (compare(std::move(first))) {
-      return within(tried.found, "");
-    }
-    if (Limits wider = tried.limits; context_.add_kernel(pair, type, wider)) {
-      if (compare(wider)) return within(tried.found, kAsMindSpore);
-    }
-    if (product && tried.found.not_finite == 0) {
-      if (auto bound = product_bound(context_, pair, type)) {
-        if (auto finding = judge_product(context_, pair, type, *bound, tried)) return *finding;
-        if (bound->one_way() && tried.found.not_finite == 0) return failed(pair, type, tried);
-      } else if (is_half(type)) {  // something of it was rounded before, as of a sum of products
-        if (compare(first_limits(type))) return within(tried.found, "");
-      }
-    }
-    if (auto finding = judge_derived(context_, pair, type)) return *finding;
-    if (auto finding = judge_otherwise(pair)) return *finding;
-    if (!exact) {
-      if (auto finding = judge_conditioned(context_, pair, type, tried)) return *finding;
-    }
-    return failed(pair, type, tried);
-  }
-
-  // Whether that is known of the benchmark that counts here.
-  bool is_identical(const Pair& pair) const {
-    const auto* measured = pair.leaf.bench.as<at::Tensor>();
-    if (!pair.leaf.identical || measured == nullptr) return false;
-    const auto bench = context_.benchmark.tensors.find({pair.direction, pair.leaf.path});
-    return bench != context_.benchmark.tensors.end() && bench->second.is_same(*measured);
-  }
-
-  bool is_exact(const Pair& pair) const {
-    return pair.direction == Direction::kForward && context_.traits().exact;
-  }
-
-  // Whether all that is wrong are elements that are NaN or infinite just as the CPU's in the same
-  // dtype are: a weakness of the formula in this dtype, which says nothing of the device.
-  bool formula_fails(const Pair& pair, const Scan& found) {
-    if (found.not_finite == 0 || found.beyond != found.not_finite) return false;
-    const at::Tensor* native = context_.native(pair);
-    return native != nullptr && same_specials(pair.device, *native);
-  }
-
-  StrictFinding failed(const Pair& pair, const FloatType& type, const Tried& tried) {
-    const auto& [limits, found] = tried;
-    const Scan placed = scan_with_places(pair.device, pair.bench, limits);
-    if (formula_fails(pair, found)) {
-      return {Verdict::kSkip,
-              "the formula is not finite in this dtype, not even on the CPU: " +
-                  excess_text(placed, pair.device, pair.bench),
-              ""};
-    }
-    const auto& [how, benches] = context_.benchmark;
-    Failure failure{pair.device,
-                    pair.bench,
-                    limits,
-                    type,
-                    pair.direction,
-                    pair.leaf.path,
-                    context_.name.bare_name,
-                    {},
-                    how};
-    for (const auto& [key, tensor] : benches) {
-      const bool other = key.first == pair.direction && key.second != pair.leaf.path;
-      if (other && tensor.sizes() == pair.device.sizes() &&
-          tensor.scalar_type() == pair.bench.scalar_type()) {
-        failure.other_benches.push_back(libtorch::plain(tensor));
-      }
-    }
-    const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
-    return {slight ? Verdict::kWarning : Verdict::kError,
-            excess_text(placed, pair.device, pair.bench), likely_cause(failure, context_.rerun),
-            error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits)),
-            excess_number(placed)};
   }
 
   CallContext context_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "strict/bound.h"
+#include "strict/explain.h"
 #include "strict/judge_product.h"
 
 namespace msprobe::strict {
@@ -28,11 +29,15 @@ bool has_rounded_steps(const CallContext& context, const Pair& pair, Limits limi
   return found.beyond >= std::max(kFewElements, found.count / kShareOfMany);
 }
 
-StrictFinding within_spread(const CallContext& context, const Scan& found) {
+StrictFinding within_spread(const CallContext& context, const Pair& pair, const Tried& tried) {
   const int runs = context.conditioning.runs();
-  return within(found, runs == 0
-                           ? ", from the derivatives of this call"
-                           : fmt::format(", from the conditioning of this call ({} runs)", runs));
+  StrictFinding finding = within(
+      tried.found, runs == 0 ? ", from the derivatives of this call"
+                             : fmt::format(", from the conditioning of this call ({} runs)", runs));
+  add_explanation(context, pair, tried.limits,
+                  runs == 0 ? "derivatives" : fmt::format("conditioning, {} runs", runs),
+                  context.length_of(pair), finding);
+  return finding;
 }
 
 }  // namespace
@@ -63,9 +68,14 @@ std::optional<StrictFinding> judge_derived(CallContext& context, const Pair& pai
     return all.good();
   };
   if (!context.for_derived_spreads(pair, add) || !all.good()) return std::nullopt;
-  all.worst_inside = as_others_need(limits, first_limits(type), used).used;
+  LoweredLimits lower = as_others_need(limits, first_limits(type), used);
+  all.worst_inside = lower.used;
   if (all.worst_inside > 1) return std::nullopt;  // more than others need, but it may be `least`
-  return within_spread(context, all);
+  if (context.allowed.explain) {
+    context.conditioning.measure(kRuns[0], pair.direction, pair.leaf.path);
+    lower.limits.spreads = context.conditioning.spread(pair.direction, pair.leaf.path);
+  }
+  return within_spread(context, pair, {std::move(lower.limits), all});
 }
 
 std::optional<StrictFinding> judge_same_draw(CallContext& context, const Pair& pair,
@@ -75,76 +85,106 @@ std::optional<StrictFinding> judge_same_draw(CallContext& context, const Pair& p
               {}};
   tried.found = scan(pair.device, pair.bench, tried.limits);
   if (tried.found.beyond > tried.found.count / kShareOfMany) return std::nullopt;
-  return judge_conditioned(context, pair, type, tried, kRuns[0]);
+  return ConditionedJudge(context, pair, type, tried).judge(kRuns[0]);
 }
 
-std::optional<StrictFinding> judge_conditioned(CallContext& context, const Pair& pair,
-                                               const FloatType& type, Tried& tried, int most) {
-  const auto compare = [&](Limits limits) {
-    tried.limits = std::move(limits);
-    tried.found = scan(pair.device, pair.bench, tried.limits);
-    return tried.found.good();
-  };
-  const double length = context.length_of(pair);
-  const bool once = is_half(type) && tried.found.not_finite == 0 && context.rounds_once(pair);
-  for (const int runs : kRuns) {
-    if (runs > most) break;
-    context.conditioning.measure(runs, pair.direction, pair.leaf.path);
-    const at::Tensor spread = context.conditioning.spread(pair.direction, pair.leaf.path);
-    // Of a few runs, those of some elements are too small by chance.
-    const auto explains = [&](const Limits& limits) {
-      if (compare(limits)) return true;
-      const Tried before = tried;
-      if (runs == kRuns[2] || !spread.defined() || pair.bench.is_complex() ||
-          before.found.not_finite > 0 || before.found.beyond > before.found.count / kShareOfMany) {
-        return false;
-      }
-      Limits usual = limits;
-      usual.spreads = usual_spreads(spread, pair.bench);
-      if (compare(std::move(usual))) return true;
-      tried = before;
-      return false;
-    };
-    if (once) {
-      Limits limits = wide_limits(type, length, spread);
-      context.add_kernel(pair, type, limits);
-      context.add_cancelled(pair, type, limits);
-      if (explains(limits)) return within_spread(context, tried.found);
-      if (auto finding = judge_cut(context, pair, type, tried)) return finding;
-      if (!has_rounded_steps(context, pair, tried.limits)) continue;
-    }
-    Limits limits = spread_limits(type, length, spread);
-    if (context.allows_tf32(pair)) limits.spread += 2 * kIntermediates * kTf32Moves;
-    context.add_kernel(pair, type, limits);
-    context.add_cancelled(pair, type, limits);
-    if (explains(limits)) {
-      limits = tried.limits;
-      if (!context.has_even_sums(pair)) return within_spread(context, tried.found);
-      const auto holds_lowered = [&](const at::Tensor& terms) {
-        const auto [lower, used] =
-            as_others_need(limits, first_limits(type), pair.device, pair.bench, terms);
-        if (used > 1) return compare(lower);
-        tried.limits = lower;
-        tried.found.worst_inside = used;
-        return true;
-      };
-      if (holds_lowered({})) return within_spread(context, tried.found);
-      if (const at::Tensor terms = context.terms_in(pair); terms.defined()) {
-        if (holds_lowered(terms)) return within_spread(context, tried.found);
-      }
-      limits = tried.limits;
-    } else if (auto finding = judge_cut(context, pair, type, tried)) {
-      return finding;
-    }
-    if (!context.add_native(pair, type, limits)) continue;
-    const bool hopeless = tried.found.not_finite > 0;  // no further run makes a NaN right
-    if (explains(limits)) return within_native(context, pair, tried);
-    if (hopeless) return std::nullopt;
-    // Many runs, where few are likely to be enough.
-    if (runs == kRuns[0] || !context.add_neighbours(pair, limits)) continue;
-    if (compare(std::move(limits))) return within_native(context, pair, tried);
+ConditionedJudge::ConditionedJudge(CallContext& context, const Pair& pair, const FloatType& type,
+                                   Tried& tried)
+    : context_(context),
+      pair_(pair),
+      type_(type),
+      tried_(tried),
+      length_(context.length_of(pair)),
+      rounds_once_(is_half(type) && tried.found.not_finite == 0 && context.rounds_once(pair)) {}
+
+std::optional<StrictFinding> ConditionedJudge::judge(int runs) {
+  if (hopeless_) return std::nullopt;
+  runs_ = runs;
+  context_.conditioning.measure(runs, pair_.direction, pair_.leaf.path);
+  spread_ = context_.conditioning.spread(pair_.direction, pair_.leaf.path);
+  if (rounds_once_) {
+    if (auto finding = judge_rounded_once()) return finding;
+    if (!has_rounded_steps(context_, pair_, tried_.limits)) return std::nullopt;
   }
+  return judge_rounded_steps();
+}
+
+// The CPU computes in float32 and rounds once, and so should the device.
+std::optional<StrictFinding> ConditionedJudge::judge_rounded_once() {
+  Limits limits = wide_limits(type_, length_, spread_);
+  add_specials(limits);
+  if (holds_with_usual_spreads(limits)) return within_spread(context_, pair_, tried_);
+  return judge_cut(context_, pair_, type_, tried_);
+}
+
+// Intermediate results may have been rounded to the dtype of the result.
+std::optional<StrictFinding> ConditionedJudge::judge_rounded_steps() {
+  Limits limits = spread_limits(type_, length_, spread_);
+  if (context_.allows_tf32(pair_)) {
+    limits.add(Of::kSpread, 2 * kIntermediates * kTf32Moves, "8 * 8192 s");
+  }
+  add_specials(limits);
+  if (holds_with_usual_spreads(limits)) {
+    if (!context_.has_even_sums(pair_) || no_outlier(tried_.limits)) {
+      return within_spread(context_, pair_, tried_);
+    }
+    limits = tried_.limits;
+  } else if (auto finding = judge_cut(context_, pair_, type_, tried_)) {
+    return finding;
+  }
+  return judge_with_native(std::move(limits));
+}
+
+// Of equally long sums, none may be much worse than the others: see "Sums and norms".
+bool ConditionedJudge::no_outlier(const Limits& limits) {
+  const auto holds_lowered = [&](const at::Tensor& terms) {
+    const auto [lower, used] =
+        as_others_need(limits, first_limits(type_), pair_.device, pair_.bench, terms);
+    if (used > 1) return holds(lower);
+    tried_.limits = lower;
+    tried_.found.worst_inside = used;
+    return true;
+  };
+  if (holds_lowered({})) return true;
+  const at::Tensor terms = context_.terms_in(pair_);
+  return terms.defined() && holds_lowered(terms);
+}
+
+std::optional<StrictFinding> ConditionedJudge::judge_with_native(Limits limits) {
+  if (!context_.add_native(pair_, type_, limits)) return std::nullopt;
+  const bool has_nan = tried_.found.not_finite > 0;
+  if (holds_with_usual_spreads(limits)) return within_native(context_, pair_, tried_);
+  hopeless_ = has_nan;
+  // Neighbours take many runs, where few are likely to be enough.
+  if (has_nan || runs_ == kRuns[0] || !context_.add_neighbours(pair_, limits)) return std::nullopt;
+  if (holds(std::move(limits))) return within_native(context_, pair_, tried_);
   return std::nullopt;
+}
+
+void ConditionedJudge::add_specials(Limits& limits) {
+  context_.add_kernel(pair_, type_, limits);
+  context_.add_cancelled(pair_, type_, limits);
+}
+
+bool ConditionedJudge::holds(Limits limits) {
+  tried_.limits = std::move(limits);
+  tried_.found = scan(pair_.device, pair_.bench, tried_.limits);
+  return tried_.found.good();
+}
+
+bool ConditionedJudge::holds_with_usual_spreads(const Limits& limits) {
+  if (holds(limits)) return true;
+  // After few runs, the spreads of some elements are too small by chance.
+  const Tried before = tried_;
+  if (runs_ == kRuns[2] || !spread_.defined() || pair_.bench.is_complex() ||
+      before.found.not_finite > 0 || before.found.beyond > before.found.count / kShareOfMany) {
+    return false;
+  }
+  Limits usual = limits;
+  usual.spreads = usual_spreads(spread_, pair_.bench);
+  if (holds(std::move(usual))) return true;
+  tried_ = before;
+  return false;
 }
 
 }  // namespace msprobe::strict

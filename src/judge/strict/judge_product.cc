@@ -2,6 +2,7 @@
 #include "strict/judge_product.h"
 
 #include "strict/bound.h"
+#include "strict/explain.h"
 #include "strict/product.h"
 
 namespace msprobe::strict {
@@ -9,6 +10,17 @@ namespace {
 
 constexpr std::string_view kAsUnit = ", as for a matrix unit that cuts its sums";
 constexpr std::string_view kFromTerms = ", from the sizes of its terms";
+
+// The limits of that bound with all of its terms named. Some elements may have been looked at with
+// all of their terms, and the others with few.
+Limits with_terms(ProductBound& bound, const Pair& pair, Arithmetic arithmetic) {
+  Limits limits = bound.explained(pair.device, arithmetic);
+  if (arithmetic == Arithmetic::kUnexplained || scan(pair.device, pair.bench, limits).good()) {
+    return limits;
+  }
+  bound.take_terms(bound.terms());
+  return bound.explained(pair.device, arithmetic);
+}
 
 }  // namespace
 
@@ -49,9 +61,17 @@ std::optional<StrictFinding> judge_product(CallContext& context, const Pair& pai
   const bool may_cut = context.device_sums(pair) != probe::DeviceSums::kRounded;
   Explanation seen = bound.explain(pair.device, may_cut);
   if (seen.arithmetic != Arithmetic::kUnexplained) {
-    return within(seen.found, seen.arithmetic == Arithmetic::kCut ? kAsUnit : kFromTerms);
+    const bool cuts = seen.arithmetic == Arithmetic::kCut;
+    StrictFinding finding = within(seen.found, cuts ? kAsUnit : kFromTerms);
+    if (context.allowed.explain) {
+      add_explanation(context, pair, with_terms(bound, pair, seen.arithmetic),
+                      cuts ? "products, of a matrix unit that cuts" : "products",
+                      bound.added_terms(), finding);
+    }
+    return finding;
   }
   tried = {std::move(seen.limits), seen.found};
+  if (context.allowed.explain) tried.limits = with_terms(bound, pair, seen.arithmetic);
   if (tried.found.not_finite > 0) return std::nullopt;  // no bound of a product explains that
   if (is_half(type) && context.rounds_once(pair)) return std::nullopt;
   if (!context.add_native(pair, type, tried.limits)) return std::nullopt;
@@ -68,9 +88,13 @@ std::optional<StrictFinding> judge_cut(CallContext& context, const Pair& pair,
     return std::nullopt;
   }
   const double terms = context.unit_length_of(pair);
-  const Scan cut =
-      scan(pair.device, pair.bench, cut_limits(type, terms, tried.limits, pair.device, pair.bench));
-  return cut.good() ? std::optional(within(cut, kAsUnit)) : std::nullopt;
+  const Limits limits = cut_limits(type, terms, tried.limits, pair.device, pair.bench);
+  const Scan found = scan(pair.device, pair.bench, limits);
+  if (!found.good()) return std::nullopt;
+  StrictFinding finding = within(found, kAsUnit);
+  add_explanation(context, pair, limits, "conditioning, of a matrix unit that cuts", terms,
+                  finding);
+  return finding;
 }
 
 }  // namespace msprobe::strict

@@ -120,8 +120,8 @@ ProductSlice ProductBound::slice_of(const Elements& elements) {
 
 Limits ProductBound::same_for_all() const {
   Limits limits = product_limits(type_);
-  limits.absolute += added_terms() * kFloatSmallest;
-  limits.spread = 1;
+  limits.add(Of::kOne, added_terms() * kFloatSmallest, "n 2^-149");
+  limits.spread = 1;  // of what the terms of each element add
   return limits;
 }
 
@@ -316,6 +316,33 @@ Limits ProductBound::cut(const at::Tensor& device) const {
               limits.drifts.data_ptr<double>() + start);
     return true;
   });
+  return limits;
+}
+
+Limits ProductBound::explained(const at::Tensor& device, Arithmetic how) const {
+  const at::Tensor by_rounding = rounded(device).spreads;
+  Limits limits = how == Arithmetic::kCut ? cut(device) : rounded(device);
+  const auto add = [&](std::string_view formula, double coefficient, const at::Tensor& sizes) {
+    limits.terms.push_back({formula, Of::kSizes, coefficient, sizes});
+  };
+  const ProductTerms sizes(product_, taken_, walked_, summing_type());
+  const at::Tensor sums = sums_.view({-1});
+  const at::Tensor norms = sizes.squares(sizes.all()).to(at::kDouble).sqrt();
+  const double sum_unit = std::sqrt(added_terms()) * type_.accumulator_eps / 2;
+  add("sqrt(n) u_a 2 |S|", kOfSum * sum_unit, sums.abs());
+  add(taken_ < terms() ? "sqrt(n) u_a 4 N (N of some terms)" : "sqrt(n) u_a 4 N",
+      kOfTerms * sum_unit, norms);
+  if (product_.added.defined()) add("eps |added|", type_.eps, (bench_ - sums_).view({-1}).abs());
+  if (tf32_) {
+    add("2^-10 |S|", 2 * kTf32Rounding, sums.abs());
+    add("2^-8 N", 8 * kTf32Rounding, norms);
+  }
+  if (const at::Tensor wander = sizes.wander(sizes.all(), sums); wander.defined()) {
+    add("sqrt(n) u_a 4 W m", rounded_by(device).of_wander, wander);
+  }
+  if (how == Arithmetic::kCut) {
+    add("m n 2^-23 (2 N + 2 P), or 2 k n 2^-23 N", 1, (limits.spreads - by_rounding).view({-1}));
+  }
   return limits;
 }
 

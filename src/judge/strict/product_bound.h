@@ -62,6 +62,9 @@ class ProductBound {
   // share of what they can drift by, which is taken from `device`.
   Limits cut(const at::Tensor& device) const;
 
+  // The same limits, with all of their terms named. If `how` is not kCut: those of rounded().
+  Limits explained(const at::Tensor& device, Arithmetic how) const;
+
   // Looks at the partial sums in the order of the data, up to one of the parts that the terms are
   // split into: both bounds grow with them, and cost that share of one product more. With less
   // than all parts they are smaller than they need be, and hold as well.

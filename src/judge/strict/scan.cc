@@ -13,6 +13,17 @@
 
 namespace msprobe::strict {
 
+void Limits::add(Of of, double coefficient, std::string_view formula) {
+  terms.push_back({formula, of, coefficient});
+  double* const sums[] = {&relative, &units, &absolute, &spread, &native};
+  if (of != Of::kSizes) *sums[static_cast<std::size_t>(of)] += coefficient;
+}
+
+void Limits::lower(double share) {
+  for (double* const sum : {&relative, &units, &absolute, &spread}) *sum *= share;
+  for (Term& term : terms) term.coefficient *= share;
+}
+
 FloatLimits float_limits(const Limits& limits, const FloatType& type) {
   return {limits.relative,   limits.absolute,   limits.spread,         limits.native,
           limits.native_cap, limits.units,      limits.least_relative, limits.least_absolute,

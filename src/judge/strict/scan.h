@@ -4,12 +4,25 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "libtorch/aten.h"
 #include "strict/float_scan.h"
 #include "strict/float_type.h"
 
 namespace msprobe::strict {
+
+// The size of an element that a coefficient of a bound is multiplied by.
+enum class Of : std::uint8_t { kBench, kUnit, kOne, kSpread, kNative, kSizes };
+
+// One term of a bound, with the formula that docs/verdicts.md has for it.
+struct Term {
+  std::string_view formula;
+  Of of;
+  double coefficient;
+  at::Tensor sizes = {};  // of kSizes alone
+};
 
 // |device - bench| <= relative * |bench| + units * (unit of bench) + absolute + spread * spreads[i]
 //                     + native * natives[i]
@@ -29,6 +42,12 @@ struct Limits {
   // Where the results of a device whose sums drift would lie, from bench; undefined: 0. The nearer
   // of both counts.
   at::Tensor drifts = {};
+  // The terms that the coefficients above are the sums of, for --explain.
+  std::vector<Term> terms = {};
+
+  void add(Of of, double coefficient, std::string_view formula);
+  // Every term becomes this share of itself.
+  void lower(double share);
 };
 
 // What of them is the same for all elements.

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 namespace msprobe::strict {
-namespace {
 
 std::string element_text(const at::Tensor& tensor, std::int64_t at) {
   const at::Tensor element = tensor.flatten()[at];
@@ -17,8 +16,6 @@ std::string element_text(const at::Tensor& tensor, std::int64_t at) {
   const at::Tensor parts = at::view_as_real(element).to(at::kDouble);
   return fmt::format("{:.6g}{:+.6g}j", parts[0].item<double>(), parts[1].item<double>());
 }
-
-}  // namespace
 
 std::string place_text(at::IntArrayRef shape, std::int64_t flat_index) {
   std::vector<std::int64_t> place(shape.size());
@@ -30,6 +27,8 @@ std::string place_text(at::IntArrayRef shape, std::int64_t flat_index) {
 }
 
 std::string number_text(double value) { return fmt::format("{:.3g}", value); }
+
+std::string digits_text(double value) { return fmt::format("{:.6g}", value); }
 
 double three_digits(double value) {
   const std::string text = number_text(value);
