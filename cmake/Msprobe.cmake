@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # What every target shares: the language level, the warnings, where programs land, and the one way a folder becomes a library.
 
+set(compiler_${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION})
+if(compiler_GNU VERSION_LESS 12 AND compiler_GNU OR compiler_Clang VERSION_LESS 16 AND compiler_Clang)
+  message(FATAL_ERROR "msprobe needs g++ 12 or clang 16, or newer; ${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}. "
+                      "Name another with CXX, as in CXX=g++-12 cmake ... (Ubuntu 22.04: apt-get install g++-12), or use the wheels (docs/install.md)")
+endif()
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

@@ -18,5 +18,5 @@ for build in build/release build/dev; do
     MSPROBE_PROGRAM=$PWD/$build/bin/msprobe PYTHONPATH=$PWD/$build/python exec "$env/bin/python" -W ignore tests/python_api/integrations.py
   fi
 done
-echo "build msprobe first: cmake --workflow --preset release, or tools/test.sh" >&2
+echo "build msprobe first: cmake --preset release && cmake --build --preset release, or tools/test.sh" >&2
 exit 2

@@ -21,7 +21,7 @@ for build in build/release build/dev; do
   if [ -x "$build/bin/msprobe" ]; then built=$PWD/$build; break; fi
 done
 if [ -z "$built" ]; then
-  echo "build msprobe first: cmake --workflow --preset release, or tools/test.sh" >&2
+  echo "build msprobe first: cmake --preset release && cmake --build --preset release, or tools/test.sh" >&2
   exit 2
 fi
 

@@ -10,11 +10,14 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
-// Built on an older glibc: it is there if the process runs on a newer one.
+#ifdef __GLIBC__
+#if !__GLIBC_PREREQ(2, 33)
 struct mallinfo2 {
   std::size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
+#endif
+// It is there if the process runs on glibc 2.33 or newer, whatever this was compiled or linked
+// with.
 extern "C" struct mallinfo2 mallinfo2() noexcept __attribute__((weak));
 #endif
 
@@ -60,9 +63,7 @@ void keep_freed_memory() {
 // The end of the heap is trimmed when it is freed; here is what lies below a block in use. Blocks
 // that were given back are still free, so that the resident memory tells what there is to give.
 void release_excess_memory() {
-#if !__GLIBC_PREREQ(2, 33)
   if (&::mallinfo2 == nullptr) return;
-#endif
   const struct mallinfo2 heap = ::mallinfo2();
   if (heap.fordblks <= std::size_t{kKept}) return;
   if (resident_bytes() > heap.uordblks + std::size_t{kKept}) ::malloc_trim(kKept);

@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/vector_targets.h"
 #include "units/unit.h"
 
-// Vectors of unknown size serve nobody here, and these gain nothing over their neighbours.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "units/add_terms.cc"
 #include <hwy/foreach_target.h>

@@ -94,7 +94,7 @@ class AnyVectors {
     Vector error_or_zero = error;
     if (HWY_UNLIKELY(!hn::AllTrue(Doubles(), finite))) {
       add_not_finite(device, bench, finite);
-      error_or_zero = hn::IfThenZeroElse(hn::IsNaN(error), error);
+      error_or_zero = hn::IfThenZeroElse(is_nan(error), error);
       cast = hn::IfThenElse(hn::Ge(magnitude, overflow_), hn::Mul(bench, set(kInfinity)), cast);
       units = hn::IfThenElse(hn::Eq(magnitude, set(kInfinity)), set(kNaN), units);
     }
@@ -133,15 +133,15 @@ class AnyVectors {
   // device's dtype.
   HWY_INLINE void add_not_finite(Vector device, Vector bench, Mask finite) {
     const Vector magnitude = hn::Abs(bench);
-    const Mask nan = hn::IsNaN(device);
-    const Mask wants_nan = hn::Or(hn::IsNaN(bench), hn::Gt(magnitude, nan_above_));
+    const Mask nan = is_nan(device);
+    const Mask wants_nan = hn::Or(is_nan(bench), hn::Gt(magnitude, nan_above_));
     const Mask infinite = hn::Eq(hn::Abs(device), set(kInfinity));
     const Mask wants_infinity = hn::AndNot(wants_nan, hn::Ge(magnitude, infinite_from_));
     const Mask opposite = hn::Xor(hn::Lt(device, set(0)), hn::Lt(bench, set(0)));
     const Mask differs = hn::Or(hn::Or(hn::Xor(nan, wants_nan), hn::Xor(infinite, wants_infinity)),
                                 hn::And(hn::And(infinite, wants_infinity), opposite));
     not_finite_errors_ += hn::CountTrue(Doubles(), hn::AndNot(finite, differs));
-    error_nan_ = error_nan_ || !hn::AllFalse(Doubles(), hn::IsNaN(hn::Sub(device, bench)));
+    error_nan_ = error_nan_ || !hn::AllFalse(Doubles(), is_nan(hn::Sub(device, bench)));
   }
 
   Vector eps_;

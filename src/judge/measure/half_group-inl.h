@@ -96,7 +96,7 @@ struct HalfGroup {
     const Float error = hn::Abs(difference);
     const Float relative = hn::Div(error, hn::Add(magnitude, limits.eps));
     const Float power = hn::Max(power_of_two_below(magnitude), limits.smallest_normal);
-    const Float infinity = hn::Inf(Floats());
+    const Float infinity = hn::Set(Floats(), std::numeric_limits<float>::infinity());
     FloatMask finite =
         hn::And(hn::Lt(hn::Abs(device), infinity), hn::Lt(magnitude, limits.highest));
     Float cast = Traits::kRounds ? round_bench(bench, power, limits.rounding) : bench;
@@ -195,12 +195,13 @@ struct HalfGroup {
   HWY_INLINE void add_not_finite(const HalfLimits& limits, Float device, Float bench,
                                  FloatMask finite) {
     const Float zero = hn::Zero(Floats());
-    const FloatMask infinite = hn::Eq(hn::Abs(device), hn::Inf(Floats()));
+    const FloatMask infinite =
+        hn::Eq(hn::Abs(device), hn::Set(Floats(), std::numeric_limits<float>::infinity()));
     const FloatMask wants_infinity = hn::Ge(hn::Abs(bench), limits.infinite_from);
     const FloatMask opposite = hn::Xor(hn::Lt(device, zero), hn::Lt(bench, zero));
-    const FloatMask differs = hn::Or(
-        hn::Or(hn::Xor(hn::IsNaN(device), hn::IsNaN(bench)), hn::Xor(infinite, wants_infinity)),
-        hn::And(hn::And(infinite, wants_infinity), opposite));
+    const FloatMask differs =
+        hn::Or(hn::Or(hn::Xor(is_nan(device), is_nan(bench)), hn::Xor(infinite, wants_infinity)),
+               hn::And(hn::And(infinite, wants_infinity), opposite));
     not_finite_errors += hn::CountTrue(Floats(), hn::AndNot(finite, differs));
   }
 };

@@ -25,6 +25,11 @@ namespace msprobe::measure::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+template <class V>
+HWY_INLINE auto is_nan(V value) {
+  return hn::Not(hn::Eq(value, value));  // Ne is false for NaN on some machines
+}
+
 using Doubles = hn::ScalableTag<double>;
 using Floats = hn::ScalableTag<float>;
 using Singles = hn::Half<Floats>;  // as many as Doubles

@@ -23,8 +23,12 @@ std::string_view TokenIndex::find(std::string_view text) {
   simdjson::error_code error = simdjson::SUCCESS;
   if (!stage_ || stage_->capacity() < text.size()) {
     const std::size_t capacity = std::max(kLeastCapacity, text.size() + text.size() / 2);
-    error = simdjson::get_active_implementation()->create_dom_parser_implementation(
-        capacity, kUnusedDepth, stage_);
+#ifdef MSPROBE_SIMDJSON_1
+    const auto& implementation = simdjson::active_implementation;
+#else
+    const auto& implementation = simdjson::get_active_implementation();
+#endif
+    error = implementation->create_dom_parser_implementation(capacity, kUnusedDepth, stage_);
   }
   if (error == simdjson::SUCCESS) {
     error = stage_->stage1(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
