@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tries the wheels of tools/make_wheels.sh in clean roots, made here from the packages of each distribution: nothing but its Python, a virtual
+# environment with PyTorch, and the wheels, installed by a user who is not root.
+#
+#   tools/test_wheels.sh WHEELS WORK ROOT...
+#
+# ROOT        bookworm, trixie (Debian 12 and 13), jammy or noble (Ubuntu 22.04 and 24.04)
+# WORK        a directory for the roots, 3 to 8 GB each
+# MSPROBE_TEST_TORCH    the PyTorch to install (default: torch==2.13.0; pip's own options are taken from its environment variables)
+# Needs root, mmdebstrap and debootstrap.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+wheels=$(realpath "$1")
+work=$(realpath -m "$2")
+shift 2
+mkdir -p "$work"
+torch=${MSPROBE_TEST_TORCH:-torch==2.13.0}
+packages=python3,python3-venv,ca-certificates
+
+make_root() {  # make_root SUITE DIRECTORY
+  case $1 in
+    bookworm | trixie) mmdebstrap --quiet --variant=minbase --include=$packages "$1" "$2" "${MSPROBE_DEBIAN:-http://deb.debian.org/debian}" ;;
+    jammy | noble)  # Debian has no key of Ubuntu
+      debootstrap --variant=minbase --components=main,universe --no-check-gpg --include=$packages "$1" "$2" \
+        "${MSPROBE_UBUNTU:-http://archive.ubuntu.com/ubuntu}" /usr/share/debootstrap/scripts/jammy > "$2.log" ;;
+    *) echo "unknown root: $1" >&2; exit 2 ;;
+  esac
+}
+
+for suite in "$@"; do
+  echo "== $suite"
+  root=$work/$suite
+  [ -e "$root/usr/bin/python3" ] || make_root "$suite" "$root"
+  rm -rf "$root/try"
+  mkdir -p "$root/try/wheels" "$root/try/msprobe/tools"
+  cp "$wheels"/*.whl "$root/try/wheels"
+  cp -r examples "$root/try/msprobe/"
+  cp tools/quickstart.sh "$root/try/msprobe/tools/"
+  cp tools/wheels/try.sh "$root/try/"
+  cp /etc/resolv.conf "$root/etc/"
+  cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+  chroot "$root" bash -c 'id user >/dev/null 2>&1 || useradd --create-home user; chown -R user /try'
+  # What pip is to find beside its index.
+  links=${PIP_FIND_LINKS:-}
+  [ -z "$links" ] || { mkdir -p "$root$links"; mount --bind "$links" "$root$links"; }
+  mount -t proc proc "$root/proc"
+  mount --bind /dev "$root/dev"
+  status=0
+  chroot "$root" su user -c "cd /try && PIP_FIND_LINKS=$links PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_CACHE_DIR=/try/cache bash try.sh '$torch'" || status=$?
+  umount "$root/dev" "$root/proc"
+  [ -z "$links" ] || umount "$root$links"
+  [ $status = 0 ] || { echo "$suite: failed" >&2; exit 1; }
+done
+echo "the wheels work in $*"
