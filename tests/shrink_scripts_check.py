@@ -75,6 +75,9 @@ CALLS = {
     "Aten._foreach_mul_.0": ([lists, value(0.5)], {}, [lists], None, {"mutated": changed}, "zeros"),
     # Inside a custom autograd function: no gradient of its own, mixed dtypes, another result where nothing was asked for.
     "Tensor.__mul__.0": ([half(4, 9, 32, grad=False), weight(32)], {}, [tensor(4, 9, 32)], None, {}, "dropped_tail"),
+    # The device has no kernel.
+    "VF.rnn_tanh.0": ([tensor(4, 9, 8), tensor(1, 4, 8), [weight(8, 8), weight(8, 8), weight(8), weight(8)], value(True), value(1), value(0.0),
+                       value(True), value(False), value(True)], {}, [tensor(4, 9, 8), tensor(1, 4, 8)], [tensor(4, 9, 8)], {}, "no_kernel"),
     "Torch.sigmoid.0": ([half(4, 9, 32)], {}, [half(4, 9, 32, grad=False)], None, {}, "missing_output"),
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "check_results.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
@@ -96,9 +97,9 @@ ExitStatus run(const CompareOptions& options) {
   if (const Result<void> good = check_fail_on(options.verdict); !good) return refuse(good.error());
   const Result<documented::Standards> standards = load_standards(options.verdict);
   if (!standards) return refuse(standards.error());
-  const Result<std::filesystem::path> npu = check_input_file(options.npu, {.suffix = ".csv"});
+  const Result<std::filesystem::path> npu = details_to_compare(options.npu);
   if (!npu) return refuse(npu.error());
-  const Result<std::filesystem::path> gpu = check_input_file(options.gpu, {.suffix = ".csv"});
+  const Result<std::filesystem::path> gpu = details_to_compare(options.gpu);
   if (!gpu) return refuse(gpu.error());
   const Result<std::filesystem::path> out = prepare_output_directory(options.out);
   if (!out) return refuse(out.error());
@@ -140,11 +141,14 @@ ExitStatus run(const CompareOptions& options) {
 Run declare_api_precision_compare(cli::Parser& command) {
   auto options = std::make_shared<CompareOptions>();
   command.group(kMostUsed);
-  command.value("NPU,-npu,--npu_csv_path", options->npu, "details CSV of the device under test")
+  command
+      .value("NPU,-npu,--npu_csv_path", options->npu,
+             "details CSV of the device under test, or the -o directory of its check")
       .named("CSV")
       .required();
   command
-      .value("GPU,-gpu,--gpu_csv_path", options->gpu, "details CSV of the device to compare with")
+      .value("GPU,-gpu,--gpu_csv_path", options->gpu,
+             "details CSV of the device to compare with, or the -o directory of its check")
       .named("CSV")
       .required();
   command.value("-o,--out_path", options->out, "directory for the two CSVs")

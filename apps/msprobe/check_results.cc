@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/path_check.h"
+#include "core/shell_words.h"
 #include "journal/csv_pair.h"
 
 namespace msprobe::app {
@@ -114,6 +115,29 @@ Result<std::vector<NamedResult>> results_to_show(const std::string& given) {
   }
   if (!csv) return propagate(csv);
   return std::vector<NamedResult>{{*csv, {}}};
+}
+
+Result<fs::path> details_to_compare(const std::string& given) {
+  std::error_code error;
+  if (!fs::is_directory(given, error)) {
+    const auto beside = journal::csv_paths_of(given);
+    if (beside && fs::exists(beside->details, error)) {
+      return fail(ErrorKind::kUsage,
+                  fmt::format("{} is the result CSV of a check: pass the details CSV beside it, {}",
+                              given, beside->details.filename().string()));
+    }
+    return check_input_file(given, {.suffix = ".csv"});
+  }
+  const Result<std::vector<NamedResult>> results = results_to_show(given);
+  if (!results) return propagate(results);
+  if (results->size() > 1) {
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("{} has the results of {} dumps: name the directory of one, such as {}", given,
+                    results->size(), shell_path(results->front().csv.parent_path())));
+  }
+  const auto paths = journal::csv_paths_of(results->front().csv);
+  return check_input_file(paths->details, {.suffix = ".csv"});
 }
 
 }  // namespace msprobe::app

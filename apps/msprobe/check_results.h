@@ -29,4 +29,8 @@ struct NamedResult {
 // check of several dumps, those of its steps and ranks in their order. At least one.
 Result<std::vector<NamedResult>> results_to_show(const std::string& given);
 
+// For api_precision_compare: a details CSV, or the -o directory of a check of one dump, of which
+// the latest counts.
+Result<std::filesystem::path> details_to_compare(const std::string& given);
+
 }  // namespace msprobe::app

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -19,6 +20,7 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "core/log.h"
+#include "core/shell_words.h"
 #include "core/suggestion.h"
 #include "documented_spellings.h"
 #include "own_files.h"
@@ -91,10 +93,30 @@ const Command* find_command(const Program& program, std::string_view name) {
   return nullptr;
 }
 
-ExitStatus refuse_command(const Program& program, const std::string& name) {
+// The command that is spelt most like it, else one with the word in its name ("check") or with the
+// same beginning ("accuracy").
+std::string meant_command(const Program& program, std::string_view name) {
+  constexpr std::size_t kSameBeginning = 3;
   std::vector<std::string> names;
   for (const Command& command : program.commands) names.emplace_back(command.name);
-  const std::string meant = nearest(name, names);
+  if (std::string near = nearest(name, names); !near.empty()) return near;
+  if (name.size() < kSameBeginning) return {};
+  const std::string_view beginning = name.substr(0, kSameBeginning);
+  for (const std::string& known : names) {
+    if (known.find(name) != std::string::npos || known.starts_with(beginning)) return known;
+  }
+  return {};
+}
+
+ExitStatus refuse_command(const Program& program, const std::string& name) {
+  std::error_code error;
+  if (std::filesystem::exists(name, error)) {
+    log::error(
+        "'{1}' is a file or directory, not a command of {0}; to check a recording: {0} {2} {3}",
+        program.name, name, program.commands.front().name, shell_path(name));
+    return kCannot;
+  }
+  const std::string meant = meant_command(program, name);
   log::error("'{0}' is not a command of {1}{2} '{1} --help' lists them", name, program.name,
              meant.empty() ? ";" : fmt::format(". Did you mean '{}'?", meant));
   return kCannot;
@@ -139,6 +161,18 @@ std::string elsewhere(const Program& program, const cli::Parser& parser,
   return {};
 }
 
+// For a command without a word: "; for example: msprobe diff old new".
+std::string first_example(const Program& program, const cli::Parser& parser) {
+  const std::string examples = parser.row().examples;
+  const std::string start = fmt::format("{} {} ", program.name, parser.name());
+  const std::size_t from = examples.find(start);
+  if (from == std::string::npos) return {};
+  std::string line = examples.substr(from, examples.find('\n', from) - from);
+  line = line.substr(0, line.find("  #"));
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line.ends_with('\\') ? std::string() : fmt::format("; for example: {}", line);
+}
+
 ExitStatus refuse_options(const Program& program, const Error& error, const cli::Parser& parser,
                           std::span<const std::string> words) {
   std::string meant;
@@ -151,8 +185,9 @@ ExitStatus refuse_options(const Program& program, const Error& error, const cli:
       meant = fmt::format(". Did you mean '--{}'?", near);
     }
   }
-  log::error("{}{} ('{} {} --help' shows the options)", error.message, meant, program.name,
-             parser.name());
+  const std::string example = words.empty() ? first_example(program, parser) : "";
+  log::error("{}{}{} ('{} {} --help' shows the options)", error.message, meant, example,
+             program.name, parser.name());
   return kCannot;
 }
 

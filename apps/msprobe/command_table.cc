@@ -19,6 +19,7 @@ const std::vector<Command>& table() {
        &declare_acc_check},
       {CommandGroup::kMore, "api_precision_compare",
        "Compare the details CSVs of two devices: the final verdict per API.",
+       "  msprobe api_precision_compare npu_out gpu_out -o out  # the -o of two checks\n"
        "  msprobe api_precision_compare -o out \\\n"
        "      -npu npu/accuracy_checking_details_20260101000000.csv \\\n"
        "      -gpu gpu/accuracy_checking_details_20260101000000.csv\n"

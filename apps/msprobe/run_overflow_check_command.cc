@@ -10,6 +10,7 @@
 #include "common_options.h"
 #include "core/log.h"
 #include "core/path_check.h"
+#include "core/shell_words.h"
 #include "dump_input.h"
 #include "engines/device_name.h"
 #include "interrupt.h"
@@ -26,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kCsvName = "overflow_check_result.csv";
+constexpr std::size_t kShownOverflows = 10;  // one by one
 
 struct OverflowArguments {
   check::OlderFiles older;
@@ -127,6 +129,15 @@ ExitStatus find_provenance(const OverflowArguments& arguments) {
   return show_nonfinite(path->string(), arguments.json);
 }
 
+std::string further_overflows(std::size_t count, const OverflowArguments& arguments) {
+  std::string text = fmt::format("and {} more, which -v shows", count);
+  if (!arguments.api_info.empty()) {
+    text +=
+        fmt::format("; where they begin: msprobe compare {} --nan", shell_path(arguments.api_info));
+  }
+  return text;
+}
+
 ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   if (arguments.provenance) return find_provenance(arguments);
   const Interrupt interrupt;
@@ -138,11 +149,17 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
     bar.clear();
     log::write(level, text);
   };
-  // With -v a line for each call as it is checked; else only those of overflows, after the answer.
+  // With -v a line for each call as it is checked; else the first overflows, after the answer.
   std::vector<std::string> overflows;
+  std::size_t more = 0;
   options->on_row = [&](const overflow::OverflowRow& row) {
     if (!arguments.verbose) {
-      if (row.expected) overflows.push_back(row.message);
+      if (!row.expected) return;
+      if (overflows.size() < kShownOverflows) {
+        overflows.push_back(row.message);
+      } else {
+        ++more;
+      }
       return;
     }
     bar.clear();
@@ -167,6 +184,7 @@ ExitStatus run_overflow_check(const OverflowArguments& arguments) {
   if (!shown) return refuse(shown.error());
   std::fflush(stdout);  // the answer is read first
   for (const std::string& line : overflows) log::warning("{}", line);
+  if (more > 0) log::warning("{}", further_overflows(more, arguments));
   return status;
 }
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What else goes on in a training: threads, autocast, data loaders, modes and overrides of the user's, compilers, odd tensors."""
+import contextlib
+import io
 import os
 import threading
 import unittest
@@ -178,6 +180,20 @@ class Surroundings(unittest.TestCase):
                 self.assertEqual(len(torch.overrides._get_current_function_mode_stack()), 1)
             made.step()
             self.assertEqual(forwards(read(made)["data"]), ["Torch.exp.0"])
+
+    @unittest.skipUnless(hasattr(getattr(torch, "compiler", None), "set_stance"), "older compilers cannot be switched off")
+    def test_start_inside_of_a_compiled_function_is_named(self):
+        x, told = torch.ones(3), io.StringIO()
+        with debugger() as made, contextlib.redirect_stderr(told):
+            def work():
+                made.start()
+                result = torch.sin(x)
+                made.stop()
+                return result
+
+            torch.compile(work, backend="eager")()
+            made.step()
+        self.assertEqual(told.getvalue().count("inside a function that torch.compile compiles"), 1, told.getvalue())
 
     @unittest.skipUnless(hasattr(getattr(torch, "compiler", None), "set_stance"), "older compilers cannot be switched off")
     def test_compiled_functions_run_as_they_are_written(self):

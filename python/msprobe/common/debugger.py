@@ -218,11 +218,19 @@ class Debugger:
         self = cls._existing()
         if not self._session.is_in_child:
             was_recording = self._session.is_recording
+            self._usage.stopped(was_recording)
             self._write_all()
             self._tell_place()
             calls = self._session.native.recorded_calls()
-            if was_recording and calls == self._calls_at_start and not self._may_record_nothing() and not self._session.unseen()["operators"]:
-                self._usage.ended_empty_block(self.config.level)
+            if was_recording and not self._may_record_nothing():
+                self._tell_missing(calls - self._calls_at_start)
+
+    def _tell_missing(self, calls: int) -> None:
+        """Of a block in which so many calls were recorded."""
+        if calls and self._session.modules_of_step() == 0:
+            self._usage.ended_without_modules(calls)
+        elif not calls and not self._session.unseen()["operators"]:
+            self._usage.ended_empty_block(self.config.level)
 
     def _write_all(self) -> None:
         self._write()
@@ -360,8 +368,8 @@ class Debugger:
         calls = self._session.native.recorded_calls()
         if self._step.path is not None and calls != self._told_calls:
             self._told_calls = calls
-            log.info(f"{calls} {'values' if self.config.level == 'debug' else 'calls'} recorded in "
-                     f"{os.path.join(self._step.path, self._dump_name())}")
+            what = "value" if self.config.level == "debug" else "call"
+            log.info(f"{calls} {what}{'' if calls == 1 else 's'} recorded in {os.path.join(self._step.path, self._dump_name())}")
 
     def _dump_name(self) -> str:
         return "debug.json" if self.config.level == "debug" else "dump.json"

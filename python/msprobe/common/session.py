@@ -3,7 +3,7 @@
 import atexit
 import contextlib
 import os
-from typing import Set, Tuple
+from typing import Optional, Set, Tuple
 
 from msprobe import _collect
 from msprobe.common import log, new_file
@@ -31,6 +31,10 @@ class NativeSession:
 
     def stop(self) -> None:
         raise NotImplementedError
+
+    def modules_of_step(self) -> Optional[int]:
+        """How many calls of modules this step has so far; None if modules are not recorded."""
+        return None
 
     def end_step(self) -> None:
         """What is still to come of the calls made so far is no longer recorded."""

@@ -34,16 +34,30 @@ class Usage:
             self._tell("start", "start() was called again without stop(): recording goes on in the same block; call debugger.stop() where "
                        "the block ends")
 
+    def stopped(self, is_recording: bool) -> None:
+        """stop() is called."""
+        if not (self._blocks or is_recording or self._is_debug_level or self._is_excused or self._absent_request):
+            self._tell("stop", "stop() was called before start(): nothing was recorded; call debugger.start() before the forward pass")
+
+    def refuse(self) -> None:
+        """start() raised an error, which says what is missing."""
+        self._is_excused = True
+
     def recorded(self, number: int) -> None:
         self._recorded.add(number)
 
     def stepped(self) -> None:
         self._steps += 1
 
+    def ended_without_modules(self, calls: int) -> None:
+        """At the levels of modules: no call of a module was recorded in the block, and `calls` others."""
+        what = f"{calls} API call{'s' if calls > 1 else ''} but no module" if calls else "nothing"
+        self._tell("empty", f"{what} was recorded between start() and stop(): the model that was passed to start() was not called there; "
+                   "pass the model that is called: debugger.start(model)")
+
     def ended_empty_block(self, level: str) -> None:
         if level in ("L0", "mix"):
-            self._tell("empty", "nothing was recorded between start() and stop(): the model that was passed to start() was not called there; "
-                       "pass the model that is called: debugger.start(model)")
+            self.ended_without_modules(0)
         else:
             self._tell("empty", "nothing was recorded between start() and stop(): no call of PyTorch was made there; put debugger.start() "
                        "before the forward pass and debugger.stop() behind the backward pass")
@@ -67,13 +81,18 @@ class Usage:
             log.warning(f"step() was never called: all {self._blocks} blocks of start() and stop() belong to step {next_number}{told}; call "
                         "debugger.step() at the end of each training step")
         elif missing:
-            log.warning(f"step {_listed(missing)} never came: the run ended in step {next_number}; step() counts them, the key step of "
+            log.warning(f"step {_listed(missing)} never came: the run ended {_reached(next_number)}; step() counts them, the key step of "
                         "config.json names those to record")
 
     def _tell(self, kind: str, text: str) -> None:
         if kind not in self._told:
             self._told.add(kind)
             log.warning(text)
+
+
+def _reached(next_number: int) -> str:
+    """Steps count from 0."""
+    return f"after step {next_number - 1}" if next_number else "in step 0"
 
 
 def _listed(numbers: List[int]) -> str:

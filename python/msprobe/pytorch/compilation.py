@@ -8,7 +8,19 @@ from typing import Any, Callable
 
 import torch
 
+from msprobe.common import log
 from msprobe.pytorch.function_body import FunctionBody
+
+
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
+def _is_in_compiled_function() -> bool:
+    """Compiled code that was left and goes on is a function with a name of the compiler's."""
+    frame = inspect.currentframe()
+    while frame is not None and not frame.f_code.co_name.startswith("torch_dynamo_resume_in_"):
+        frame = frame.f_back
+    return frame is not None
 
 
 class Compilation:
@@ -17,6 +29,7 @@ class Compilation:
         # The compiler is loaded by the first compilation, which may come while recording, and is not to be loaded for nothing.
         self._bodies = [FunctionBody(torch.compile, self._compile)] if has_switch else []
         self._stance: Any = None
+        self._told = False
 
     def start(self) -> None:
         for body in self._bodies:
@@ -27,6 +40,10 @@ class Compilation:
         for body in self._bodies:
             body.restore()
         stance, self._stance = self._stance, None
+        if stance is None and not self._told and "torch._dynamo" in sys.modules and _is_in_compiled_function():
+            self._told = True
+            log.warning("start() or stop() was called inside a function that torch.compile compiles: calls in it may be missing; call both "
+                        "outside of it")
         if stance is not None:
             with contextlib.suppress(RuntimeError):  # stopped inside of a compiled function
                 stance.__exit__(None, None, None)
@@ -37,6 +54,6 @@ class Compilation:
         return result
 
     def _hold(self) -> None:
-        if self._stance is None and "torch._dynamo" in sys.modules:
+        if self._stance is None and "torch._dynamo" in sys.modules and not _is_compiling():
             with contextlib.suppress(RuntimeError):  # started inside of a compiled function
                 self._stance = torch.compiler.set_stance("force_eager")

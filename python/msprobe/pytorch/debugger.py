@@ -170,6 +170,7 @@ class PrecisionDebugger(Debugger):
                 raise ConfigError(f"model: found {type(model).__name__}, expected a torch.nn.Module or a list of them")
             modules.set_model(model)
         elif not modules.has_model and self._watch is None:
+            self._usage.refuse()
             raise ConfigError(f"model: level {self.config.level} records modules and needs the model: debugger.start(model)")
 
     def _may_record_nothing(self) -> bool:

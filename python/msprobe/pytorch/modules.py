@@ -200,6 +200,9 @@ class Modules:
     def set_model(self, model: Model) -> None:
         self.set_names(module_names(model))
 
+    def calls_of_step(self) -> int:
+        return sum(self._calls.values())
+
     def set_names(self, names: Dict[torch.nn.Module, str]) -> None:
         self._names = WeakKeyDictionary(names)
 

@@ -205,6 +205,9 @@ class Session(NativeSession):
                 setattr(torch.Tensor, method, own)
         self._replaced.clear()
 
+    def modules_of_step(self) -> Optional[int]:
+        return None if self.modules is None else self.modules.calls_of_step()
+
     def end_step(self) -> None:
         """What is still to come of the calls made so far, gradients and awaited results, is no longer recorded."""
         self._communication.end_step()

@@ -21,6 +21,17 @@ CLI::Validator number_that(bool (*fits)(double), const std::string& wanted,
           description};
 }
 
+// CLI11 names an option by its long name, also if its value may come without it.
+template <class Rows>
+std::string missing(const Rows& rows, const std::string& text) {
+  for (const OptionRow& row : rows) {
+    if (row.is_positional && !row.names.empty() && text.starts_with(row.names.back() + " ")) {
+      return row.value_name + " (" + row.names.front() + ")" + text.substr(row.names.back().size());
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Option Option::named(const std::string& value_name) const {
@@ -207,6 +218,8 @@ Result<Parser::Parsed> Parser::parse(std::vector<std::string> words) {
     app_->parse(words);
   } catch (const CLI::CallForHelp&) {
     return Parsed::kHelp;
+  } catch (const CLI::RequiredError& error) {
+    return fail(ErrorKind::kUsage, missing(rows_, error.what()));
   } catch (const CLI::ParseError& error) {
     return fail(ErrorKind::kUsage, error.what());
   }

@@ -88,6 +88,12 @@ TEST_F(ParserTest, RequiredMeansRequired) {
   EXPECT_THAT(refusal({}), HasSubstr("--api_info_file"));
 }
 
+TEST_F(ParserTest, AValueWithoutANameIsAskedForByBoth) {
+  std::string dump;
+  parser_.value("DUMP,-api_info,--api_info_file", dump, "dump").required();
+  EXPECT_THAT(refusal({}), HasSubstr("DUMP (-api_info) is required"));
+}
+
 TEST_F(ParserTest, HelpShowsOptionsDefaultsAndExamples) {
   const auto parsed = parser_.parse({"--help"});
   ASSERT_TRUE(parsed);

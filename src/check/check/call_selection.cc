@@ -27,7 +27,24 @@ std::string_view bare_name_of(std::string_view full_name) {
   return name ? name->bare_name : std::string_view();
 }
 
-// The first calls of the API that the word names; else the API that is spelt most like it.
+// "; its APIs are conv2d, relu and 12 more", in the order of the recording.
+std::string first_apis(const dump::DumpIndex& dump) {
+  constexpr std::size_t kMostApis = 10;
+  std::vector<std::string_view> names;
+  std::set<std::string_view> known;
+  for (const dump::CallSlice& call : dump.calls) {
+    const std::string_view name = bare_name_of(call.full_name);
+    if (name.empty() || !known.insert(name).second) continue;
+    if (names.size() < kMostApis) names.push_back(name);
+  }
+  if (names.empty()) return {};
+  const std::size_t more = known.size() - names.size();
+  return fmt::format("; its APIs are {}{}", fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+// The first calls of the API that the word names; else the API that is spelt most like it; else
+// what there is.
 std::string near_names(const dump::DumpIndex& dump, const std::string& word) {
   const std::string_view api = api_of(word);
   std::vector<std::string_view> calls;
@@ -41,7 +58,8 @@ std::string near_names(const dump::DumpIndex& dump, const std::string& word) {
   if (!calls.empty()) return fmt::format("; it has {}", fmt::join(calls, ", "));
   const std::vector<std::string> candidates(apis.begin(), apis.end());
   std::string near = did_you_mean(word, candidates);
-  return near.empty() ? did_you_mean(api, candidates) : near;
+  if (near.empty()) near = did_you_mean(api, candidates);
+  return near.empty() ? first_apis(dump) : near;
 }
 
 }  // namespace
@@ -71,14 +89,15 @@ Result<void> CallSelection::check(const dump::DumpIndex& dump) const {
     const CallSelection one({&word, 1});
     const bool found = std::ranges::any_of(
         dump.calls, [&](const dump::CallSlice& call) { return one.contains(call.full_name); });
-    if (found) continue;
-    return fail(
-        ErrorKind::kUsage,
-        fmt::format("the dump has no call named {} ({} calls, the first is {}){}", word,
-                    dump.calls.size(), dump.calls.empty() ? "none" : dump.calls.front().full_name,
-                    near_names(dump, word)));
+    if (!found) return fail(ErrorKind::kUsage, no_call_named(word, dump));
   }
   return {};
+}
+
+std::string no_call_named(const std::string& word, const dump::DumpIndex& dump) {
+  return fmt::format("the dump has no call named {} ({} calls, the first is {}){}", word,
+                     dump.calls.size(), dump.calls.empty() ? "none" : dump.calls.front().full_name,
+                     near_names(dump, word));
 }
 
 }  // namespace msprobe::check

@@ -32,4 +32,7 @@ class CallSelection {
   std::vector<std::string> patterns_;
 };
 
+// What to say of a name that no call has: the calls or APIs that are near, else those of the dump.
+std::string no_call_named(const std::string& word, const dump::DumpIndex& dump);
+
 }  // namespace msprobe::check

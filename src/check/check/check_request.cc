@@ -88,6 +88,8 @@ Result<fs::path> find_dump(const std::string& given) {
   if (!dump && given.ends_with(".csv")) {
     dump.error().message +=
         " -api_info takes the dump.json, -csv_path the result CSV of the run to continue.";
+  } else if (!dump && !given.ends_with(".json")) {
+    dump.error().message += " Name a dump.json, or the dump_path of a recording.";
   }
   return dump;
 }
@@ -95,7 +97,9 @@ Result<fs::path> find_dump(const std::string& given) {
 Result<void> find_input(const CheckRequest& request, CheckOptions& options) {
   if (!request.is_older()) {
     if (request.api_info.empty()) {
-      return fail(ErrorKind::kUsage, "Please provide api_info_file for offline acc_check.");
+      return fail(ErrorKind::kUsage,
+                  "Please provide api_info_file for offline acc_check. It is a dump.json, or the "
+                  "dump_path of a recording: msprobe acc_check dump");
     }
     const Result<fs::path> dump = find_dump(request.api_info);
     if (!dump) return propagate(dump);

@@ -67,7 +67,10 @@ TEST_F(CheckRequestTest, OptionsWinOverTheConfiguration) {
 TEST_F(CheckRequestTest, FilesInEachOthersPlaceAreNamed) {
   CheckRequest asked = request();
   asked.api_info.clear();
-  EXPECT_EQ(refusal(asked), "Please provide api_info_file for offline acc_check.");
+  EXPECT_EQ(
+      refusal(asked),
+      "Please provide api_info_file for offline acc_check. It is a dump.json, or the dump_path "
+      "of a recording: msprobe acc_check dump");
   asked.api_info = scratch_.write("a.csv", "").string();
   EXPECT_THAT(refusal(asked), EndsWith("-csv_path the result CSV of the run to continue."));
   asked = request();

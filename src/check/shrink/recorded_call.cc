@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shrink/recorded_call.h"
 
-#include <fmt/format.h>
-
+#include "check/call_selection.h"
 #include "core/path_check.h"
 #include "dump/dump_json.h"
 
@@ -29,7 +28,7 @@ Result<RecordedCall> read_call(const std::string& api_info, const std::string& n
     }
     return recorded;
   }
-  return fail(ErrorKind::kUsage, fmt::format("{}: no call {}", path->filename().string(), name));
+  return fail(ErrorKind::kUsage, check::no_call_named(name, *index));
 }
 
 protocol::RunOptions run_options(const RecordedCall& recorded, const std::string& api_info,

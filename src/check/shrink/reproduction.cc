@@ -55,7 +55,8 @@ ScriptDevice script_device(const ShrinkOptions& options) {
   return device;
 }
 
-// A call that ends its process leaves no inputs behind; they are the same on every device.
+// A call that ends its process or raises leaves no inputs behind; they are the same on every
+// device.
 Result<ProbeAnswer> ask_on_cpu(const ShrinkOptions& options, const RecordedCall& recorded,
                                const dump::CallRecord& call, const fs::path& saved) {
   engines::EngineOptions on_cpu;
@@ -115,7 +116,7 @@ Result<Reproduction> write_reproduction(const ShrinkOptions& options, const Reco
       !done) {
     return propagate(done);
   }
-  if (answer->kind == ProbeAnswer::Kind::kLost) {
+  if (answer->kind == ProbeAnswer::Kind::kLost || answer->raised) {
     const Result<ProbeAnswer> inputs = ask_on_cpu(options, recorded, call, saved);
     if (!inputs) return propagate(inputs);
   }

@@ -60,6 +60,7 @@ class DumpComparison {
       if (!json) return propagate(json);
       json_.emplace(*std::move(json));
     }
+    several_ = dumps.pairs.size() > 1;
     for (const DumpPair& pair : dumps.pairs) {
       if (const auto compared = compare_pair(pair); !compared) {
         // Other ranks are compared all the same; the status tells.
@@ -138,7 +139,7 @@ class DumpComparison {
       return propagate(totals);
     }
     add(outcome_.totals, *totals);
-    if (!pair.shown.empty()) print("{}: {}\n", pair.shown, totals_text(*totals));
+    if (several_ && !pair.shown.empty()) print("{}: {}\n", pair.shown, totals_text(*totals));
     return {};
   }
 
@@ -220,7 +221,8 @@ class DumpComparison {
     return {};
   }
 
-  Result<void> write_rest(const DumpPairs& dumps) {
+  // Row by row, which says less than where the runs diverge.
+  void print_rows() const {
     if (!failures_.empty()) {
       print("first rows that fail:\n");
       for (const std::string& line : failures_) print("{}\n", line);
@@ -228,6 +230,9 @@ class DumpComparison {
     if (!outcome_.has_failed_pair || outcome_.totals.rows > 0) {
       print("{}\n", totals_text(outcome_.totals));
     }
+  }
+
+  Result<void> write_rest(const DumpPairs& dumps) {
     search_.finish();
     constexpr std::int64_t kNoStep = -1;
     if (const auto done = finish_tables(kNoStep); !done) return propagate(done);
@@ -242,6 +247,7 @@ class DumpComparison {
         }
       }
     }
+    print_rows();
     if (options_.diff_analyze && has_calls_) {
       if (const auto done = write_analysis(); !done) return propagate(done);
     }
@@ -264,6 +270,7 @@ class DumpComparison {
   std::optional<DumpRowsJson> json_;
   std::list<OpenTable> tables_;
   DivergenceSearch search_;
+  bool several_ = false;    // pairs of dumps, of which each has a line
   bool has_calls_ = false;  // not only saved values, of which nothing diverges first
   std::list<DumpCompareReport> reports_;
   std::vector<std::string> failures_;

@@ -184,29 +184,48 @@ std::string clipped(const Failure& failure) {
   return fmt::format("saturation: {} elements stop at {}", device.numel(), number_text(top));
 }
 
-// The factor with few digits that is as good as this one in the device's dtype; else this one.
-double simple_factor(double scale, double eps) {
+// The factor with few digits that is as good as this one within `room`; else this one.
+double simple_factor(double scale, double room) {
   for (const int digits : {1, 2, 3}) {
     const double unit = std::pow(10.0, std::floor(std::log10(std::abs(scale))) - digits + 1);
     const double simple = std::round(scale / unit) * unit;
-    if (std::abs(simple - scale) <= eps * std::abs(scale)) return simple;
+    if (std::abs(simple - scale) <= room * std::abs(scale)) return simple;
   }
   return scale;
+}
+
+// Two standard errors of the median, relative to it: where the device also errs otherwise, the
+// median is not known better.
+double uncertainty(const at::Tensor& ratios, double median) {
+  constexpr double kErrorsOfMedian = 3.7;  // times the median deviation, by the root of the count
+  const double deviation = (ratios - median).abs().median().item<double>();
+  return kErrorsOfMedian * deviation /
+         (std::abs(median) * std::sqrt(static_cast<double>(ratios.numel())));
+}
+
+// Elements so far from zero that their ratio says something. A few huge ones do not hide the rest.
+at::Tensor far_from_zero(const at::Tensor& bench) {
+  const at::Tensor sizes = bench.abs();
+  const at::Tensor usable = sizes.gt(0).logical_and(sizes.isfinite());
+  const at::Tensor nonzero = sizes.masked_select(usable);
+  if (nonzero.numel() == 0) return usable;
+  const double top = nonzero.max().item<double>();
+  const double limit = std::min(0.05 * top, nonzero.median().item<double>());
+  return usable.logical_and(sizes.ge(limit));
 }
 
 std::string scaled(const Failure& failure) {
   const at::Tensor device = flat(failure.device);
   const at::Tensor bench = flat(failure.bench);
-  const double top = bench.abs().nan_to_num(0, 0, 0).max().item<double>();
-  const at::Tensor clear = bench.abs().gt(0.05 * top).logical_and(bench.isfinite());
-  const at::Tensor seen = clear.logical_and(device.isfinite());
+  const at::Tensor seen = far_from_zero(bench).logical_and(device.isfinite());
   const auto count = seen.sum().item<std::int64_t>();
-  if (top == 0 || count < 2) return "";
+  if (count < 2) return "";
   const at::Tensor ratios = device.masked_select(seen) / bench.masked_select(seen);
   const double median = ratios.median().item<double>();
   if (!std::isfinite(median) || median == 0 || std::abs(median - 1) <= kRoom * failure.type.eps)
     return "";
-  const double scale = simple_factor(median, failure.type.eps);
+  const double scale =
+      simple_factor(median, std::max(failure.type.eps, uncertainty(ratios, median)));
   // Few elements have one factor by chance, unless it is a simple one and that of all of them.
   const double apart = (ratios - scale).abs().max().item<double>();
   const bool exact = scale != median || median == simple_factor(median, 0);

@@ -223,6 +223,27 @@ TEST(Cause, ASimpleFactorIsWrittenSimply) {
   }
 }
 
+TEST(Cause, AFactorIsNoMoreExactThanTheOtherErrorsLetItBe) {
+  const DType half = DType::kBFloat16;
+  RunCall run(with_backward(
+      call("Functional.layer_norm.0", {{tensor({8, 48}, half, true)},
+                                       {dump::List{{std::int64_t{48}}}},
+                                       {tensor({48}, DType::kFloat32, true, 0.9, 1.1)},
+                                       {tensor({48}, DType::kFloat32, true, -0.1, 0.1)}}),
+      {{tensor({8, 48}, half)}}));
+  const at::Tensor right = *run.outcome.backward[2].bench.as<at::Tensor>();
+  const at::Tensor noise = at::linspace(0, 60, 48, at::kDouble).sin() * 0.003;
+  run.outcome.backward[2].device = {(right * 0.75 * (1 + noise)).to(at::kFloat)};
+  EXPECT_EQ(run.judge().backward[2].cause, "wrong scale: 0.75 times the benchmark; gradient only");
+}
+
+TEST(Cause, OneHugeElementHidesNoFactor) {
+  RunCall run(
+      call("Torch.pow.0", {{tensor({4, 10}, DType::kFloat32, false, 0.96, 1.04)}, {2000.0}}));
+  run.set_device(run.device() * 2);
+  EXPECT_EQ(run.forward().cause, "wrong scale: 2 times the benchmark");
+}
+
 TEST(Cause, OneNanHasNotSpread) {
   RunCall run(call("Torch.tanh.0", {{tensor({4, 8})}}));
   const at::Tensor spoiled = run.device().clone();

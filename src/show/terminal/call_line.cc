@@ -18,6 +18,7 @@ using report::ReportRun;
 using report::Standing;
 
 constexpr std::size_t kLongestDetail = 48;   // of a cause; the rest is in the report
+constexpr std::size_t kLongestReason = 72;   // that is shown in place of one
 constexpr std::size_t kLongestRaised = 100;  // of what was raised
 
 std::string_view without(std::string_view text, std::string_view start, std::string_view end) {
@@ -43,8 +44,7 @@ std::string also_wrong(const ReportRun& run, const ReportCall& call) {
   if (!is_alarm(call.strict)) return {};
   const ReportRow* row = report::telling_row(run, call);
   return fmt::format("also wrong: {}{}{}", bound_text(report::worst_over_bound(run, call)),
-                     row != nullptr ? ", " : "",
-                     row != nullptr ? short_cause(row->likely_cause) : std::string());
+                     row != nullptr ? ", " : "", row != nullptr ? cause_of(*row) : std::string());
 }
 
 std::string reason_of(const ReportRun& run, const ReportCall& call, Mark mark) {
@@ -52,8 +52,8 @@ std::string reason_of(const ReportRun& run, const ReportCall& call, Mark mark) {
   if (mark == Mark::kRaised) return does_not_run(report::why(run, call));
   if (mark == Mark::kInconclusive) return doubt_of(run, call);
   const ReportRow* row = report::telling_row(run, call);
-  if (row != nullptr) return short_cause(row->likely_cause);
-  if (mark != Mark::kFlag) return call.strict ? "no known pattern" : report::why(run, call);
+  if (row != nullptr) return cause_of(*row);
+  if (mark != Mark::kFlag) return call.strict ? std::string(kNoPattern) : report::why(run, call);
   return fmt::format("documented thresholds only: {}", report::why(run, call));
 }
 
@@ -139,6 +139,18 @@ std::string short_cause(std::string_view cause) {
   }
   const std::size_t cut = detail.rfind(' ', kLongestDetail);
   return fmt::format("{} ({} ...)", name, detail.substr(0, cut));
+}
+
+std::string cause_of(const ReportRow& row) {
+  std::string_view reason = row.strict_reason;
+  if (row.likely_cause.find_first_of(":;") != std::string::npos || reason.empty() ||
+      reason.size() > kLongestReason) {
+    return short_cause(row.likely_cause);
+  }
+  for (const std::string_view word : {"dtype ", "shape "}) {
+    if (reason.starts_with(word)) reason.remove_prefix(word.size());
+  }
+  return fmt::format("{} ({})", row.likely_cause, reason);
 }
 
 std::string wrong_directions(const ReportRun& run, const ReportCall& call) {

@@ -34,6 +34,13 @@ bool has_line(Mark mark, FailOn fail_on);
 // "890000 x bound"; empty for kNoNumber.
 std::string bound_text(double over_bound);
 
+// In place of a cause, if no explanation fits.
+inline constexpr std::string_view kNoPattern = "no known pattern";
+
+// What a row that fails is blamed on, with a short reason if that is all there is: "wrong dtype
+// (torch.float32, recorded is torch.bfloat16)".
+std::string cause_of(const report::ReportRow& row);
+
 // "lost terms (last 4 of 16)" of "lost terms: sums without the last 4 of 16 leave 1e-07 of the
 // error".
 std::string short_cause(std::string_view cause);

@@ -51,6 +51,18 @@ TEST(CallLine, ACallThatDoesNotRun) {
             "also wrong: 890000 x bound, lost terms (last 4 of 16)   train.py:28\n");
 }
 
+TEST(CallLine, AnotherDTypeHasNoBound) {
+  report::ReportRun run;
+  add_call(run, "Functional.group_norm.0", "Functional.group_norm", Verdict::kPass,
+           Verdict::kError);
+  add_row(run, "forward.output.0", Verdict::kPass, Verdict::kError, report::kNoNumber,
+          "dtype torch.float32, recorded is torch.bfloat16", "wrong dtype");
+  add_row(run, "backward.output.0", Verdict::kPass, Verdict::kPass, 0.3, "within", "");
+  EXPECT_EQ(call_line(run, run.calls[0], kWide),
+            "FAIL Functional.group_norm.0   forward   wrong dtype (torch.float32, recorded is "
+            "torch.bfloat16)\n");
+}
+
 TEST(CallLine, APassThatProvesLittle) {
   report::ReportRun run;
   add_call(run, "Torch.zeros.0", "Torch.zeros", Verdict::kPass, Verdict::kInconclusive);

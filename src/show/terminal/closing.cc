@@ -99,7 +99,8 @@ std::string sentence(const Answer& answer, const Closing& closing) {
         fmt::format("{}{} checked, none wrong", good ? "OK. " : "", calls_text(answer.checked)));
   }
   if (closing.slight > 0)
-    parts.push_back(fmt::format("{} slightly beyond their bound", closing.slight));
+    parts.push_back(fmt::format("{} slightly beyond {} bound", closing.slight,
+                                closing.slight == 1 ? "its" : "their"));
   if (answer.inconclusive > 0) {
     const bool one = answer.inconclusive == 1;
     parts.push_back(fmt::format("{} inconclusive ({})", answer.inconclusive,
@@ -137,7 +138,9 @@ std::string worst_groups(const ReportRun& run, const Answer& answer, const Style
   for (std::size_t i = 0; i < std::min(answer.cards.size(), kMostGroups); ++i) {
     const CauseCard& card = answer.cards[i];
     const report::ReportRow* row = report::telling_row(run, run.calls[card.worst_call]);
-    const std::string cause = row != nullptr ? short_cause(row->likely_cause) : card.evidence;
+    const std::string cause = row != nullptr                      ? cause_of(*row)
+                              : run.calls[card.worst_call].strict ? std::string(kNoPattern)
+                                                                  : card.evidence;
     const std::array<Field, 5> fields{
         Field{card.api, card.slight == card.calls ? Paint::kYellow : Paint::kRed},
         Field{calls_text(card.calls), Paint::kPlain}, Field{bound_text(card.worst), Paint::kPlain},
