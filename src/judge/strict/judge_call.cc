@@ -11,6 +11,7 @@
 #include "strict/call_context.h"
 #include "strict/doubts.h"
 #include "strict/judge_by_card.h"
+#include "strict/judge_by_formula.h"
 #include "strict/judges.h"
 #include "strict/result_type.h"
 #include "strict/steps.h"
@@ -98,6 +99,9 @@ class CallJudge {
                                libtorch::text(pair.device.scalar_type()), libtorch::text(*wanted)),
                    "wrong dtype");
     }
+    if (pair.device.numel() > 0) {
+      if (auto finding = formula_.judge(pair)) return *finding;
+    }
     if (auto finding = judge_alone(context_, pair)) return *finding;
     return judge_floats(pair, *float_type(pair.device.scalar_type()));
   }
@@ -136,6 +140,7 @@ class CallJudge {
   }
 
   CallContext context_;
+  FormulaJudge formula_{context_};
 };
 
 // A wrong gradient of a right output points at the backward kernel.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "execute/bind.h"
+#include "execute/npu/formula.h"
 #include "execute/npu/npu_operators.h"
 #include "execute/plug_in_call.h"
 #include "ops/op.h"
@@ -16,10 +17,19 @@ namespace msprobe::execute {
 namespace {
 
 using Rows = std::span<const ApiRow> (*)();
-constexpr Rows kFamilies[] = {&attention_rows, &index_rows,         &loss_rows,
-                              &nn_rows,        &npu::npu_operators, &npu::further_operators,
-                              &operator_rows,  &pooling_rows,       &tensor_rows,
-                              &torch_rows,     &vision_rows};
+constexpr Rows kFamilies[] = {&attention_rows,
+                              &index_rows,
+                              &loss_rows,
+                              &nn_rows,
+                              &npu::npu_operators,
+                              &npu::further_operators,
+                              &npu::formula_operators,
+                              &npu::training_operators,
+                              &operator_rows,
+                              &pooling_rows,
+                              &tensor_rows,
+                              &torch_rows,
+                              &vision_rows};
 
 const ApiRow* find_row(std::string_view api) {
   for (const Rows rows : kFamilies) {

@@ -8,7 +8,9 @@
 
 #include "execute/npu/attention_core.h"
 #include "execute/npu/experts.h"
+#include "execute/npu/formula.h"
 #include "execute/npu/gates.h"
+#include "execute/npu/grouped_arguments.h"
 #include "execute/npu/norms.h"
 #include "execute/npu/npu_operators.h"
 #include "execute/npu/transforms.h"
@@ -68,11 +70,8 @@ PyValue run_bmm_v2(const Bound& a) {
 }
 
 PyValue run_transpose_batchmatmul(const Bound& a) {
-  for (const std::string_view name : {"bias", "scale"}) {
-    if (!a.is_none(name)) {
-      throw BindError(fmt::format("npu_transpose_batchmatmul: {} has no benchmark", name));
-    }
-  }
+  if (!a.is_none("bias")) throw BindError("npu_transpose_batchmatmul: bias has no benchmark");
+  if (!a.is_none("scale")) return run_formula("NPU.npu_transpose_batchmatmul", a);
   TransposeBatchMatmul options;
   options.perm_x1 = a.opt_integers("perm_x1").value_or(options.perm_x1);
   options.perm_x2 = a.opt_integers("perm_x2").value_or(options.perm_x2);
@@ -131,49 +130,18 @@ std::vector<at::Tensor> tensors_or_none(const Bound& a, std::string_view name) {
   return a.is_none(name) ? std::vector<at::Tensor>() : a.tensors(name);
 }
 
-// The ends of the groups: a tensor as its type says, or a list of them.
-std::vector<std::int64_t> ends_of_groups(const Bound& a) {
-  const PyValue& list = a.value("group_list");
-  if (const auto* tensor = list.as<at::Tensor>()) {
-    return group_ends(*tensor, a.opt_integer("group_list_type").value_or(0));
-  }
-  return a.opt_integers("group_list").value_or(std::vector<std::int64_t>());
-}
-
-// Without groups each input has its own weight. The form with a list of numbers cuts rows.
-GroupedBy grouped_by(const Bound& a) {
-  if (a.is_none("group_list")) return GroupedBy::kList;
-  const bool is_list = a.value("group_list").as<at::Tensor>() == nullptr;
-  const auto type = a.opt_integer("group_type").value_or(is_list ? 0 : -1);
-  if (type != -1 && type != 0 && type != 2) {
-    throw BindError(fmt::format("npu_grouped_matmul: group_type {} has no benchmark", type));
-  }
-  return static_cast<GroupedBy>(type);
-}
-
 PyValue run_grouped_matmul(const Bound& a) {
-  constexpr std::string_view kQuantised[] = {"scale", "offset", "antiquant_scale",
-                                             "antiquant_offset", "per_token_scale"};
-  for (const std::string_view name : kQuantised) {
-    if (!tensors_or_none(a, name).empty()) {
-      throw BindError(fmt::format("npu_grouped_matmul: {} has no benchmark", name));
-    }
-  }
+  if (is_quantised_product(a)) return run_formula("NPU.npu_grouped_matmul", a);
   if (a.opt_integer("act_type").value_or(0) != 0) {
     throw BindError("npu_grouped_matmul: act_type without per_token_scale has no benchmark");
   }
-  GroupedMatmul operands{.x = a.tensors("x"),
-                         .weight = a.tensors("weight"),
-                         .bias = tensors_or_none(a, "bias"),
-                         .ends = ends_of_groups(a),
-                         .by = grouped_by(a),
-                         .one_result = a.opt_integer("split_item").value_or(0) >= 2};
-  for (const at::Tensor& x : operands.x) {
-    if (!x.is_floating_point()) {
-      throw BindError(fmt::format("npu_grouped_matmul: {} has no benchmark", x.dtype().name()));
-    }
-  }
-  return list_of(npu_grouped_matmul(operands));
+  GroupedCut cut = grouped_cut(a);
+  return list_of(npu_grouped_matmul({.x = a.tensors("x"),
+                                     .weight = a.tensors("weight"),
+                                     .bias = tensors_or_none(a, "bias"),
+                                     .ends = std::move(cut.ends),
+                                     .by = cut.by,
+                                     .one_result = cut.one_result}));
 }
 
 constexpr std::string_view kGroupedMatmul =
@@ -245,10 +213,9 @@ c10::optional<DefinedRows> defined_rows(std::string_view api, const PyCall& call
   const Signature signature(row->signature);
   const Bound a(signature, call);
   if (grouped) {
-    const bool by_rows = grouped_by(a) == GroupedBy::kRows;
-    if (!by_rows || a.opt_integer("split_item").value_or(0) < 2) return c10::nullopt;
-    const std::vector<std::int64_t> ends = ends_of_groups(a);
-    return DefinedRows{a.tensors("x").at(0).size(0), ends.empty() ? 0 : ends.back()};
+    const GroupedCut cut = grouped_cut(a);
+    if (cut.by != GroupedBy::kRows || !cut.one_result) return c10::nullopt;
+    return DefinedRows{a.tensors("x").at(0).size(0), cut.ends.empty() ? 0 : cut.ends.back()};
   }
   const auto defined = rows_of_counts(a, "group_index");
   if (!defined) return c10::nullopt;
@@ -263,8 +230,49 @@ c10::optional<DefinedRows> defined_rows(std::string_view api, const PyCall& call
 
 std::span<const ApiRow> further_operators() { return kFurtherRows; }
 
+namespace {
+
+// A result that the benchmark does not have is not defined, whatever a device leaves there.
+void drop_what_is_none(const PyValue& bench, PyValue& other) {
+  const auto* ours = bench.as<PyList>();
+  auto* const theirs = std::get_if<PyList>(&other.data);
+  if (ours == nullptr || theirs == nullptr) return;
+  for (std::size_t i = 0; i < std::min(ours->size(), theirs->size()); ++i) {
+    if ((*ours)[i].is_none()) (*theirs)[i] = {dump::None{}};
+  }
+}
+
+// Clears what the formula of the API says is not written. An element that has another shape than
+// it should is left for somebody to see.
+void clear_unwritten(const FormulaRow& row, const PyCall& call, PyValue& other) {
+  const std::vector<at::Tensor> masks = written_masks(row, call);
+  const auto clear = [&](PyValue& value, const at::Tensor& mask) {
+    const auto* tensor = value.as<at::Tensor>();
+    if (tensor == nullptr || !mask.defined() || tensor->dim() != mask.dim()) return;
+    for (std::int64_t d = 0; d < mask.dim(); ++d) {
+      if (mask.size(d) != 1 && mask.size(d) != tensor->size(d)) return;
+    }
+    const at::NoGradGuard no_grad;
+    value = {at::where(mask, tensor->detach(), at::zeros({}, tensor->options()))};
+  };
+  auto* const list = std::get_if<PyList>(&other.data);
+  if (list == nullptr) {
+    if (!masks.empty()) clear(other, masks[0]);
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(masks.size(), list->size()); ++i) {
+    clear((*list)[i], masks[i]);
+  }
+}
+
+}  // namespace
+
 void clear_undefined(std::string_view api, const PyCall& call, const PyValue& bench,
                      PyValue& other) {
+  if (api.starts_with("NPU.")) drop_what_is_none(bench, other);
+  if (const FormulaRow* row = find_formula(api); row != nullptr && row->written != nullptr) {
+    return clear_unwritten(*row, call, other);
+  }
   const auto found = defined_rows(api, call);
   if (!found) return;
   const auto clear = [&](const PyValue& ours, PyValue& theirs) {

@@ -299,6 +299,7 @@ constexpr ApiRow kRows[] = {
 static_assert(std::ranges::is_sorted(kRows, {}, &ApiRow::api), "keep kRows in api order");
 
 constexpr std::string_view kAttentionApi = "NPU.npu_fusion_attention";
+constexpr std::string_view kSecondAttentionApi = "NPU.npu_fusion_attention_v2";
 constexpr std::string_view kAttentionGradApi = "Aten.npu_fusion_attention_grad";
 constexpr std::size_t kKeepProbPosition = 9;  // among the positional arguments of the forward
 
@@ -307,7 +308,7 @@ constexpr std::size_t kKeepProbPosition = 9;  // among the positional arguments 
 std::span<const ApiRow> npu_operators() { return kRows; }
 
 std::string without_dropout(std::string_view api, PyCall& call) {
-  if (api != kAttentionApi && api != kAttentionGradApi) return "";
+  if (api != kAttentionApi && api != kSecondAttentionApi && api != kAttentionGradApi) return "";
   PyValue* keep_prob = nullptr;
   if (api == kAttentionApi && call.args.size() > kKeepProbPosition) {
     keep_prob = &call.args[kKeepProbPosition];

@@ -12,6 +12,7 @@ namespace msprobe::execute::npu {
 
 std::span<const ApiRow> npu_operators();
 std::span<const ApiRow> further_operators();
+std::span<const ApiRow> training_operators();
 
 // Where the call asks for dropout inside an attention, takes it out, so that a device which has the
 // operator can be compared at all: its mask cannot be drawn again. What was changed, for the

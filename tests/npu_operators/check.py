@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of NPU operators whose results were computed here, by loops that follow the vendor's documents: the strict status must pass the
+right ones and see every fault.
+
+usage: check.py MSPROBE [KEPT_FOLDER]
+"""
+
+import csv
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import attention
+import mx
+import products
+import quantise
+import routing
+import training
+from recorder import Calls
+
+RANKS = {"error": 3, "warning": 3, "pass": 2, "inconclusive": 2}
+
+
+def strict_statuses(program, folder):
+    """{call: the worst strict status of its outputs}"""
+    out = pathlib.Path(folder) / "out"
+    command = [program, "acc_check", "-api_info", str(pathlib.Path(folder) / "dump.json"), "-d", "recorded", "-o", str(out)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}:\n{done.stdout}")
+    (details,) = out.glob("accuracy_checking_details_*.csv")
+    worst = {}
+    with open(details, encoding="utf-8-sig", newline="") as file:
+        for row in csv.DictReader(file):
+            call = ".".join(row["API name"].split(".")[:3])
+            status = row["Strict Status"].strip()
+            if RANKS.get(status, 1) >= RANKS.get(worst.get(call, ("",))[0], 0):
+                worst[call] = (status, row["Strict Reason"])
+    return worst
+
+
+def check(program, folder):
+    calls = Calls(folder)
+    for module in (quantise, mx, products, routing, attention, training):
+        module.record(calls)
+    calls.finish()
+    statuses = strict_statuses(program, folder)
+    failures, seen = [], {"right": 0, "fault": 0}
+    for call, label in calls.labels.items():
+        status, reason = statuses.get(call, ("not checked", ""))
+        wanted = 2 if label == "right" else 3
+        seen["right" if label == "right" else "fault"] += 1
+        if RANKS.get(status) != wanted:
+            failures.append(f"{call} ({label}): {status} {reason}")
+    print(f"{len(calls.count)} operators, {seen['right']} right calls, {seen['fault']} faults, {len(failures)} judged wrongly")
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+def main():
+    if len(sys.argv) > 2:
+        pathlib.Path(sys.argv[2]).mkdir(parents=True)
+        return check(sys.argv[1], sys.argv[2])
+    with tempfile.TemporaryDirectory(prefix="msprobe_npu_") as folder:
+        return check(sys.argv[1], folder)
+
+
+sys.exit(main())
