@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every row beside the schemas of the real plug-in, in each of the versions in
 // tests/data/npu_schemas.txt.
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -133,7 +134,12 @@ TEST(NpuSchemas, EveryOlderVersionLacksOnlyKeywordsWithDefaults) {
     for (auto it = begin; it != end; ++it) {
       const c10::FunctionSchema& schema = it->second.schema;
       if (it->second.in(kNewest)) continue;
-      EXPECT_EQ(described(row, &schema), described(schema)) << row.api << " " << schema;
+      std::vector<std::string> wanted = described(schema);
+      // The default of the older versions needs a scale and an offset: see routing_formulas.cc.
+      if (row.api == "NPU.npu_moe_init_routing_v2") {
+        std::ranges::replace(wanted, "* quant_mode=0.000000", "* quant_mode=-1.000000");
+      }
+      EXPECT_EQ(described(row, &schema), wanted) << row.api << " " << schema;
       ++older;
     }
   }

@@ -104,7 +104,9 @@ struct ExpandedRows {
 
 ExpandedRows expanded_rows(const Bound& a, const Routing& r, const at::Tensor& from, bool bounds) {
   const at::Tensor& x = a.tensor("x");
-  const std::int64_t mode = a.integer("quant_mode");
+  // torch_npu before 2.7 quantises with scale and offset unless told otherwise.
+  const bool older = !a.given("quant_mode") && !a.is_none("offset");
+  const std::int64_t mode = older ? 0 : a.integer("quant_mode");
   const at::Tensor token = at::where(from.lt(0), from, from.div(r.each, "floor"));
   const at::Tensor scale = a.tensor_or_undefined("scale");
   if (mode == -1) {
