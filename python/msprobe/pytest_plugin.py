@@ -52,19 +52,22 @@ def _judge(outcome: Any, dump: str, mark: pytest.Mark) -> None:
     try:
         result = msprobe.check(dump, *mark.args, **{"progress": False, **mark.kwargs})
     except msprobe.DeviceMissing as missing:
-        _end(outcome, pytest.skip, f"msprobe: {missing}")
-        return
+        ending = _ending(pytest.skip, f"msprobe: {missing}")
     except msprobe.CheckError as error:
-        _end(outcome, pytest.fail, f"msprobe: {error}", pytrace=False)
-        return
-    if not result.ok:
-        _end(outcome, pytest.fail, str(result), pytrace=False)
+        ending = _ending(pytest.fail, f"msprobe: {error}", pytrace=False)
+    else:
+        if result.ok:
+            return
+        ending = _ending(pytest.fail, str(result), pytrace=False)
+    outcome.force_exception(ending)
 
 
-def _end(outcome: Any, end: Any, text: str, **keywords: Any) -> None:
-    """The test ends as `end` (pytest.fail, pytest.skip) says, not as its function did."""
-    __tracebackhide__ = True
+def _ending(end: Any, text: str, **keywords: Any) -> BaseException:
+    """The exception of `end` (pytest.fail, pytest.skip), at the place of the test."""
     try:
         end(text, **keywords)
     except BaseException as ending:
-        outcome.force_exception(ending)
+        ending.__context__ = None
+        ending._use_item_location = True  # type: ignore[attr-defined]
+        return ending
+    raise AssertionError("unreachable")

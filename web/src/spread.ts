@@ -63,7 +63,9 @@ export function spreadPanel(calls: Calls, open: (call: number) => void): HTMLEle
   const words = (n: number, one: string, many: string) => `${count(n)} ${nounOf(info, n)} ${n === 1 ? one : many}`;
   return h('section', {class: 'panel spreading', 'aria-label': 'Where the difference begins'},
            h('h2', {}, 'Where the difference begins'), firstGraph(calls, introduces, inherits, open),
-           h('h3', {}, words(introduces.length, 'introduces a difference', 'introduce a difference'), h('span', {class: 'note'}, '  inputs agree, output does not; in execution order')),
+           introduces.length > 0
+             ? h('h3', {}, words(introduces.length, 'introduces a difference', 'introduce a difference'), h('span', {class: 'note'}, '  inputs agree, output does not; in execution order'))
+             : h('h3', {}, 'No single call introduces it', h('span', {class: 'note'}, '  no call has inputs that agree and an output that does not')),
            introduces.length > 0 && list(introduces),
            inherits.length > 0 && h('details', {}, h('summary', {}, words(inherits.length, 'inherits one', 'inherit one'), ': inputs differ already'), list(inherits)));
 }

@@ -132,7 +132,7 @@ class Classifier {
     for (std::uint32_t i = 0; i < call.inputs && call.inputs == other.inputs; ++i) {
       const RunTensor& tensor = target_.tensors[call.first + i];
       const RunTensor& golden = golden_.tensors[other.first + i];
-      const double apart = difference(tensor, golden, exact_);
+      const double apart = difference_of(number, tensor, event.golden, golden);
       if (apart <= tolerance(tensor, golden)) continue;
       input_differs = true;
       const std::uint32_t* const made = producer_.find(tensor.identity);
@@ -167,7 +167,14 @@ class Classifier {
     }
   }
 
-  // Measured files decide where there are some.
+  // Measured files decide where there are some: other numbers may have the same statistics.
+  double difference_of(std::uint32_t number, const RunTensor& tensor, std::uint32_t golden,
+                       const RunTensor& other) const {
+    const double recorded = difference(tensor, other, exact_);
+    if (!measure_ || std::isinf(recorded)) return recorded;
+    return measure_(number, tensor, golden, other).value_or(recorded);
+  }
+
   Worst apart(std::uint32_t number, bool of_inputs) const {
     const std::uint32_t golden = alignment_.partners[number].golden;
     const Call& call = target_.calls[number];
@@ -177,10 +184,7 @@ class Classifier {
     if (!measure_ || tensors.size() != others.size()) return worst_of(tensors, others, exact_);
     Worst worst;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const double recorded = difference(tensors[i], others[i], exact_);
-      const std::optional<double> measured =
-          std::isinf(recorded) ? std::nullopt : measure_(number, tensors[i], golden, others[i]);
-      const double found = measured.value_or(recorded);
+      const double found = difference_of(number, tensors[i], golden, others[i]);
       const double excess = found / tolerance(tensors[i], others[i]);
       if (excess > worst.excess) worst = {found, excess, i, true};
     }

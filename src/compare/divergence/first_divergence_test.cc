@@ -67,6 +67,17 @@ TEST(DivergenceWords, SayWhatToDoNext) {
   EXPECT_THAT(text, HasSubstr("1 calls: 0 agree, 1 introduces a difference."));
 }
 
+// Statistics agree, the numbers in the files do not: what no recorded call made differs already.
+TEST(DivergenceWords, OfAnInputThatDiffersInItsFilesAlone) {
+  const Trace run = made_run(Calls{{"Torch.exp", {1.0}, {2.0}}});
+  const MeasureFiles measure = [](auto&&...) { return std::optional<double>(0.04); };
+  const RankPair pair{0, &run, &run, "dump.json", measure};
+  EXPECT_THAT(
+      describe(find_divergence({&pair, 1})),
+      StartsWith("The runs diverge at an input: Torch.exp.0.forward.input.0 differs by 4 %, "
+                 "and no recorded call made it"));
+}
+
 // A first difference that nobody introduces, and a call that introduces another one.
 TEST(DivergenceWords, OfRunsThatDriftApart) {
   const auto run = [](double in, double out, double other) -> Calls {

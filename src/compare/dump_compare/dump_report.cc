@@ -154,7 +154,11 @@ bool is_within(const Parents& parents, const std::string& module, const std::str
 DumpCompareReport::DumpCompareReport(const DumpPair& pair, const CompareStart& start,
                                      const std::string& target_as_given)
     : pair_(pair), mode_(start.mode) {
-  if (start.modules != nullptr) modules_ = *start.modules;
+  if (start.modules != nullptr) {
+    modules_ = *start.modules;
+  } else {
+    sites_ = dump::call_sites_of(pair.target);
+  }
   run_.kind = "dumps";
   run_.title = pair.shown.empty() ? "two dumps" : pair.shown;
   run_.place = place_of(pair);
@@ -174,10 +178,14 @@ void DumpCompareReport::add(const EntryRows& rows) {
   report::ReportCall& call = run_.calls.emplace_back();
   call.name = entry.name;
   call.api = entry.parts.owner;
-  call.group = entry.parts.is_module    ? std::string(entry.parts.owner)
-               : !rows.module.empty()   ? module_of(rows.module)
-               : rows.target == nullptr ? "only in the reference dump"
-                                        : "no module";
+  if (sites_ && rows.target != nullptr) {
+    call.site = sites_->where(fmt::format("{}.{}", entry.parts.owner, entry.parts.number));
+  }
+  call.group = entry.parts.is_module       ? std::string(entry.parts.owner)
+               : !rows.module.empty()      ? module_of(rows.module)
+               : !call.site.module.empty() ? call.site.module
+               : rows.target == nullptr    ? "only in the reference dump"
+                                           : "no module";
   if (entry.parts.is_module && entry.parts.kind != dump::EntryKind::kParametersGrad) {
     module_calls_.try_emplace(call.group, entry.name);
   } else if (!entry.parts.is_module && !rows.module.empty()) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "divergence_search.h"
+#include "dump/call_sites.h"
 #include "dump/construct_json.h"
 #include "dump_compare/compare_dumps.h"
 #include "dump_compare/inputs.h"
@@ -42,6 +43,7 @@ class DumpCompareReport {
 
   report::ReportRun run_;
   std::optional<dump::ConstructIndex> modules_;
+  std::optional<dump::CallSites> sites_;  // in place of construct.json, which level L1 lacks
   std::map<std::string, std::string, std::less<>> module_calls_;  // of each module, the first one
   DumpPair pair_;
   DataMode mode_;

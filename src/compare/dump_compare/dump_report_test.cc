@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump_compare/dump_report.h"
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -69,6 +71,34 @@ TEST(DumpReport, ForwardAndBackwardOfAModuleAreOneGroupOfATree) {
   EXPECT_THAT(run.group_parents,
               UnorderedElementsAre(Pair(linear, "Module.net.Net"), Pair("Module.net.Net", ""),
                                    Pair("optimizer", "")));
+}
+
+// Level L1 has no construct.json; the call sites know the modules too.
+TEST(DumpReport, WithoutConstructTheCallSitesNameTheModule) {
+  const std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / "call_sites";
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory / "call_sites.json")
+      << R"({"Functional.linear.0.forward": {"module": "net.fc", "line": "/home/me/net.py:3"}})";
+  CompareStart start;
+  start.mode = DataMode::kStatistics;
+  DumpPair pair;
+  pair.target = directory / "dump.json";
+  DumpCompareReport report(pair, start, "dump.json");
+  for (const char* name : {"Functional.linear.0.backward", "Torch.add.0.forward"}) {
+    EntryRows rows;
+    rows.target = std::make_unique<dump::Entry>();
+    rows.target->name = name;
+    rows.target->parts = *dump::parse_entry_name(rows.target->name);
+    const dump::Item item;
+    ItemRow& row = rows.rows.emplace_back();
+    row.target_entry = rows.target.get();
+    row.target = &item;
+    report.add(rows);
+  }
+  const report::ReportRun run = report.run();
+  EXPECT_EQ(run.calls[0].group, "net.fc");
+  EXPECT_EQ(run.calls[0].site.line, "/home/me/net.py:3");
+  EXPECT_EQ(run.calls[1].group, "no module");
 }
 
 // A recomputed call runs below the backward pass of its own part, and files can say anything.
