@@ -178,7 +178,11 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
             ? worker::save_npy_data(request.save_directory, request.full_name, *outcome)
             : worker::save_data(request.save_directory, request.full_name, *outcome,
                                 run.options.saved_device);
-    if (!saved) outcome->note += saved.error().message;
+    // Of a call that is run again for its data, nothing else counts.
+    if (!saved) {
+      return worker::skipped_call(request.full_name,
+                                  {SkipReason::kBrokenData, saved.error().message});
+    }
   }
   MeasuredCall call = measured(request, *record, run, *outcome);
   leave_out_the_cpus(call, *outcome);

@@ -169,9 +169,11 @@ Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interru
   const Result<check::CheckOutcome> outcome = check::run_check(*options);
   if (!outcome) return propagate(outcome);
   const bool colour = ::isatty(STDOUT_FILENO) != 0;
-  output.end(*outcome, arguments.request.is_older()
-                           ? tables::older_summary(outcome->paths.result, colour)
-                           : "");
+  const Result<std::string> summary = arguments.request.is_older()
+                                          ? tables::older_summary(outcome->paths.result, colour)
+                                          : std::string();
+  output.end(*outcome, summary.value_or(""));
+  if (!summary) return propagate(summary);
   if (arguments.shrink && !outcome->interrupted) {
     shrink_worst(*options, *outcome, output.worst_calls(kMostShrunk), arguments.shown.quiet);
   }

@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/new_file.h"
+#include "journal/map_file.h"
 
 namespace msprobe::journal {
 namespace {
@@ -26,12 +27,6 @@ CsvPaths device_paths(const CsvPaths& merged, std::string device, const CsvNames
   return csv_paths(merged.result.parent_path() / directory, merged.stamp, names);
 }
 
-// Maps are an extra: without their file a run goes on, and later calls get a new one.
-FileBytes load_maps(const CsvPaths& paths) {
-  Result<FileBytes> maps = load_file(paths.maps);
-  return maps ? std::move(*maps) : FileBytes{};
-}
-
 // Reads all files while they are cut nowhere yet.
 Result<Salvaged> salvage_files(const CsvPaths& paths, const JournalOptions& options, bool finished,
                                const ExpectedRows& expected,
@@ -40,9 +35,10 @@ Result<Salvaged> salvage_files(const CsvPaths& paths, const JournalOptions& opti
   if (!result) return propagate(result);
   const Result<FileBytes> details = load_file(paths.details);
   if (!details) return propagate(details);
-  const FileBytes maps = load_maps(paths);
+  const Result<FileBytes> maps = load_maps(paths);
+  if (!maps) return propagate(maps);
   return salvage({paths, result->text(), details->text(), options.format.headers, finished,
-                  options.format.style, maps.text()},
+                  options.format.style, maps->text()},
                  expected, show);
 }
 

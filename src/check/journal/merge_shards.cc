@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/shell_words.h"
 #include "journal/journal.h"
+#include "journal/map_file.h"
 #include "journal/resume.h"
 #include "journal/run_file.h"
 #include "journal/shard.h"
@@ -157,11 +158,11 @@ Result<void> append_part(const Part& part, const CsvHeaders& headers, const Shar
   const Result<void> rows = read_finished(
       {part.paths, result->text(), details->text(), headers, true, part.format.style}, shards.show);
   if (!rows) return rows;
-  const Result<FileBytes> maps = load_file(part.paths.maps);  // there is none where nothing failed
-  journal.add(
-      {details->text().substr(headers.details.size()), result->text().substr(headers.result.size()),
-       maps ? maps->text() : std::string_view()},
-      0);
+  const Result<FileBytes> maps = load_maps(part.paths);
+  if (!maps) return propagate(maps);
+  journal.add({details->text().substr(headers.details.size()),
+               result->text().substr(headers.result.size()), maps->text()},
+              0);
   return journal.flush();
 }
 

@@ -35,12 +35,12 @@ struct Counts {
 
 }  // namespace
 
-std::string older_summary(const std::filesystem::path& result_csv, bool colour) {
+Result<std::string> older_summary(const std::filesystem::path& result_csv, bool colour) {
   const Result<FileBytes> file = load_file(result_csv);
-  if (!file) return {};
+  if (!file) return propagate(file);
   auto table = TableReader<ResultRow>::start(file->text(), result_csv.string(),
                                              older_result_columns(), {}, kOlderStyle);
-  if (!table) return {};
+  if (!table) return propagate(table);
   Counts counts;
   ResultRow row;
   for (Result<bool> more = table->next(row); more && *more; more = table->next(row)) {

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <string>
 
+#include "core/result.h"
+
 namespace msprobe::tables {
 
 // From the result CSV; empty if it cannot be read.
-std::string older_summary(const std::filesystem::path& result_csv, bool colour);
+Result<std::string> older_summary(const std::filesystem::path& result_csv, bool colour);
 
 }  // namespace msprobe::tables

@@ -22,15 +22,15 @@ TEST(OlderSummary, CountsByTheDirectionThatFails) {
                                  "Tensor*add*3,True,False,\r\n"
                                  "Tensor*add*4,False,False,\r\n"
                                  "Tensor*add*5,SKIP,SKIP,\r\n");
-  const std::string text = older_summary(csv, false);
+  const std::string text = older_summary(csv, false).value();
   EXPECT_THAT(text, ContainsRegex("Total Pass +Total Fail +Passing Rate +Skipped"));
   EXPECT_THAT(text, ContainsRegex("\n2 +3 +40.00% +1"));
   EXPECT_THAT(text, ContainsRegex("Forward Fail +Backward Fail +Both Fail"));
   EXPECT_THAT(text, ContainsRegex("\n1 +1 +1"));
 }
 
-TEST(OlderSummary, SaysNothingOfAFileThatIsNotThere) {
-  EXPECT_EQ(older_summary("/nowhere/result.csv", false), "");
+TEST(OlderSummary, AFileThatCannotBeReadIsAnError) {
+  EXPECT_FALSE(older_summary("/nowhere/result.csv", false));
 }
 
 }  // namespace

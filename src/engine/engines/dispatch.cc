@@ -263,6 +263,9 @@ Result<void> Dispatcher::take_frame(Place& place, const protocol::Frame& frame) 
 
 void Dispatcher::finish(const Sent& call, const protocol::MeasuredCall& found, std::size_t device) {
   const std::size_t position = call.item.position;
+  if (call.save && found.skip) {
+    work_.say(fmt::format("the data of a call could not be saved: {}", found.skip->text));
+  }
   if (!call.save && work_.answered(position, found, device)) {
     saves_.push_back({call.item, true});
   } else {

@@ -37,24 +37,26 @@ std::string fact(const journal::RunFacts& facts, std::string_view key) {
   return found == facts.end() ? std::string() : found->second;
 }
 
-// Without the dump, the report lacks only what comes from it.
-void describe(ReportRun& run, const std::string& dump, const ResultRunsJob& job) {
-  if (dump.empty()) return;
+// Without the dump, the report lacks only what comes from it; the one that --dump names is wanted.
+Result<void> describe(ReportRun& run, const std::string& dump, const ResultRunsJob& job) {
+  if (dump.empty()) return {};
   std::error_code error;
   if (!fs::is_regular_file(dump, error)) {
     job.say(log::Severity::kInfo,
             fmt::format("{} does not exist: the report shows no arguments and no stacks", dump));
-    return;
+    return {};
   }
   const Result<std::string> warning = describe_calls(run, dump);
   if (!warning) {
+    if (!job.dump.empty()) return propagate(warning);
     job.say(log::Severity::kWarning,
             fmt::format("no arguments and stacks in the report: {}", warning.error().message));
-    return;
+    return {};
   }
   if (!warning->empty()) job.say(log::Severity::kWarning, *warning);
   run.dump = dump;
   run.origin.emplace_back("dump", dump);
+  return {};
 }
 
 // Maps are an extra: a fault of their file is reported, and the report goes on.
@@ -108,7 +110,8 @@ Result<ReportRun> read_check(const ResultFiles& files, const ResultRunsJob& job)
   }
   const fs::path directory = fact(facts, "as_given_directory");
   run->rerun = run->rerun.from_anywhere(directory.empty() ? fs::current_path() : directory);
-  describe(*run, job.dump.empty() ? run->rerun.recording() : job.dump, job);
+  const std::string dump = job.dump.empty() ? run->rerun.recording() : job.dump;
+  if (const Result<void> done = describe(*run, dump, job); !done) return propagate(done);
   return run;
 }
 
@@ -125,7 +128,8 @@ Result<ReportRun> read_comparison(const ResultFiles& files, const ResultRunsJob&
   run->rerun = checks[0].rerun;
   run->origin.emplace_back("device under test", checks[0].origin.front().second);
   run->origin.emplace_back("reference device", checks[1].origin.front().second);
-  describe(*run, checks[0].dump, job);
+  const Result<void> done = describe(*run, checks[0].dump, job);
+  if (!done) return propagate(done);
   return run;
 }
 
