@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, Tuple
 
 from msprobe import _pair
 
 __all__ = ["metrics"]
 
 # (bytes, dtype, shape), as the native module takes a tensor
-Lent = tuple[Any, str, "tuple[int, ...]"]
+Lent = Tuple[Any, str, "Tuple[int, ...]"]  # Python 3.8 has no tuple[...]
 
 
 def metrics(actual: Any, expected: Any, *, api: str | None = None, dtype: Any = None, threads: int | None = None) -> dict[str, Any]:

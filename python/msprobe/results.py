@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, List
 
 from msprobe.common import program
 from msprobe.error_map import ErrorMap
@@ -60,7 +60,7 @@ class Call:
     place: str = ""
 
 
-class Calls(list[Call]):
+class Calls(List[Call]):
     """Every call of a check, in the order of the recording."""
 
     @property

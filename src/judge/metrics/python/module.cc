@@ -143,4 +143,7 @@ PyModuleDef kModule = {PyModuleDef_HEAD_INIT,
 }  // namespace
 }  // namespace msprobe::metrics
 
+// Seen from outside: Python 3.8 leaves that to the module.
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__pair();
+
 PyMODINIT_FUNC PyInit__pair() { return PyModule_Create(&msprobe::metrics::kModule); }

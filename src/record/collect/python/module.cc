@@ -336,6 +336,9 @@ PyModuleDef definition = {
 }  // namespace msprobe::collect
 
 // NOLINTNEXTLINE(readability-identifier-naming): Python looks for this name
+// Seen from outside: Python 3.8 leaves that to the module.
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__collect();
+
 PyMODINIT_FUNC PyInit__collect() {
   using namespace msprobe::collect;  // NOLINT(google-build-using-namespace)
   PyRef module = PyRef::take(PyModule_Create(&definition));

@@ -11,7 +11,6 @@
 
 #if PY_VERSION_HEX < 0x03090000  // what Python 3.8 has under other names
 #include <frameobject.h>
-extern "C" PyTypeObject _PyMethodWrapper_Type;
 inline PyObject* PyObject_CallNoArgs(PyObject* callable) {
   return PyObject_CallObject(callable, nullptr);
 }

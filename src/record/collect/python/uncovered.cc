@@ -92,11 +92,21 @@ PyObject* count_unseen(Collector& collector, const std::string& name, PyObject* 
   return result.release();
 }
 
+// The type of the function that reads an attribute. Newer Pythons have no name for it that others
+// see.
+const PyTypeObject* attribute_reader() {
+  static const PyTypeObject* const type = [] {
+    const PyRef reader = attribute<"__str__">(Py_None);
+    return reader ? Py_TYPE(reader.get()) : nullptr;
+  }();
+  return type;
+}
+
 }  // namespace
 
 PyObject* run_uncovered(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
   // What reads an attribute is made anew each time.
-  const bool reads_attribute = Py_TYPE(func) == &_PyMethodWrapper_Type;
+  const bool reads_attribute = Py_TYPE(func) == attribute_reader();
   if (reads_attribute || collector.callbacks.classify.get() == Py_None) {
     return PyObject_Call(func, args, kwargs);
   }
