@@ -4,7 +4,8 @@
 
 usage: PYTHON tools/test_install_lines.py [NAME...]     NAME: some of the lines; without names all of them
 PYTHON has PyTorch. Lines that compile run in a copy of what is committed and in a virtual environment of their own: minutes each. Those
-about a build directory use build/release, which must be built. The script fails if a page no longer has one of its lines, or has another.
+about a build directory use build/release, which must be built. MSPROBE_WHEELS names a directory with the wheels of tools/make_wheels.sh, which
+are else made: an hour. The script fails if a page no longer has one of its lines, or has another.
 """
 import os
 import pathlib
@@ -40,6 +41,7 @@ class Line:
     has_torch: bool = True
     in_build_tree: bool = False  # runs in the repository itself, beside its build directory
     after: str = ""  # a further line of the same page
+    needs_wheels: bool = False  # those of tools/make_wheels.sh, in wheels/
 
 
 RECORDS = f"python - <<'PYTHON'\n{RECORD}\nPYTHON"
@@ -50,6 +52,7 @@ LINES = [
          ("docs/collector.md",), (f"python -c \"{PAIR}\"", "python -c 'import msprobe.mindspore' 2>&1 | grep -q 'needs MindSpore'"), has_torch=False),
     Line("pip", "pip install .", ("README.md", "docs/collector.md", "docs/hosts.md", "docs/install.md"), (RECORDS, CHECK, "msprobe --version")),
     Line("wheel", "pip wheel . --no-deps -w wheels", ("docs/install.md",), (RECORDS, CHECK), after="pip install wheels/msprobe-*.whl"),
+    Line("wheels", "pip install wheels/msprobe*.whl", ("docs/install.md",), (RECORDS, CHECK, "msprobe --version"), needs_wheels=True),
     Line("prefix", "cmake --install build/release --prefix $VIRTUAL_ENV", ("docs/collector.md",), (RECORDS, CHECK), in_build_tree=True),
     Line("pythonpath", "PYTHONPATH=build/release/python", ("docs/collector.md",), (RECORDS, f"python -c \"{PAIR}\""), in_build_tree=True),
 ]
@@ -86,6 +89,10 @@ def try_line(line: Line, scratch: pathlib.Path) -> None:
     if not line.in_build_tree:
         place = scratch / "clone"
         subprocess.run(["git", "clone", "--quiet", SOURCE, place], check=True)
+    if line.needs_wheels and "MSPROBE_WHEELS" in os.environ:
+        (place / "wheels").symlink_to(os.path.abspath(os.environ["MSPROBE_WHEELS"]))
+    elif line.needs_wheels:
+        subprocess.run(["tools/make_wheels.sh", "wheels"], cwd=place, env=environment, check=True)
     if line.text.startswith("PYTHONPATH="):
         environment["PYTHONPATH"] = str(SOURCE / line.text.removeprefix("PYTHONPATH="))
     else:

@@ -8,6 +8,7 @@
 # ROOT        bookworm, trixie (Debian 12 and 13), jammy or noble (Ubuntu 22.04 and 24.04)
 # WORK        a directory for the roots, 3 to 8 GB each
 # MSPROBE_TEST_TORCH    the PyTorch to install (default: torch==2.13.0; pip's own options are taken from its environment variables)
+# MSPROBE_TEST_PYTHON   another Python than the root's own: the name of its packages (python3.11), or the directory of one, mounted there
 # Needs root, mmdebstrap and debootstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +18,7 @@ shift 2
 mkdir -p "$work"
 torch=${MSPROBE_TEST_TORCH:-torch==2.13.0}
 packages=python3,python3-venv,ca-certificates
+python=${MSPROBE_TEST_PYTHON:-python3}
 
 make_root() {  # make_root SUITE DIRECTORY
   case $1 in
@@ -46,9 +48,16 @@ for suite in "$@"; do
   [ -z "$links" ] || { mkdir -p "$root$links"; mount --bind "$links" "$root$links"; }
   mount -t proc proc "$root/proc"
   mount --bind /dev "$root/dev"
+  mounted=$python
+  case $python in
+    python3) ;;
+    /*) mkdir -p "$root/opt/python"; mount --bind "$python" "$root/opt/python"; mounted=/opt/python/bin/python3 ;;
+    *) chroot "$root" sh -c "apt-get update -qq && apt-get install -y -qq --no-install-recommends $python $python-venv >/dev/null" ;;
+  esac
   status=0
-  chroot "$root" su user -c "cd /try && PIP_FIND_LINKS=$links PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_CACHE_DIR=/try/cache bash try.sh '$torch'" || status=$?
+  chroot "$root" su user -c "cd /try && PIP_FIND_LINKS=$links PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_CACHE_DIR=/try/cache bash try.sh '$torch' $mounted" || status=$?
   umount "$root/dev" "$root/proc"
+  ! mountpoint -q "$root/opt/python" || umount "$root/opt/python"
   [ -z "$links" ] || umount "$root$links"
   [ $status = 0 ] || { echo "$suite: failed" >&2; exit 1; }
 done

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tools/test_wheels.sh does in a root: installs the wheels beside PyTorch and uses what they bring.
 #
-#   try.sh TORCH     beside wheels/ and msprobe/ (examples and tools of the repository)
+#   try.sh TORCH [PYTHON]     beside wheels/ and msprobe/ (examples and tools of the repository)
 set -euo pipefail
 . /etc/os-release
-echo "$PRETTY_NAME, $(python3 --version), $(uname -m), as $(id -un)"
+python=${2:-python3}
+[ ! -d /opt/python/lib ] || export LD_LIBRARY_PATH=/opt/python/lib  # a Python that was mounted
+echo "$PRETTY_NAME, $("$python" --version), $(uname -m), as $(id -un)"
 command -v c++ cc gcc g++ && { echo "there is a compiler" >&2; exit 1; }
-python3 -m venv env
+"$python" -m venv env
 export PATH=$PWD/env/bin:$PATH
 pip install --quiet "$1" numpy pytest
 start=$(date +%s)
