@@ -118,7 +118,15 @@ std::string answer(const selfcheck::SelfCheckOutcome& outcome,
   std::string text = fmt::format("{} of {} as promised over {} calls: ", kept,
                                  outcome.scores.size(), outcome.calls);
   if (broken.empty()) {
-    return text + "every fault of the simulated device was found, and nothing else was flagged\n";
+    std::size_t escaped = 0;
+    for (const selfcheck::Score& score : outcome.scores) {
+      const bool must_alarm = score.scenario.promise == selfcheck::Promise::kAlarm;
+      escaped += must_alarm ? score.escapes.size() : 0;
+    }
+    text += "every fault that must be noticed was, and correct arithmetic was not flagged";
+    return text + (escaped == 0 ? std::string("\n")
+                                : fmt::format("; {} single result{} escaped, see below\n", escaped,
+                                              escaped == 1 ? "" : "s"));
   }
   return text +
          fmt::format("do not trust the strict status here; look at {}\n", fmt::join(broken, ", "));

@@ -154,11 +154,8 @@ bool is_within(const Parents& parents, const std::string& module, const std::str
 DumpCompareReport::DumpCompareReport(const DumpPair& pair, const CompareStart& start,
                                      const std::string& target_as_given)
     : pair_(pair), mode_(start.mode) {
-  if (start.modules != nullptr) {
-    modules_ = *start.modules;
-  } else {
-    sites_ = dump::call_sites_of(pair.target);
-  }
+  if (start.modules != nullptr) modules_ = *start.modules;
+  sites_ = dump::call_sites_of(pair.target);
   run_.kind = "dumps";
   run_.title = pair.shown.empty() ? "two dumps" : pair.shown;
   run_.place = place_of(pair);

@@ -43,7 +43,7 @@ class DumpCompareReport {
 
   report::ReportRun run_;
   std::optional<dump::ConstructIndex> modules_;
-  std::optional<dump::CallSites> sites_;  // in place of construct.json, which level L1 lacks
+  std::optional<dump::CallSites> sites_;  // where construct.json is empty, as at level L1
   std::map<std::string, std::string, std::less<>> module_calls_;  // of each module, the first one
   DumpPair pair_;
   DataMode mode_;

@@ -73,7 +73,7 @@ TEST(DumpReport, ForwardAndBackwardOfAModuleAreOneGroupOfATree) {
                                    Pair("optimizer", "")));
 }
 
-// Level L1 has no construct.json; the call sites know the modules too.
+// The construct.json of level L1 is empty; the call sites know the modules too.
 TEST(DumpReport, WithoutConstructTheCallSitesNameTheModule) {
   const std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / "call_sites";
   std::filesystem::create_directories(directory);
