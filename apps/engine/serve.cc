@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "arguments/memory_need.h"
+#include "cause/cause.h"
 #include "core/call_name.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
@@ -99,7 +100,8 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
                                           .explain = run.options.explain,
                                           .device_sums = run.device_sums,
                                           .device_is_cpu = run.on_cpu,
-                                          .card = run.card};
+                                          .card = run.card,
+                                          .name_cause = &cause::name_cause};
       worker::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);
     }
     return found;

@@ -81,7 +81,7 @@ reference::Result measured(CallContext& context, const Pair& pair, const FloatTy
     if (spread.defined()) result.spread = numbers(spread);
   }
   Limits single;
-  context.add_cancelled(pair, type, single);
+  context.add_single(pair, type, single);
   result.single = single.absolute;
   result.rounds_once = is_half(type) && context.rounds_once(pair);
   Limits native;

@@ -46,16 +46,17 @@ double largest_product_of(const at::Tensor& gradient, const at::Tensor& result) 
   return largest_of(left.abs().to(at::kDouble) * right.abs().to(at::kDouble));
 }
 
-// What a normalisation adds to the variance: its last fractional argument.
+// What a normalisation adds to the variance: `eps`, the only fractional number among the arguments
+// of the norms that add_single() is for.
 double added_variance(const arguments::PyCall& call) {
-  double found = 1e-5;
-  for (const auto& value : call.args) {
-    if (const auto* number = value.as<double>()) found = *number;
-  }
-  for (const auto& [key, value] : call.kwargs) {
-    if (const auto* number = value.as<double>(); number != nullptr && key == "eps") found = *number;
-  }
-  return found > 0 ? found : 1e-5;
+  constexpr double kUsual = 1e-5;
+  double found = kUsual;
+  const auto look = [&](const arguments::PyValue& value) {
+    if (const auto* number = value.as<double>(); number != nullptr && *number > 0) found = *number;
+  };
+  for (const auto& value : call.args) look(value);
+  for (const auto& [key, value] : call.kwargs) look(value);
+  return found;
 }
 
 // By how much every argument moves besides, as MindSpore's kernel does.
@@ -264,7 +265,7 @@ bool CallContext::add_neighbours(const Pair& pair, Limits& limits) {
   return true;
 }
 
-void CallContext::add_cancelled(const Pair& pair, const FloatType& type, Limits& limits) {
+void CallContext::add_single(const Pair& pair, const FloatType& type, Limits& limits) {
   const ops::Sums sums = traits().sums;
   if (sums != ops::Sums::kNormalizedShape && sums != ops::Sums::kPerGroup) return;
   const auto call = rerun.arguments();
@@ -276,15 +277,15 @@ void CallContext::add_cancelled(const Pair& pair, const FloatType& type, Limits&
     return;
   }
   double size = kResultEps * type.accumulator_eps / std::sqrt(added_variance(**call));
-  const auto times = [&](const arguments::PyValue& value) {
-    execute::for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (tensor.numel() > 0) size *= std::max(1.0, largest_of(tensor));
-    });
+  const auto times = [&](const arguments::PyValue* value) {
+    const auto* tensor = value == nullptr ? nullptr : value->as<at::Tensor>();
+    if (tensor != nullptr && tensor->numel() > 0) size *= std::max(1.0, largest_of(*tensor));
   };
-  for (const auto& value : (*call)->args) times(value);
-  for (const auto& [key, value] : (*call)->kwargs) times(value);
+  constexpr std::size_t kWeight = 2;  // input, shape or number of groups, weight
+  times(&(*call)->args.front());
+  times((*call)->find(kWeight, "weight"));
   if (pair.direction == Direction::kBackward) {
-    for (const auto& value : **arriving) times(value);
+    for (const auto& value : **arriving) times(&value);
     size *= static_cast<double>(input->numel()) / static_cast<double>(pair.device.numel());
   }
   limits.add(Of::kOne, size, "4 eps_a |x| |weight| / sqrt(added variance)");

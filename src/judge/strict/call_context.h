@@ -78,9 +78,9 @@ struct CallContext {
   bool add_native(const Pair& pair, const FloatType& type, Limits& limits);
   // Adds what the CPU errs at inputs next to these: at one input it may be small by chance.
   bool add_neighbours(const Pair& pair, Limits& limits);
-  // Adds what a normalisation of single elements may leave of them: it takes a number from itself,
-  // and no change of the number shows how both were rounded.
-  void add_cancelled(const Pair& pair, const FloatType& type, Limits& limits);
+  // Adds the rounding error of a normalisation over single elements: it computes x - x from two
+  // roundings of x, which no move of x shows.
+  void add_single(const Pair& pair, const FloatType& type, Limits& limits);
   // Adds what MindSpore's kernel errs. False where it adds nothing.
   bool add_kernel(const Pair& pair, const FloatType& type, Limits& limits) const;
 

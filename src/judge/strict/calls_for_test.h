@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "cause/cause.h"
 #include "execute/execute_call.h"
 #include "execute/replay_dialect.h"
 #include "libtorch/cpu_types_for_test.h"
@@ -73,7 +74,10 @@ struct RunCall {
   void set_device(const at::Tensor& tensor, std::size_t i = 0) {
     outcome.forward[i].device = {tensor};
   }
-  Findings judge() const { return judge_call(record, options, outcome); }
+  Findings judge(StrictOptions allowed = {}) const {
+    allowed.name_cause = &cause::name_cause;
+    return judge_call(record, options, outcome, allowed);
+  }
   StrictFinding forward(std::size_t i = 0) const { return judge().forward[i]; }
 };
 

@@ -2,7 +2,6 @@
 #include "strict/failed.h"
 
 #include "libtorch/dtypes.h"
-#include "strict/cause.h"
 #include "strict/error_map.h"
 #include "strict/explain.h"
 #include "strict/wording.h"
@@ -58,7 +57,7 @@ StrictFinding failed(CallContext& context, const Pair& pair, const FloatType& ty
   const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
   StrictFinding finding{
       slight ? Verdict::kWarning : Verdict::kError, std::move(excess),
-      likely_cause(failure, context.rerun),
+      context.allowed.cause_of(failure, &context.rerun),
       error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits)),
       excess_number(placed)};
   add_explanation(context, pair, limits, "no step: the widest bound that was tried is exceeded",

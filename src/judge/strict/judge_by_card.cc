@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "strict/card_arithmetic.h"
-#include "strict/cause.h"
 #include "strict/error_map.h"
 #include "strict/judge_product.h"
 #include "strict/wording.h"
@@ -203,19 +202,19 @@ StrictFinding explained(const Pair& pair, const Predicted& predicted) {
 }
 
 StrictFinding suspect(const Pair& pair, const FloatType& type, const Predicted& predicted,
-                      std::string_view bare_name) {
+                      std::string_view bare_name, const StrictOptions& allowed) {
   const at::Tensor bench = predicted.result.to(at::kDouble);
   const Limits limits{.units = kHalfUnit};
   const Scan placed = scan_with_places(pair.device, bench, limits);
   Failure failure{pair.device,    bench,     limits, type, pair.direction,
                   pair.leaf.path, bare_name, {},     {}};
-  std::string cause = region_cause(failure);
-  if (cause.empty()) cause = visible_cause(failure);
+  failure.place_first = true;
   const bool slight = placed.not_finite == 0 && placed.worst * kHalfUnit <= kSlightUnits;
   return {slight ? Verdict::kWarning : Verdict::kError,
           fmt::format("beside what the card of the device gives ({}): {}", text(predicted.unit),
                       excess_text(placed, pair.device, bench)),
-          std::move(cause), error_map(pair.device, bench, over_bound(pair.device, bench, limits)),
+          allowed.cause_of(failure),
+          error_map(pair.device, bench, over_bound(pair.device, bench, limits)),
           excess_number(placed)};
 }
 
@@ -238,7 +237,8 @@ std::optional<CardFinding> judge_by_card(CallContext& context, const Pair& pair,
     return static_cast<double>(predicted.right) >= kMostAreRight * all;
   };
   if (as_on_card())
-    return CardFinding{suspect(pair, type, predicted, context.name.bare_name), true};
+    return CardFinding{suspect(pair, type, predicted, context.name.bare_name, context.allowed),
+                       true};
   if (context.is_convolution()) return std::nullopt;
   return CardFinding{
       {Verdict::kWarning,

@@ -44,7 +44,7 @@ class ByCardTest : public testing::Test {
         .view(run.device().sizes());
   }
   static StrictFinding judged(const RunCall& run, const StrictOptions& options) {
-    return judge_call(run.record, run.options, run.outcome, options).forward[0];
+    return run.judge(options).forward[0];
   }
 };
 

@@ -163,7 +163,7 @@ std::optional<StrictFinding> ConditionedJudge::judge_with_native(Limits limits) 
 
 void ConditionedJudge::add_specials(Limits& limits) {
   context_.add_kernel(pair_, type_, limits);
-  context_.add_cancelled(pair_, type_, limits);
+  context_.add_single(pair_, type_, limits);
 }
 
 bool ConditionedJudge::holds(Limits limits) {

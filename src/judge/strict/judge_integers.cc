@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "strict/cause.h"
 #include "strict/error_map.h"
 #include "strict/judge_conditioned.h"
 #include "strict/judge_otherwise.h"
@@ -14,12 +13,17 @@
 namespace msprobe::strict {
 namespace {
 
-StrictFinding different(const Pair& pair, const at::Tensor& differ) {
+StrictFinding different(const CallContext& context, const Pair& pair, const at::Tensor& differ) {
+  Failure failure;  // whole numbers show the same patterns, without a bound
+  failure.device = pair.device.to(at::kDouble);
+  failure.bench = pair.bench.to(at::kDouble);
+  failure.type = *float_type(at::kDouble);
+  failure.direction = pair.direction;
   const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
   StrictFinding finding =
       wrong(fmt::format("{} of {} elements differ, first at {}", differ.sum().item<std::int64_t>(),
                         differ.numel(), place_text(pair.device.sizes(), first)),
-            whole_number_cause(pair.device, pair.bench, pair.direction));
+            context.allowed.cause_of(failure));
   const at::Tensor over = differ.to(at::kDouble) * std::numeric_limits<double>::max();
   finding.map = error_map(pair.device, pair.bench, over);
   finding.error_over_bound = std::numeric_limits<double>::infinity();
@@ -36,7 +40,7 @@ std::optional<StrictFinding> judge_integers(CallContext& context, const Pair& pa
   if (auto finding = judge_otherwise(context, pair)) return finding;
   // An exact operator gives other indices where values tie, and no other numbers.
   if (context.traits().exact && pair.device.scalar_type() != at::kLong) {
-    return different(pair, differ);
+    return different(context, pair, differ);
   }
   for (const int runs : kRuns) {
     context.conditioning.measure(runs, pair.direction, pair.leaf.path);
@@ -48,7 +52,7 @@ std::optional<StrictFinding> judge_integers(CallContext& context, const Pair& pa
       return passed("differs only where a rounding of the inputs changes the result");
     }
   }
-  return different(pair, differ);
+  return different(context, pair, differ);
 }
 
 }  // namespace msprobe::strict

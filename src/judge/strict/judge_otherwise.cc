@@ -18,7 +18,7 @@ std::optional<StrictFinding> judge_drawn(CallContext& context, const Pair& pair)
   const auto* forward = outputs.empty() ? nullptr : outputs.front().device.as<at::Tensor>();
   return judge_random(context.draws, context.name.bare_name, pair.direction, pair.leaf.path,
                       pair.device, forward == nullptr ? at::Tensor() : *forward,
-                      context.conditioning.spread(pair.direction, pair.leaf.path));
+                      context.conditioning.spread(pair.direction, pair.leaf.path), context.allowed);
 }
 
 std::optional<StrictFinding> judge_not_unique(CallContext& context, const Pair& pair) {

@@ -64,5 +64,24 @@ TEST(JudgeProduct, NanAtTheEndOfALargeProductNeverPasses) {
   EXPECT_THAT(run.forward().cause, StartsWith("NaN or Inf: one element"));
 }
 
+// The share by which sums drift is read from the result, so an error that all elements have in
+// common may pass as drift: up to 0.75 n 2^-23 of the result, and only where sums may drift.
+TEST(JudgeProduct, AnErrorOfAllElementsHidesInTheDriftAndNoFarther) {
+  for (const std::int64_t terms : {1024, 4096}) {
+    RunCall run(call("Torch.matmul.0", {{tensor({16, terms}, DType::kFloat32, false, 0.5, 1)},
+                                        {tensor({terms, 24}, DType::kFloat32, false, 0.5, 1)}}));
+    const double most = 0.75 * static_cast<double>(terms) * 0x1p-23;
+    const auto judged = [&](double share, probe::DeviceSums sums) {
+      run.set_device((run.bench() * (1 - share)).to(at::kFloat));
+      StrictOptions options;
+      options.device_sums = [sums](at::ScalarType) { return sums; };
+      return is_right(run.judge(options).forward.front());
+    };
+    EXPECT_TRUE(judged(0.3 * most, probe::DeviceSums::kUnknown)) << terms;
+    EXPECT_FALSE(judged(0.3 * most, probe::DeviceSums::kRounded)) << terms;
+    EXPECT_FALSE(judged(1.5 * most, probe::DeviceSums::kUnknown)) << terms;
+  }
+}
+
 }  // namespace
 }  // namespace msprobe::strict

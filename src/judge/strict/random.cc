@@ -10,7 +10,6 @@
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
 #include "strict/bound.h"
-#include "strict/cause.h"
 #include "strict/float_type.h"
 #include "strict/wording.h"
 
@@ -259,8 +258,8 @@ bool has_other_mask(execute::Rerun& rerun, const at::Tensor& gradient, const at:
 }
 
 // What the pattern of the error shows where an element is either dropped or a known number.
-std::string dropout_cause(const at::Tensor& device, const at::Tensor& draws,
-                          const FloatType& type) {
+std::string dropout_cause(const at::Tensor& device, const at::Tensor& draws, const FloatType& type,
+                          const StrictOptions& allowed) {
   const at::Tensor kept =
       at::where(draws.amax(0).abs().ge(draws.amin(0).abs()), draws.amax(0), draws.amin(0));
   const at::Tensor plain = libtorch::plain(device);
@@ -271,7 +270,7 @@ std::string dropout_cause(const at::Tensor& device, const at::Tensor& draws,
   failure.limits = rounding_limits(type);
   failure.limits.relative *= 2;  // the draws are rounded too
   failure.type = type;
-  return visible_cause(failure);
+  return allowed.cause_of(failure);
 }
 
 // What is compared with the draws.
@@ -279,6 +278,7 @@ struct Drawn {
   std::string_view bare_name;
   const at::Tensor& device;
   const at::Tensor& spread;
+  const StrictOptions& allowed;
 };
 
 // Nothing if the device's result is one of them.
@@ -291,7 +291,7 @@ std::optional<StrictFinding> judge_by(const at::Tensor& draws, const Drawn& draw
   const bool binary = drops != ops::Drops::kNothing;
   const auto with_cause = [&](std::optional<StrictFinding> found) {
     if (binary && type && !device.is_complex() && found->cause.empty()) {
-      found->cause = dropout_cause(device, draws, *type);
+      found->cause = dropout_cause(device, draws, *type, drawn.allowed);
     }
     return found;
   };
@@ -320,7 +320,7 @@ bool is_constant(const at::Tensor& draws) {
 std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
                                           Direction direction, const std::string& path,
                                           const at::Tensor& device, const at::Tensor& forward,
-                                          const at::Tensor& spread) {
+                                          const at::Tensor& spread, const StrictOptions& allowed) {
   const auto rows = [&](bool raise, std::size_t count) {
     return all_draws.rows(direction, path, device.sizes(), raise, count);
   };
@@ -332,7 +332,7 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   at::Tensor draws = copies(true, kDraws);
   const bool at_once = draws.defined();
   if (!at_once) draws = rows(true, kFewDraws);
-  const Drawn drawn{bare_name, device, spread};
+  const Drawn drawn{bare_name, device, spread, allowed};
   std::optional<StrictFinding> found;
   if (draws.defined() && (is_constant(draws) || (found = judge_by(draws, drawn)))) {
     if (!at_once) draws = rows(true, kDraws);

@@ -9,6 +9,7 @@
 
 #include "core/strict.h"
 #include "strict/draws.h"
+#include "strict/strict_options.h"
 
 namespace msprobe::strict {
 
@@ -18,6 +19,6 @@ namespace msprobe::strict {
 std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
                                           Direction direction, const std::string& path,
                                           const at::Tensor& device, const at::Tensor& forward,
-                                          const at::Tensor& spread);
+                                          const at::Tensor& spread, const StrictOptions& allowed);
 
 }  // namespace msprobe::strict

@@ -4,6 +4,7 @@
 
 #include "probe/device_sums.h"
 #include "strict/card_arithmetic.h"
+#include "strict/failure.h"
 
 namespace msprobe::strict {
 
@@ -16,6 +17,12 @@ struct StrictOptions {
   bool device_is_cpu = false;
   // How the device multiplies, of its card; empty: there is no card.
   CardArithmetic card = {};
+  // Names what an error looks like; empty: causes are left empty.
+  NameCause name_cause = {};
+
+  std::string cause_of(const Failure& failure, execute::Rerun* rerun = nullptr) const {
+    return name_cause ? name_cause(failure, rerun) : "";
+  }
 };
 
 }  // namespace msprobe::strict

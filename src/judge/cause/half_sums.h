@@ -6,7 +6,9 @@
 
 #include "strict/product.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
+
+using strict::Product;
 
 struct HalfSums {
   // float16 or bfloat16; nothing: the two cannot be told apart.
@@ -21,4 +23,4 @@ struct HalfSums {
 std::optional<HalfSums> half_sums(const Product& product, const at::Tensor& device,
                                   const at::Tensor& bench);
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

@@ -7,15 +7,31 @@
 
 #include <fmt/format.h>
 
+#include "cause/cause.h"
+#include "cause/half_sums.h"
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
-#include "strict/cause.h"
-#include "strict/half_sums.h"
 #include "strict/lost_terms.h"
 #include "strict/product.h"
 #include "strict/round_bits.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
+
+using strict::beyond_mask;
+using strict::Direction;
+using strict::flat;
+using strict::float_type;
+using strict::forward_product;
+using strict::gradient_product;
+using strict::in_double;
+using strict::kept_bits;
+using strict::LeafTensors;
+using strict::lost_terms;
+using strict::LostTerms;
+using strict::Product;
+using strict::scattered_lost_terms;
+using strict::tensors_of;
+
 namespace {
 
 // A computed hypothesis fits when it leaves less than this share of the error.
@@ -191,4 +207,4 @@ std::string arithmetic_cause(const Failure& failure, execute::Rerun& rerun) {
   return noisy_sums(failure);
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

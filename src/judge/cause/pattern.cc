@@ -5,10 +5,17 @@
 
 #include <fmt/format.h>
 
-#include "strict/cause.h"
+#include "cause/cause.h"
 #include "strict/wording.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
+
+using strict::beyond_mask;
+using strict::flat;
+using strict::Limits;
+using strict::number_text;
+using strict::place_text;
+
 namespace {
 
 // A hypothesis explains an output when nearly all of it is as it says.
@@ -335,4 +342,4 @@ std::string rest_cause(const Failure& failure) {
   return fmt::format("unrelated data: its correlation with the benchmark is {:.2g}", alike);
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/half_sums.h"
+#include "cause/half_sums.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,12 @@
 
 #include "strict/float_type.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
+
+using strict::float_type;
+using strict::Product;
+using strict::shape_of;
+
 namespace {
 
 // A computed hypothesis fits when it leaves less than this share of the error.
@@ -171,4 +176,4 @@ std::optional<HalfSums> half_sums(const Product& product, const at::Tensor& devi
   return HalfSums{near.size() == 1 ? std::optional(near.front()) : std::nullopt, std::nullopt};
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors made by each hypothesis are named by it; correct results are not accused.
-#include "strict/cause.h"
+#include "cause/cause.h"
 
 #include <functional>
 #include <iostream>
@@ -11,7 +11,13 @@
 #include "libtorch/cpu_types_for_test.h"
 #include "strict/calls_for_test.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
+
+using strict::call;
+using strict::RunCall;
+using strict::tensor;
+using strict::with_backward;
+
 namespace {
 
 // Calls with at least 256 elements in their output, by a product where `products` asks for it.
@@ -354,4 +360,4 @@ TEST(Cause, NoneIsNamedOnCorrectResults) {
 }
 
 }  // namespace
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "strict/cause.h"
+#include "cause/cause.h"
 #include "strict/wording.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
+
+using strict::beyond_mask;
+using strict::place_text;
+
 namespace {
 
 // Beyond so many bad elements their places are not looked at one by one.
@@ -115,4 +119,4 @@ std::string region_cause(const Failure& failure) {
   return "";
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause
