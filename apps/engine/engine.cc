@@ -116,7 +116,7 @@ int run_replay(const Options& options, const Host& host) {
     job.execute.device_calls = libtorch::device_calls();
   }
   if (options.equal_precision) worker::compare_in_equal_precision(job);
-  if (options.seed) job.execute.arguments.seed = *options.seed;
+  if (options.seed) job.execute.arguments.replay.seed = *options.seed;
   const auto print = [](const std::string& text) { fmt::print("{}", text); };
   const Result<bool> good =
       device ? worker::replay_dump(job, print) : Result<bool>(propagate(device));

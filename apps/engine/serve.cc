@@ -39,25 +39,28 @@ constexpr std::uint64_t kAnswersBetween = 16;
 
 // What is the same for every call of a run.
 struct Run {
-  RunOptions options;
+  measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
   std::optional<Directory> data;
   execute::ExecuteOptions execute;
   probe::AskSums device_sums;   // empty: no device to ask
   strict::CardArithmetic card;  // empty: there is no card
   std::uint64_t memory = 0;     // that a call may take
   bool on_cpu = false;          // the device side is the CPU, and no library changes what it gives
+
+  const ReplaySettings& replay() const { return execute.replay(); }
 };
 
 Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& run) {
-  run.options = options;
-  if (!options.data_directory.empty()) {
-    Result<Directory> data = Directory::open(options.data_directory);
+  const ReplaySettings& replay = options.replay;
+  run.arithmetic = options.arithmetic;
+  if (!replay.data_directory.empty()) {
+    Result<Directory> data = Directory::open(replay.data_directory);
     if (!data) return propagate(data);
     run.data = *std::move(data);
   }
-  const execute::ReplayDialect* dialect = execute::find_dialect(options.dialect);
+  const execute::ReplayDialect* dialect = execute::find_dialect(replay.dialect);
   if (dialect == nullptr) {
-    return fail(ErrorKind::kUnsupported, fmt::format("unknown dialect {}", options.dialect));
+    return fail(ErrorKind::kUnsupported, fmt::format("unknown dialect {}", replay.dialect));
   }
   if (serve.foreign != nullptr && dialect == &execute::pytorch_dialect()) {
     return fail(ErrorKind::kUsage, fmt::format("device {} is for MindSpore dumps, but this "
@@ -67,23 +70,18 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   Result<strict::CardArithmetic> card = strict::card_arithmetic(options.products);
   if (!card) return propagate(card);
   run.card = *std::move(card);
-  run.memory = memory_of_a_call(options.memory_bytes);
+  run.memory = memory_of_a_call(replay.memory_bytes);
   limit_memory(run.memory);
-  execute::set_dialect(*dialect, run.execute);
-  run.execute.arguments.seed = options.seed;
-  run.execute.arguments.hf32 = options.hf32 && dialect->adjusts;
+  run.execute.arguments.replay = replay;
   run.execute.arguments.data = run.data ? &*run.data : nullptr;
-  run.execute.arguments.moved = options.find_moved_files;
-  run.execute.bench_as_device = options.bench_as_device;
-  run.execute.bench_alone = options.bench_alone;
+  execute::set_dialect(*dialect, run.execute);
   run.execute.device = serve.device;
   run.execute.recorded = serve.recorded;
   run.execute.foreign = serve.foreign.get();
   run.execute.device_calls = libtorch::device_calls();
   if (!serve.recorded && serve.foreign == nullptr) {
     run.device_sums = probe::lazy_sums(serve.device);
-    run.on_cpu =
-        serve.device.is_cpu() && !options.bench_alone && !run.execute.device_calls.wanted();
+    run.on_cpu = serve.device.is_cpu() && !replay.bench_alone && !run.execute.device_calls.wanted();
   }
   return {};
 }
@@ -92,13 +90,11 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
 MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record, const Run& run,
                       execute::CallOutcome& outcome) {
   const OrSkip<MeasuredCall> call = execute::caught(SkipReason::kDeviceFailed, [&] {
-    MeasuredCall found = worker::measure_outcome(request, outcome, run.options.arithmetic,
+    MeasuredCall found = worker::measure_outcome(request, outcome, run.arithmetic,
                                                  run.execute.dialect->like_mindspore);
-    if (run.options.strict) {
+    if (run.replay().strict) {
       worker::mark_identical(found, outcome);
-      const strict::StrictOptions allowed{.allow_tf32 = run.options.allow_tf32,
-                                          .explain = run.options.explain,
-                                          .device_sums = run.device_sums,
+      const strict::StrictOptions allowed{.device_sums = run.device_sums,
                                           .device_is_cpu = run.on_cpu,
                                           .card = run.card,
                                           .name_cause = &cause::name_cause};
@@ -152,19 +148,19 @@ void leave_out_the_cpus(MeasuredCall& call, const execute::CallOutcome& outcome)
 
 // Before anything is taken: the system would give it, and then stop whatever it likes.
 std::optional<Skip> check_memory(const dump::CallRecord& record, const Run& run) {
-  const double needed = arguments::least_bytes(record, !run.options.bench_as_device);
+  const double needed = arguments::least_bytes(record, !run.replay().bench_as_device);
   if (needed <= static_cast<double>(run.memory)) return std::nullopt;
   constexpr double kGigabyte = 1 << 30;
   return Skip{
       SkipReason::kOutOfMemory,
       fmt::format("its inputs and results take {:.3g} GB or more, {} {:.3g} GB", needed / kGigabyte,
-                  run.options.memory_bytes > 0 ? "--worker-memory allows" : "this machine has",
+                  run.replay().memory_bytes > 0 ? "--worker-memory allows" : "this machine has",
                   static_cast<double>(run.memory) / kGigabyte)};
 }
 
 MeasuredCall check_call(const CallRequest& request, const Run& run) {
   const dump::CallSlice slice{request.full_name, request.forward_json, request.backward_json};
-  const Result<dump::CallRecord> record = run.execute.dialect->parse(slice, run.options.dump_name);
+  const Result<dump::CallRecord> record = run.execute.dialect->parse(slice, run.replay().dump_name);
   if (!record) {
     return worker::skipped_call(request.full_name,
                                 {SkipReason::kBrokenRecord, record.error().message});
@@ -176,10 +172,10 @@ MeasuredCall check_call(const CallRequest& request, const Run& run) {
   if (!outcome) return worker::skipped_call(request.full_name, outcome.error());
   if (!request.save_directory.empty()) {
     const Result<void> saved =
-        run.options.save_npy
+        run.replay().save_npy
             ? worker::save_npy_data(request.save_directory, request.full_name, *outcome)
             : worker::save_data(request.save_directory, request.full_name, *outcome,
-                                run.options.saved_device);
+                                run.replay().saved_device);
     // Of a call that is run again for its data, nothing else counts.
     if (!saved) {
       return worker::skipped_call(request.full_name,

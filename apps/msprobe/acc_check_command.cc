@@ -6,7 +6,6 @@
 #include "cli/parser.h"
 #include "command.h"
 #include "core/log.h"
-#include "engines/device_name.h"
 
 namespace msprobe::app {
 
@@ -15,9 +14,6 @@ Run declare_acc_check(cli::Parser& command) {
   declare_check_options(command, *arguments);
   declare_jobs(command, arguments->request.workers);
   return [arguments] {
-    if (const auto good = engines::check_device_names(arguments->request.devices); !good) {
-      return refuse(good.error());
-    }
     if (arguments->request.devices.size() > 1) {
       log::warning("acc_check uses the first device, {}; multi_acc_check uses all of them",
                    arguments->request.devices.front());

@@ -31,8 +31,8 @@ struct CompareOptions {
   std::string out = ".";
   std::string json;
   report::ReportFiles report;
-  VerdictOptions verdict;
-  OutputOptions output;
+  documented::VerdictOptions verdict;
+  tables::OutputOptions output;
 };
 
 // Warns of the first rows one by one, then only counts: a million lines help nobody.

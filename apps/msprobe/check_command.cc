@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "check/check_options.h"
 #include "check/run_check.h"
 #include "check_results.h"
 #include "cli/parser.h"
@@ -59,15 +60,14 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
       "--worker-memory", arguments.request.worker_memory_mb,
       "replace an engine that uses more than N MB of memory, skip a call that needs more");
   command.group("Verdicts");
-  command.flag("--allow-tf32", arguments.request.allow_tf32,
-               "allow matrix products to round float32 inputs to TF32 or HF32 (strict status)");
+  for (const ReplayFlag& flag : kReplayFlags) {
+    command.flag(flag.option, arguments.request.engine.replay.*flag.value, flag.help);
+  }
   command
       .value("--card", arguments.request.card_file,
              "card of the device (probe_device -o): products must be what its arithmetic gives, "
              "bit for bit (strict status)")
       .named("FILE");
-  command.flag("--hf32", arguments.request.hf32,
-               "round float32 inputs of conv1d and conv2d to HF32 in the benchmark, as for an npu");
   command.group("Output");
   command
       .value("-csv_path,--result_csv_path", arguments.request.resume_csv,
@@ -96,12 +96,12 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
       .value("--shard", arguments.request.shard,
              "check only part K of N parts of about equal cost; merge_checks joins them")
       .named("K/N");
-  declare_verdict_options(command, arguments.verdict, /*has_strict=*/true);
+  declare_verdict_options(command, arguments.request.verdict, /*has_strict=*/true);
   command.group("Verdicts");
-  command.flag("--explain", arguments.request.explain,
+  command.flag("--explain", arguments.request.engine.replay.explain,
                "show how the bound of the worst element of each result is made, term by term "
                "(strict status); needs --only");
-  declare_output_options(command, arguments.output);
+  declare_output_options(command, arguments.request.output);
   command.group("Output");
   command.flag("--shrink", arguments.shrink,
                "shrink the worst failing call of each cause, at most 5, to a short script; the "
@@ -111,22 +111,15 @@ void declare_check_options(cli::Parser& command, CheckArguments& arguments) {
 void declare_run_ut_options(cli::Parser& command, CheckArguments& arguments) {
   declare_older_files(command, arguments.request.older);
   declare_shared_options(command, arguments);
-  declare_fail_on(command, arguments.verdict, /*has_strict=*/true);
+  declare_fail_on(command, arguments.request.verdict, /*has_strict=*/true);
   command.group("Output");
-  command.value("--precision", arguments.output.precision, "decimals of the numbers in the CSVs")
+  command
+      .value("--precision", arguments.request.output.precision,
+             "decimals of the numbers in the CSVs")
       .between(0, 20);
 }
 
 namespace {
-
-check::CheckRequest request_of(const CheckArguments& arguments) {
-  check::CheckRequest request = arguments.request;
-  request.profile = arguments.verdict.profile;
-  request.standards_file = arguments.verdict.standards_file;
-  request.titles = arguments.output.titles;
-  request.precision = arguments.output.precision;
-  return request;
-}
 
 // Of the worst call of each cause, its smallest failing form as a script beside the CSVs. What
 // cannot be shrunk is reported; the result of the check stays.
@@ -134,14 +127,13 @@ void shrink_worst(const check::CheckOptions& checked, const check::CheckOutcome&
                   const std::vector<std::string>& calls, bool quiet) {
   const fs::path scripts = report::scripts_directory(outcome.paths.details);
   for (const std::string& call : calls) {
-    const shrink::ShrinkOptions options{
-        .api_info = checked.dump.string(),
-        .call = call,
-        .out = (scripts / call).string(),
-        .device = checked.devices.empty() ? "0" : checked.devices.front(),
-        .engine = checked.engine,
-        .timeout_seconds = checked.dispatch.timeout_seconds,
-        .print = [](const std::string&) {}};
+    const shrink::ShrinkOptions options{.api_info = checked.dump.string(),
+                                        .call = call,
+                                        .out = (scripts / call).string(),
+                                        .device = checked.request.devices.front(),
+                                        .engine = checked.request.engine,
+                                        .timeout_seconds = checked.dispatch.timeout_seconds,
+                                        .print = [](const std::string&) {}};
     const Result<shrink::ShrinkOutcome> shrunk = shrink::shrink_call(options);
     if (!shrunk || shrunk->no_fault) {
       log::warning("{} is not shrunk: {}", call,
@@ -154,11 +146,12 @@ void shrink_worst(const check::CheckOptions& checked, const check::CheckOutcome&
 
 Result<bool> check_one(const CheckArguments& arguments, const Interrupt& interrupt,
                        const std::string& title, CheckOutput& output) {
-  if (const Result<void> good = check_fail_on(arguments.verdict); !good) return propagate(good);
+  if (const Result<void> good = check_fail_on(arguments.request.verdict); !good)
+    return propagate(good);
   Result<check::CheckOptions> options =
-      check::options_of(request_of(arguments), {.program = this_program(),
-                                                .engine = from_environment("MSPROBE_ENGINE"),
-                                                .config = from_environment("MSPROBE_CONFIG")});
+      check::options_of(arguments.request, {.program = this_program(),
+                                            .engine = from_environment("MSPROBE_ENGINE"),
+                                            .config = from_environment("MSPROBE_CONFIG")});
   if (!options) return propagate(options);
   for (const std::string& warning : options->config.warnings) log::warning("{}", warning);
   options->timestamp = &local_timestamp;
@@ -202,7 +195,7 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
     if (!resumed) return refuse(resumed.error());
     out = *resumed;
   }
-  CheckOutput output(arguments.shown, arguments.verdict, arguments.progress_label);
+  CheckOutput output(arguments.shown, arguments.request.verdict, arguments.progress_label);
   output.expect_several(out);
   bool whole = true;
   for (const InputDump& dump : dumps) {
@@ -223,7 +216,7 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
 }  // namespace
 
 ExitStatus run_check_command(const CheckArguments& arguments) {
-  if (arguments.request.explain && arguments.request.only.empty()) {
+  if (arguments.request.engine.replay.explain && arguments.request.only.empty()) {
     return refuse({ErrorKind::kUsage,
                    "--explain shows the bound of single calls: name them with --only CALL"});
   }
@@ -245,7 +238,7 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
                      fmt::format("{}: no accuracy_checking_result_*.csv to continue", resumed)});
     }
   }
-  CheckOutput output(one.shown, one.verdict, one.progress_label);
+  CheckOutput output(one.shown, one.request.verdict, one.progress_label);
   const Result<bool> interrupted = check_one(one, interrupt, {}, output);
   if (!interrupted) return refuse(interrupted.error());
   if (!*interrupted) say_silent(rules);

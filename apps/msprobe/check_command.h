@@ -17,8 +17,6 @@ namespace msprobe::app {
 
 struct CheckArguments {
   check::CheckRequest request;
-  VerdictOptions verdict;  // of these two, what a request has of its own
-  OutputOptions output;
   ShownOptions shown;
   bool shrink = false;                        // the worst calls, after the check
   std::string progress_label = "Processing";  // set by the command

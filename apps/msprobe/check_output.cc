@@ -94,7 +94,8 @@ void declare_shown_options(cli::Parser& command, ShownOptions& options) {
   declare_workbook(command, options.report);
 }
 
-CheckOutput::CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::string& label)
+CheckOutput::CheckOutput(ShownOptions shown, documented::VerdictOptions verdict,
+                         const std::string& label)
     : shown_(std::move(shown)), verdict_(std::move(verdict)), bar_(label) {
   const terminal::Screen out = terminal::screen_of(STDOUT_FILENO);
   const terminal::Screen errors = terminal::screen_of(STDERR_FILENO);
@@ -114,11 +115,11 @@ void CheckOutput::cannot(const Error& error) {
 void CheckOutput::watch(check::CheckOptions& options, const std::string& title) {
   start_ = std::chrono::steady_clock::now();
   title_ = title;
-  device_library_ = options.engine.device_library;
+  device_library_ = options.request.engine.device_library;
   lines_ = 0;
-  whole_results_ = !options.only.empty();
+  whole_results_ = !options.request.only.empty();
   live_.reset();
-  if (!options.resume) {
+  if (options.request.resume_csv.empty()) {
     live_ = std::make_unique<report::LiveRun>(options.dump);
     live_->run().rerun = options.rerun.from_anywhere(options.working_directory);
   }

@@ -38,7 +38,8 @@ void declare_shown_options(cli::Parser& command, ShownOptions& options);
 
 class CheckOutput {
  public:
-  CheckOutput(ShownOptions shown, VerdictOptions verdict, const std::string& label = "Processing");
+  CheckOutput(ShownOptions shown, documented::VerdictOptions verdict,
+              const std::string& label = "Processing");
 
   // Several dumps are checked one after another; `out` holds the results of all.
   void expect_several(std::filesystem::path out);
@@ -75,7 +76,7 @@ class CheckOutput {
   void show_overall(ExitStatus status);
 
   ShownOptions shown_;
-  VerdictOptions verdict_;
+  documented::VerdictOptions verdict_;
   ProgressBar bar_;
   std::FILE* answer_ = stdout;                    // where the answer goes
   terminal::Screen screen_;                       // of that

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "documented/standards_file.h"
 #include "sim/faults.h"
+#include "tables/number_text.h"
 
 namespace msprobe::app {
 namespace {
@@ -40,7 +41,7 @@ void declare_engine_options(cli::Parser& command, engines::EngineOptions& option
       .value("--engine", options.program,
              "msprobe-engine to start (default: $MSPROBE_ENGINE, else the one beside msprobe)")
       .named("PROGRAM");
-  command.value("--seed", options.seed, "seed of generated inputs").shows_default();
+  command.value("--seed", options.replay.seed, "seed of generated inputs").shows_default();
   command.value("--threads", options.threads, "threads inside an operator")
       .between(1, 1024)
       .shows_default();
@@ -71,7 +72,8 @@ void declare_jobs(cli::Parser& command, std::size_t& jobs) {
   command.value("--jobs", jobs, "engines that share the work").between(1, 64).shows_default();
 }
 
-void declare_verdict_options(cli::Parser& command, VerdictOptions& options, bool has_strict) {
+void declare_verdict_options(cli::Parser& command, documented::VerdictOptions& options,
+                             bool has_strict) {
   static const std::map<std::string, documented::Profile> kProfiles{
       {"documented", documented::Profile::kDocumented},
       {"reference", documented::Profile::kReference}};
@@ -89,7 +91,7 @@ void declare_verdict_options(cli::Parser& command, VerdictOptions& options, bool
   declare_fail_on(command, options, has_strict);
 }
 
-void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_strict) {
+void declare_fail_on(cli::Parser& command, documented::VerdictOptions& options, bool has_strict) {
   std::vector<std::string> fail_on{kFailOnNames.begin(), kFailOnNames.end()};
   if (!has_strict) fail_on = {"error", "warning"};
   command.group("Verdicts");
@@ -101,13 +103,13 @@ void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_str
       .one_of(fail_on);
 }
 
-Result<void> check_fail_on(const VerdictOptions& options) {
+Result<void> check_fail_on(const documented::VerdictOptions& options) {
   if (!options.asks_for_strict() || options.profile == documented::Profile::kDocumented) return {};
   return fail(ErrorKind::kUsage, fmt::format("--fail-on {}: profile reference has no strict status",
                                              options.fail_on_name));
 }
 
-void declare_output_options(cli::Parser& command, OutputOptions& options) {
+void declare_output_options(cli::Parser& command, tables::OutputOptions& options) {
   static const std::map<std::string, tables::Titles> kTitles{{"en", tables::Titles::kEnglish},
                                                              {"zh", tables::Titles::kChinese}};
   command.group("Output");
@@ -123,7 +125,7 @@ void declare_output_options(cli::Parser& command, OutputOptions& options) {
       .between(0, 20);
 }
 
-Result<documented::Standards> load_standards(const VerdictOptions& options) {
+Result<documented::Standards> load_standards(const documented::VerdictOptions& options) {
   return documented::load_standards(options.standards_file);
 }
 

@@ -5,18 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "check/older_files.h"
-#include "core/fail_on.h"
 #include "core/result.h"
-#include "documented/profile.h"
 #include "documented/standard.h"
+#include "documented/verdict_options.h"
 #include "engines/engine_options.h"
 #include "exit_status.h"
 #include "tables/column.h"
-#include "tables/number_text.h"
 
 namespace msprobe::cli {
 class Parser;
@@ -26,19 +23,6 @@ namespace msprobe::app {
 
 // The heading of the options that most people need, first in the help text.
 inline constexpr const char* kMostUsed = "Most used";
-
-// By whose rules a verdict is made, and which verdicts count as failed.
-struct VerdictOptions {
-  documented::Profile profile = documented::Profile::kDocumented;
-  std::string standards_file;
-  std::string fail_on_name;  // empty: not given
-
-  // Of commands with a strict status.
-  FailOn fail_on() const { return parse_fail_on(fail_on_name); }
-  // What a file without a strict status cannot answer.
-  bool asks_for_strict() const { return !fail_on_name.empty() && !by_documents(fail_on()); }
-  bool fail_on_warning() const { return fail_on_name == "warning"; }
-};
 
 // Declares --device-lib, --sim-profile, --sim-config, --engine, --seed and --threads.
 void declare_engine_options(cli::Parser& command, engines::EngineOptions& options);
@@ -50,26 +34,20 @@ void declare_timeout(cli::Parser& command, double& seconds);
 void declare_jobs(cli::Parser& command, std::size_t& jobs);
 
 // Declares --profile, --standards and --fail-on; `has_strict`: where there is a strict status.
-void declare_verdict_options(cli::Parser& command, VerdictOptions& options,
+void declare_verdict_options(cli::Parser& command, documented::VerdictOptions& options,
                              bool has_strict = false);
 
 // An error where --fail-on asks for what --profile does not have.
-Result<void> check_fail_on(const VerdictOptions& options);
+Result<void> check_fail_on(const documented::VerdictOptions& options);
 
 // Declares --fail-on alone.
-void declare_fail_on(cli::Parser& command, VerdictOptions& options, bool has_strict);
-
-// How the CSVs are written.
-struct OutputOptions {
-  tables::Titles titles = tables::Titles::kEnglish;
-  std::optional<int> precision;  // decimals of the numbers
-};
+void declare_fail_on(cli::Parser& command, documented::VerdictOptions& options, bool has_strict);
 
 // Declares --titles and --precision.
-void declare_output_options(cli::Parser& command, OutputOptions& options);
+void declare_output_options(cli::Parser& command, tables::OutputOptions& options);
 
 // The built-in standards, changed by the user's file where one is given.
-Result<documented::Standards> load_standards(const VerdictOptions& options);
+Result<documented::Standards> load_standards(const documented::VerdictOptions& options);
 
 // One line that says why the job cannot be done.
 ExitStatus refuse(const Error& error);

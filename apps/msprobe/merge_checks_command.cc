@@ -20,7 +20,7 @@ namespace {
 struct MergeArguments {
   std::vector<std::string> directories;
   std::string out = "./";
-  VerdictOptions verdict;
+  documented::VerdictOptions verdict;
   ShownOptions shown;
 };
 

@@ -33,7 +33,7 @@ struct MetricsOptions {
   std::string api;
   int threads = 1;
   std::string json;
-  VerdictOptions verdict;
+  documented::VerdictOptions verdict;
 };
 
 Result<Tensor> load(const std::string& path, const std::string& wanted_dtype) {

@@ -78,12 +78,12 @@ std::string pair_cause(const Tensor& bench, const Tensor& device) {
   call.full_name = kCall;
   call.forward.input_args = {{*input}};
   call.forward.output = {{*output}};
-  protocol::RunOptions run;
-  run.data_directory = directory.path().string();
-  run.strict = true;
+  ReplaySettings replay;
+  replay.data_directory = directory.path().string();
+  replay.strict = true;
   engines::EngineOptions options;
   options.program = engine->string();
-  shrink::Probe probe(engines::command_of(options, "recorded"), run, kTimeout);
+  shrink::Probe probe(engines::command_of(options, "recorded"), replay, kTimeout);
   const Result<shrink::ProbeAnswer> answer = probe.ask(call);
   return answer ? answer->cause : "";
 }

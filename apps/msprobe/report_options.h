@@ -29,7 +29,7 @@ void declare_workbook(cli::Parser& command, report::ReportFiles& files);
 struct ReportJob {
   std::vector<std::filesystem::path> csvs;
   std::string dump;
-  VerdictOptions verdict;
+  documented::VerdictOptions verdict;
   bool profile_given = false;
   std::vector<std::string> places = {};
   std::filesystem::path directory = {};  // of a check of several dumps: files beside it go here

@@ -40,7 +40,7 @@ struct OverflowArguments {
   bool verbose = false;
   std::size_t jobs = 1;
   double timeout_seconds = 300;
-  VerdictOptions verdict;
+  documented::VerdictOptions verdict;
   std::string json;
 };
 
@@ -102,7 +102,8 @@ Result<overflow::OverflowOptions> make_options(const OverflowArguments& argument
   return options;
 }
 
-ExitStatus exit_status(const overflow::OverflowOutcome& outcome, const VerdictOptions& verdict) {
+ExitStatus exit_status(const overflow::OverflowOutcome& outcome,
+                       const documented::VerdictOptions& verdict) {
   switch (overflow::status_of(outcome, verdict.fail_on_warning())) {
     case overflow::OverflowStatus::kPassed:
       return kPassed;

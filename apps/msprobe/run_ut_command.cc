@@ -8,7 +8,6 @@
 #include "common_options.h"
 #include "core/log.h"
 #include "dump/legacy_json.h"
-#include "engines/device_name.h"
 
 namespace msprobe::app {
 namespace {
@@ -31,9 +30,6 @@ Run declare_run_ut(cli::Parser& command) {
       return refuse({ErrorKind::kUsage,
                      "run_ut needs both files: -forward forward_info_0.json -backward "
                      "backward_info_0.json"});
-    }
-    if (const auto good = engines::check_device_names(arguments->request.devices); !good) {
-      return refuse(good.error());
     }
     if (arguments->request.devices.size() > 1) {
       log::warning("run_ut uses the first device, {}", arguments->request.devices.front());

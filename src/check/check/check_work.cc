@@ -78,7 +78,7 @@ bool CheckWork::answered(std::size_t position, const protocol::MeasuredCall& cal
   const std::string_view name = slice(position).full_name;
   if (call.skip) say_why_skipped(slice(position).shown_name(), *call.skip);
   JudgedCall judged = judge_call(call, name, rules_);
-  const bool save = options_.save_error_data && !save_directory_.empty() && !call.skip &&
+  const bool save = options_.request.save_error_data && !save_directory_.empty() && !call.skip &&
                     did_not_pass(judged.result);
   rename_rows(judged, slice(position));
   answers_.insert_or_assign(position, Answer{std::move(judged), device});

@@ -42,8 +42,8 @@ class MergeTest : public ::testing::Test {
     options.dump = dump_;
     options.out_directory = scratch_.path() / out;
     fs::create_directories(options.out_directory);
-    options.engine.program = MSPROBE_FAKE_ENGINE;
-    options.devices = {"cpu"};
+    options.request.engine.program = MSPROBE_FAKE_ENGINE;
+    options.request.devices = {"cpu"};
     options.shard = shard;
     options.rerun = CallCommand("acc_check").add("-api_info", "dump.json");
     options.timestamp = [] { return "20260101000000"; };
@@ -98,7 +98,7 @@ TEST_F(MergeTest, AMergedCheckCanBeContinuedLikeAnyOther) {
   const auto merged = merge({"a", "b"});
   ASSERT_TRUE(merged);
   CheckOptions again = options("elsewhere", {});
-  again.resume = merged->paths.result;
+  again.request.resume_csv = merged->paths.result;
   const auto resumed = run_check(again);
   ASSERT_TRUE(resumed) << resumed.error().message;
   EXPECT_EQ(coverage_line(resumed->coverage), coverage_line(merged->coverage));
@@ -120,7 +120,7 @@ TEST_F(MergeTest, SaysWhatIsMissingOrTwiceThere) {
 TEST_F(MergeTest, RefusesShardsOfDifferentChecks) {
   check("a", {1, 2});
   CheckOptions other = options("b", {2, 2});
-  other.engine.seed = 99;
+  other.request.engine.replay.seed = 99;
   ASSERT_TRUE(run_check(other));
   EXPECT_THAT(refused({"a", "b"}), HasSubstr("come from different checks: seed '1234' and '99'"));
   check("c", {2, 3});

@@ -25,15 +25,17 @@ namespace {
 using log::Severity;
 
 constexpr int kGreetingTries = 2;
+constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 
 std::size_t host_count(const CheckOptions& options) {
-  return options.hosts == nullptr ? 1 : options.hosts->count();
+  return options.request.hosts == nullptr ? 1 : options.request.hosts->count();
 }
 
 Result<engines::EngineProcess> start_engine(const CheckOptions& options, std::size_t host,
                                             const std::string& device) {
-  const engines::EngineCommand command = engines::command_of(options.engine, device);
-  return host == 0 ? engines::EngineProcess::start(command) : options.hosts->start(host, command);
+  const engines::EngineCommand command = engines::command_of(options.request.engine, device);
+  return host == 0 ? engines::EngineProcess::start(command)
+                   : options.request.hosts->start(host, command);
 }
 
 // Devices of all hosts, those of host 0 first. Worker i serves device i modulo their number.
@@ -42,7 +44,7 @@ std::vector<engines::Worker> make_workers(const CheckOptions& options,
                                           std::size_t calls) {
   std::vector<engines::Worker> workers;
   const std::size_t hosts = host_count(options);
-  const std::size_t count = std::clamp<std::size_t>(calls, 1, options.workers * hosts);
+  const std::size_t count = std::clamp<std::size_t>(calls, 1, options.request.workers * hosts);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t device = i % (devices.size() * hosts);
     workers.push_back({[&options, &devices, device] {
@@ -58,9 +60,9 @@ std::vector<engines::Worker> make_workers(const CheckOptions& options,
 // What the pair of each device is called: "0", "1", "0_rank1", "1_rank1".
 std::vector<std::string> device_labels(const CheckOptions& options) {
   std::vector<std::string> labels;
-  if (!options.pair_per_device) return labels;
+  if (!options.request.pair_per_device) return labels;
   for (std::size_t host = 0; host < host_count(options); ++host) {
-    for (const std::string& device : options.devices) {
+    for (const std::string& device : options.request.devices) {
       labels.push_back(host == 0 ? device : fmt::format("{}_rank{}", device, host));
     }
   }
@@ -107,17 +109,17 @@ Result<Recorded> read_dump(const CheckOptions& options) {
   const Result<std::vector<std::string>> warnings = (*dialect)->look_at(*dump, options.dump);
   if (!warnings) return propagate(warnings);
   for (const std::string& warning : *warnings) options.say(Severity::kWarning, warning);
-  if (options.drop_repeats) {
+  if (options.request.filter_api) {
     options.say(Severity::kInfo, "Start filtering the api in the api_info_file.");
   }
   Result<Plan> plan = plan_calls(*dump, {.white_list = options.config.white_list,
                                          .black_list = options.config.black_list,
-                                         .only = options.only,
-                                         .drop_repeats = options.drop_repeats,
+                                         .only = options.request.only,
+                                         .drop_repeats = options.request.filter_api,
                                          .shard = options.shard,
                                          .dialect = *dialect});
   if (!plan) return propagate(plan);
-  if (options.drop_repeats) {
+  if (options.request.filter_api) {
     options.say(Severity::kInfo,
                 fmt::format("Finish filtering the api in the api_info_file: {} of {} calls repeat "
                             "another.",
@@ -127,7 +129,7 @@ Result<Recorded> read_dump(const CheckOptions& options) {
     options.say(Severity::kInfo, fmt::format("{} {} calls are not checked", calls, group));
   }
   std::vector<std::string> devices;
-  for (const std::string& named : options.devices) {
+  for (const std::string& named : options.request.devices) {
     devices.push_back((*dialect)->engine_device(named, *dump));
   }
   return Recorded{std::move(devices), std::move(*dump), *dialect, std::move(*plan)};
@@ -136,7 +138,7 @@ Result<Recorded> read_dump(const CheckOptions& options) {
 // Whether a bare id may mean another device than in most dumps, as in those of MindSpore: these say
 // so at their beginning. Only a guess: the dump that is read decides.
 bool may_mean_another_device(const CheckOptions& options) {
-  if (options.older || !engines::is_bare_id(options.devices.front())) return false;
+  if (options.older || !engines::is_bare_id(options.request.devices.front())) return false;
   constexpr std::size_t kBeginning = 4096;
   const Result<std::string> text = load_start(options.dump, kBeginning);
   if (!text) return false;
@@ -161,57 +163,60 @@ Result<std::optional<engines::ReadyEngine>> first_engine(const CheckOptions& opt
 }
 
 // An NPU's convolutions read float32 as HF32; the public tool expects it of every device.
-bool benches_in_hf32(const CheckOptions& options, std::string_view device) {
-  return options.hf32 || options.profile == documented::Profile::kReference ||
+bool benches_in_hf32(const CheckRequest& request, std::string_view device) {
+  return request.engine.replay.hf32 || request.profile() == documented::Profile::kReference ||
          engines::device_kind(device) == "npu";
+}
+
+ReplaySettings replay_settings(const CheckOptions& options, const Recorded& recorded,
+                               std::string_view device) {
+  ReplaySettings replay = options.request.engine.replay;
+  replay.hf32 = benches_in_hf32(options.request, device);
+  replay.dump_name = options.dump.filename().string();
+  // The stored value only says that there are data; they are always beside the JSON.
+  if (!recorded.dump.dump_data_dir.empty()) {
+    replay.data_directory = options.older
+                                ? options.older->data.string()
+                                : (options.dump.parent_path() / dump::kDataDirectory).string();
+  }
+  replay.dialect = recorded.dialect->engine_name;
+  replay.find_moved_files = options.older.has_value();
+  if (options.older) replay.saved_device = "npu";
+  replay.save_npy = recorded.dialect->saves_npy;
+  replay.memory_bytes = options.request.worker_memory_mb * kMegabyte;
+  replay.strict = options.request.profile() == documented::Profile::kDocumented;
+  return replay;
 }
 
 protocol::RunOptions run_options(const CheckOptions& options, const Recorded& recorded,
                                  std::string_view device) {
-  protocol::RunOptions run;
-  run.dump_name = options.dump.filename().string();
-  // The stored value only says that there are data; they are always beside the JSON.
-  if (!recorded.dump.dump_data_dir.empty()) {
-    run.data_directory = options.older
-                             ? options.older->data.string()
-                             : (options.dump.parent_path() / dump::kDataDirectory).string();
-  }
-  run.dialect = recorded.dialect->engine_name;
-  run.find_moved_files = options.older.has_value();
-  if (options.older) run.saved_device = "npu";
-  run.save_npy = recorded.dialect->saves_npy;
-  run.seed = options.engine.seed;
-  run.memory_bytes = options.call_memory_bytes;
-  run.strict = options.profile == documented::Profile::kDocumented;
-  run.allow_tf32 = options.allow_tf32;
-  run.explain = options.explain;
-  run.products = options.card.products;
-  run.hf32 = benches_in_hf32(options, device);
-  run.arithmetic = options.profile == documented::Profile::kDocumented
-                       ? measure::Arithmetic::kDocumented
-                       : measure::Arithmetic::kReference;
-  return run;
+  return {.replay = replay_settings(options, recorded, device),
+          .arithmetic = options.request.profile() == documented::Profile::kDocumented
+                            ? measure::Arithmetic::kDocumented
+                            : measure::Arithmetic::kReference,
+          .products = options.card.products};
 }
 
 Result<journal::Journal> open_journal(const CheckOptions& options, const Recorded& recorded,
                                       const protocol::Hello& engine, Coverage& coverage) {
   const journal::JournalOptions journal{
-      {headers_of(*recorded.dialect, options.profile, options.titles), recorded.dialect->names,
-       recorded.dialect->style},
+      {headers_of(*recorded.dialect, options.request.profile(), options.request.output.titles),
+       recorded.dialect->names, recorded.dialect->style},
       facts_of(options, recorded.dump, *recorded.dialect, recorded.plan, engine),
       device_labels(options)};
-  if (!options.resume)
+  if (options.request.resume_csv.empty()) {
     return journal::Journal::create(options.out_directory, options.timestamp, journal);
+  }
   const journal::ExpectedRows expected{
       recorded.plan.calls.size(),
       [&](std::size_t i) {
         return std::string(recorded.dump.calls[recorded.plan.calls[i].index].shown_name());
       },
       [&](std::string_view name) {
-        return recorded.dialect->has_no_details(name, options.profile);
+        return recorded.dialect->has_no_details(name, options.request.profile());
       },
       false};
-  return journal::Journal::resume(*options.resume, expected, journal,
+  return journal::Journal::resume(options.request.resume_csv, expected, journal,
                                   [&](const documented::ResultRow& row) { coverage.add(row); });
 }
 
@@ -223,7 +228,7 @@ std::string_view release_of(std::string_view version) {
 // What became of -d N and -j, and whether the dump is of another PyTorch.
 void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
                   const protocol::Hello& engine) {
-  const std::string& asked = options.devices.front();
+  const std::string& asked = options.request.devices.front();
   if (engines::is_bare_id(asked) && asked != engine.device) {
     options.say(Severity::kInfo, fmt::format("device {} is {}", asked, engine.device));
   }
@@ -231,7 +236,7 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
       options.compares_cpu_with_itself) {
     options.compares_cpu_with_itself();
   }
-  if (options.engine.jit_compile && !engine.jit_compile_has_effect) {
+  if (options.request.engine.jit_compile && !engine.jit_compile_has_effect) {
     options.say(Severity::kWarning, fmt::format("jit_compile has no effect on {}", engine.device));
   }
   const std::string recorded(release_of(dump.framework_version));
@@ -242,13 +247,14 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
                             "kernels and their arguments may differ for that reason alone",
                             recorded, release_of(engine.torch_version)));
   }
-  if (dump.jit_compile && *dump.jit_compile != options.engine.jit_compile) {
+  if (dump.jit_compile && *dump.jit_compile != options.request.engine.jit_compile) {
     options.say(
         Severity::kWarning,
         fmt::format("the dump was recorded with jit_compile {}, this check runs with it {}; "
                     "results may differ for that reason alone: {} -j",
-                    *dump.jit_compile ? "on" : "off", options.engine.jit_compile ? "on" : "off",
-                    options.engine.jit_compile ? "leave out" : "add"));
+                    *dump.jit_compile ? "on" : "off",
+                    options.request.engine.jit_compile ? "on" : "off",
+                    options.request.engine.jit_compile ? "leave out" : "add"));
   }
 }
 
@@ -273,7 +279,7 @@ void say_where(const CheckOptions& options, const journal::Journal& journal,
   const std::size_t total = recorded.plan.calls.size();
   const auto say = [&](const std::string& text) { options.say(Severity::kInfo, text); };
   for (const std::string& note : journal.notes()) options.say(Severity::kWarning, note);
-  if (options.resume) {
+  if (!options.request.resume_csv.empty()) {
     say(fmt::format("continuing after {} of {} calls", journal.done(), total));
   }
   say(fmt::format("acc_check task result will be saved in {}", journal.paths().result.string()));
@@ -284,7 +290,7 @@ void say_where(const CheckOptions& options, const journal::Journal& journal,
                 fmt::format("{} machines; if one is lost, add to the same command: -csv_path {}",
                             host_count(options), shell_path(journal.paths().result)));
   }
-  if (!options.save_error_data) return;
+  if (!options.request.save_error_data) return;
   const auto place = recorded.dialect->error_data(options.config, journal.paths(), recorded.dump);
   say(place.empty() ? "the dump already has the data of every call: -save_error_data saves nothing"
                     : fmt::format("acc_check task error_data will be saved in {}", place.string()));
@@ -319,12 +325,13 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   };
   const bool early = !may_mean_another_device(options);
   if (early) {
-    if (Result<void> done = start_on(options.devices.front()); !done) return propagate(done);
+    if (Result<void> done = start_on(options.request.devices.front()); !done)
+      return propagate(done);
   }
   const Result<Recorded> recorded = read_dump(options);
   if (!recorded) return propagate(recorded);
   const std::string& device = recorded->engine_devices.front();
-  if (!early || device != options.devices.front()) {
+  if (!early || device != options.request.devices.front()) {
     if (Result<void> done = start_on(device); !done) return propagate(done);
   }
   const Plan& plan = recorded->plan;
@@ -349,7 +356,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   if (!journal) return propagate(journal);
   outcome.paths = journal->paths();
   say_where(options, *journal, *recorded);
-  const JudgeRules rules{options.profile, options.standards,
+  const JudgeRules rules{options.request.profile(), options.standards,
                          std::string(engines::device_kind(outcome.device)),
                          rerun_of(options, *journal), recorded->dialect};
   CheckWork work(options, recorded->dump, plan, rules, *journal, outcome.coverage);

@@ -46,8 +46,8 @@ class RunCheckTest : public ::testing::Test {
     options.dump = dump;
     options.out_directory = scratch_.path() / out;
     fs::create_directories(options.out_directory);
-    options.engine.program = MSPROBE_FAKE_ENGINE;
-    options.devices = {"cpu"};
+    options.request.engine.program = MSPROBE_FAKE_ENGINE;
+    options.request.devices = {"cpu"};
     options.rerun = CallCommand("acc_check").add("-api_info", "dump.json");
     options.dispatch.window = 16;
     options.timestamp = [] { return "20260101000000"; };
@@ -114,9 +114,9 @@ TEST_F(RunCheckTest, BytesDoNotDependOnTheNumberOfEngines) {
   const auto one = check(options(dump, "one"));
   ASSERT_TRUE(one) << one.error().message;
   CheckOptions four = options(dump, "four");
-  four.workers = 4;
-  four.devices = {"cpu", "cpu:1"};
-  four.pair_per_device = true;
+  four.request.workers = 4;
+  four.request.devices = {"cpu", "cpu:1"};
+  four.request.pair_per_device = true;
   const auto many = check(four);
   ASSERT_TRUE(many) << many.error().message;
   EXPECT_EQ(bytes(one->paths), bytes(many->paths));
@@ -139,7 +139,7 @@ TEST_F(RunCheckTest, AResumedRunEndsAsIfNothingHadHappened) {
   for (const std::size_t cut : {0U, 1U, 50U, 700U, 2000U}) {
     scratch_.write("out/accuracy_checking_result_20260101000000.csv", wanted.result.substr(0, cut));
     CheckOptions again = options(dump, "elsewhere");
-    again.resume = whole->paths.result;
+    again.request.resume_csv = whole->paths.result;
     again.rerun = CallCommand("acc_check").add("-api_info", "spelled/otherwise.json");
     const auto resumed = check(again);
     ASSERT_TRUE(resumed) << resumed.error().message;
@@ -148,7 +148,7 @@ TEST_F(RunCheckTest, AResumedRunEndsAsIfNothingHadHappened) {
   }
   said_.clear();
   CheckOptions finished = options(dump, "elsewhere");
-  finished.resume = whole->paths.result;
+  finished.request.resume_csv = whole->paths.result;
   ASSERT_TRUE(check(finished));
   EXPECT_THAT(said_, HasSubstr("continuing after 100 of 100 calls"));
 }
@@ -158,10 +158,10 @@ TEST_F(RunCheckTest, AnotherDumpOrOtherOptionsCannotContinue) {
   const auto first = check(options(dump, "out"));
   ASSERT_TRUE(first);
   CheckOptions again = options(dump, "out");
-  again.resume = first->paths.result;
-  again.engine.seed = 7;
+  again.request.resume_csv = first->paths.result;
+  again.request.engine.replay.seed = 7;
   EXPECT_THAT(check(again).error().message, HasSubstr("made with seed '1234', not '7'"));
-  again.engine.seed = 1234;
+  again.request.engine.replay.seed = 1234;
   write_dump({"Torch.a.0", "Torch.c.0"});
   EXPECT_THAT(check(again).error().message, HasSubstr("belong to another dump"));
 }
@@ -177,7 +177,7 @@ TEST_F(RunCheckTest, TheTwoDocumentedCsvsAreEnoughToContinue) {
     ASSERT_TRUE(fs::remove(run_file));
     scratch_.write("out/accuracy_checking_result_20260101000000.csv", wanted.result.substr(0, cut));
     CheckOptions again = options(dump, "elsewhere");
-    again.resume = whole->paths.result;
+    again.request.resume_csv = whole->paths.result;
     said_.clear();
     const auto resumed = check(again);
     ASSERT_TRUE(resumed) << resumed.error().message;
@@ -195,7 +195,7 @@ TEST_F(RunCheckTest, WithoutTheRunFileRowsThatComeOutDifferentlyAreNotMixed) {
   const fs::path run_file = scratch_.path() / "out/accuracy_checking_run_20260101000000.txt";
   fs::remove(run_file);
   CheckOptions again = options(dump, "out");
-  again.resume = first->paths.result;
+  again.request.resume_csv = first->paths.result;
   again.rerun = CallCommand("acc_check").add("-api_info", "another.json");
   const auto refused = check(again);
   ASSERT_FALSE(refused);
@@ -212,12 +212,12 @@ TEST_F(RunCheckTest, WithoutTheRunFileRowsThatComeOutDifferentlyAreNotMixed) {
 
 TEST_F(RunCheckTest, ThePairOfOneDeviceNamesTheMergedOne) {
   CheckOptions two = options(write_dump(mixed_calls(20)), "out");
-  two.devices = {"0", "1"};
-  two.workers = 2;
-  two.pair_per_device = true;
+  two.request.devices = {"0", "1"};
+  two.request.workers = 2;
+  two.request.pair_per_device = true;
   ASSERT_TRUE(check(two));
-  two.resume = scratch_.path() / "out/device0_20260101000000" /
-               "accuracy_checking_result_20260101000000.csv";
+  two.request.resume_csv = scratch_.path() / "out/device0_20260101000000" /
+                           "accuracy_checking_result_20260101000000.csv";
   const auto refused = check(two);
   ASSERT_FALSE(refused);
   EXPECT_THAT(
@@ -236,7 +236,7 @@ TEST_F(RunCheckTest, JitCompileIsCheckedAgainstTheDump) {
     CheckOptions jit = options(scratch_.write("dump.json", text), "jit");
     fs::remove_all(jit.out_directory);
     fs::create_directories(jit.out_directory);
-    jit.engine.jit_compile = asked;
+    jit.request.engine.jit_compile = asked;
     said_.clear();
     EXPECT_TRUE(check(jit));
     return said_;
@@ -269,7 +269,7 @@ TEST_F(RunCheckTest, OtherFrameworksAreNamed) {
 
 TEST_F(RunCheckTest, NoSuchDeviceLeavesNoFiles) {
   CheckOptions wrong = options(write_dump({"Torch.a.0"}), "out");
-  wrong.devices = {"none:0"};
+  wrong.request.devices = {"none:0"};
   const auto outcome = check(wrong);
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().message, "no device none:0; there are: cpu");
@@ -287,11 +287,11 @@ TEST_F(RunCheckTest, KilledAtAnyMomentItResumesToTheSameBytes) {
   for (int turn = 0; turn < 12; ++turn) {
     const std::string out = fmt::format("turn{}", turn);
     CheckOptions run = options(dump, out);
-    run.workers = 3;
+    run.request.workers = 3;
     const fs::path result = run.out_directory / "accuracy_checking_result_20260101000000.csv";
     bool done = false;
     for (int attempt = 0; attempt < 50 && !done; ++attempt) {
-      if (fs::exists(result)) run.resume = result;
+      if (fs::exists(result)) run.request.resume_csv = result;
       const pid_t child = ::fork();
       if (child == 0) {
         const bool good = run_check(run).has_value();

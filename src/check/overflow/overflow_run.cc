@@ -75,9 +75,9 @@ RowContext context_of(const OverflowOptions& options, const Input& input,
   return {recorded, name};
 }
 
-protocol::RunOptions run_options(const OverflowOptions& options, const Input& input,
-                                 DeviceSide side) {
-  protocol::RunOptions run;
+ReplaySettings replay_settings(const OverflowOptions& options, const Input& input,
+                               DeviceSide side) {
+  ReplaySettings run = options.engine.replay;
   run.dump_name = options.input.filename().string();
   if (!input.dump.dump_data_dir.empty()) {
     const std::filesystem::path beside = options.input.parent_path();
@@ -88,7 +88,6 @@ protocol::RunOptions run_options(const OverflowOptions& options, const Input& in
                              .string();
   }
   run.find_moved_files = input.legacy;
-  run.seed = options.engine.seed;
   run.bench_as_device = true;
   run.bench_alone = side != DeviceSide::kRun;
   return run;
@@ -272,7 +271,8 @@ Result<OverflowOutcome> run(const OverflowOptions& options) {
       std::vector<engines::Worker>(
           workers,
           {[&options, device = engine->device] { return start_engine(options, device); }, 0}),
-      *std::move(engine->ready), run_options(options, *input, context.side), options.dispatch);
+      *std::move(engine->ready), {.replay = replay_settings(options, *input, context.side)},
+      options.dispatch);
   if (!end) return propagate(end);
   outcome.interrupted = *end == engines::DispatchEnd::kInterrupted;
   if (csv && !outcome.interrupted) {

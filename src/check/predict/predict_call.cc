@@ -27,9 +27,9 @@ Result<void> run_call(const PredictRequest& request, const fs::path& directory) 
   const Result<shrink::RecordedCall> recorded =
       shrink::read_call(request.dump, request.call, device);
   if (!recorded) return propagate(recorded);
-  protocol::RunOptions run = shrink::run_options(*recorded, request.dump, request.engine.seed);
-  run.strict = false;
-  shrink::Probe probe(engines::command_of(request.engine, recorded->device), run,
+  ReplaySettings replay = shrink::replay_settings(*recorded, request.dump, request.engine.replay);
+  replay.strict = false;
+  shrink::Probe probe(engines::command_of(request.engine, recorded->device), replay,
                       request.timeout_seconds);
   const Result<shrink::ProbeAnswer> answer = probe.ask(recorded->call, directory.string());
   if (!answer) return propagate(answer);

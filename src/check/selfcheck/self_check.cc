@@ -47,25 +47,25 @@ Result<check::CheckOptions> check_options(const SelfCheckOptions& options, const
   check::CheckOptions check;
   check.dump = options.dump;
   check.out_directory = directory;
-  check.engine.program = options.engine;
-  check.devices = {"sim:0"};
-  check.workers = options.jobs;
-  check.engine.sim_profile = scenario.profile;
-  check.engine.sim_log = (directory / "device.log").string();
+  check.request.engine.program = options.engine;
+  check.request.devices = {"sim:0"};
+  check.request.workers = options.jobs;
+  check.request.engine.sim_profile = scenario.profile;
+  check.request.engine.sim_log = (directory / "device.log").string();
   check.sim_config_text = scenario.rules;
   if (!scenario.rules.empty()) {
-    check.engine.sim_config = (directory / "sim.yaml").string();
-    const Result<void> written = write_new_file(check.engine.sim_config, scenario.rules);
+    check.request.engine.sim_config = (directory / "sim.yaml").string();
+    const Result<void> written = write_new_file(check.request.engine.sim_config, scenario.rules);
     if (!written) return propagate(written);
   }
-  check.allow_tf32 = scenario.allow_tf32;
+  check.request.engine.replay.allow_tf32 = scenario.allow_tf32;
   check.dispatch.timeout_seconds = scenario.timeout_seconds;
   check.dispatch.interrupt = options.interrupt;
   check.timestamp = options.timestamp;
   check.say = [](log::Severity, const std::string&) {};
   Result<std::vector<std::string>> only = first_calls(options.dump, scenario.calls);
   if (!only) return propagate(only);
-  check.only = std::move(*only);
+  check.request.only = std::move(*only);
   return check;
 }
 
@@ -106,7 +106,7 @@ Result<Ran> run_scenario(const SelfCheckOptions& options, const Scenario& scenar
   ran.details_csv = outcome->paths.details;
   ran.calls = outcome->total;
   if (ran.interrupted) return ran;
-  Result<DeviceLog> log = read_log(check->engine.sim_log);
+  Result<DeviceLog> log = read_log(check->request.engine.sim_log);
   if (!log) return propagate(log);
   ran.evidence.log = std::move(*log);
   Result<Details> details = read_details(outcome->paths.details);

@@ -49,8 +49,10 @@ bool keeps_cause(std::string_view had, std::string_view has);
 
 class Probe {
  public:
-  Probe(engines::EngineCommand command, protocol::RunOptions run, double timeout_seconds)
-      : command_(std::move(command)), run_(std::move(run)), timeout_seconds_(timeout_seconds) {}
+  Probe(engines::EngineCommand command, ReplaySettings replay, double timeout_seconds)
+      : command_(std::move(command)),
+        run_{.replay = std::move(replay)},
+        timeout_seconds_(timeout_seconds) {}
 
   // `save_directory`: not empty: inputs and outputs are saved there. An error: no engine can be
   // had.

@@ -31,16 +31,14 @@ Result<RecordedCall> read_call(const std::string& api_info, const std::string& n
   return fail(ErrorKind::kUsage, check::no_call_named(name, *index));
 }
 
-protocol::RunOptions run_options(const RecordedCall& recorded, const std::string& api_info,
-                                 std::uint64_t seed) {
-  protocol::RunOptions how;
-  how.dialect = recorded.dialect->engine_name;
-  how.save_npy = recorded.dialect->saves_npy;
-  how.dump_name = fs::path(api_info).filename().string();
-  how.data_directory = recorded.data_directory;
-  how.seed = seed;
-  how.strict = true;
-  return how;
+ReplaySettings replay_settings(const RecordedCall& recorded, const std::string& api_info,
+                               ReplaySettings asked) {
+  asked.dialect = recorded.dialect->engine_name;
+  asked.save_npy = recorded.dialect->saves_npy;
+  asked.dump_name = fs::path(api_info).filename().string();
+  asked.data_directory = recorded.data_directory;
+  asked.strict = true;
+  return asked;
 }
 
 }  // namespace msprobe::shrink

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "check/dialect.h"
+#include "core/replay_settings.h"
 #include "dump/call_record.h"
-#include "protocol/frames.h"
 
 namespace msprobe::shrink {
 
@@ -25,7 +25,8 @@ struct RecordedCall {
 Result<RecordedCall> read_call(const std::string& api_info, const std::string& name,
                                const std::string& device);
 
-protocol::RunOptions run_options(const RecordedCall& recorded, const std::string& api_info,
-                                 std::uint64_t seed);
+// `asked`: what the user says of the replay; the rest is what the call needs.
+ReplaySettings replay_settings(const RecordedCall& recorded, const std::string& api_info,
+                               ReplaySettings asked);
 
 }  // namespace msprobe::shrink

@@ -43,7 +43,7 @@ void set_output_shapes(const ProbeAnswer& answer, dump::CallRecord& call) {
 
 ScriptDevice script_device(const ShrinkOptions& options) {
   ScriptDevice device{options.device, options.engine.device_library, "", false,
-                      options.engine.seed};
+                      options.engine.replay.seed};
   if (engines::device_kind(options.device) != "sim") return device;
   if (device.name == "sim") device.name = "sim:0";
   std::error_code error;
@@ -62,7 +62,7 @@ Result<ProbeAnswer> ask_on_cpu(const ShrinkOptions& options, const RecordedCall&
   engines::EngineOptions on_cpu;
   on_cpu.program = options.engine.program;
   Probe probe(engines::command_of(on_cpu, "cpu"),
-              run_options(recorded, options.api_info, options.engine.seed),
+              replay_settings(recorded, options.api_info, options.engine.replay),
               options.timeout_seconds);
   return probe.ask(call, saved.string());
 }

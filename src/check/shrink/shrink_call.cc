@@ -157,7 +157,7 @@ Result<ShrinkOutcome> shrink_call(ShrinkOptions options) {
   options.device = recorded->device;
   if (options.out.empty()) options.out = (fs::path("shrunk") / options.call).string();
   Probe probe(engines::command_of(options.engine, options.device),
-              run_options(*recorded, options.api_info, options.engine.seed),
+              replay_settings(*recorded, options.api_info, options.engine.replay),
               options.timeout_seconds);
   const Result<ProbeAnswer> first = probe.ask(recorded->call);
   if (!first) return propagate(first);

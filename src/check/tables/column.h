@@ -29,6 +29,12 @@ namespace msprobe::tables {
 // --titles: the documents' English titles, or those of the public tool.
 enum class Titles : std::uint8_t { kEnglish, kChinese };
 
+// How the CSVs are written.
+struct OutputOptions {
+  Titles titles = Titles::kEnglish;
+  std::optional<int> precision;  // decimals of the numbers; empty: as the configuration says
+};
+
 template <class Row>
 using Field = std::variant<std::string Row::*, documented::Cell Row::*, Verdict Row::*,
                            std::optional<Verdict> Row::*, std::optional<double> Row::*>;

@@ -85,8 +85,8 @@ class ClusterTest : public ::testing::Test {
     options.dump = dump;
     options.out_directory = scratch_.path() / out;
     fs::create_directories(options.out_directory);
-    options.engine.program = MSPROBE_FAKE_ENGINE;
-    options.devices = {"cpu"};
+    options.request.engine.program = MSPROBE_FAKE_ENGINE;
+    options.request.devices = {"cpu"};
     options.rerun = CallCommand("acc_check").add("-api_info", "dump.json");
     options.timestamp = [] { return "20260101000000"; };
     options.say = [this](log::Severity, const std::string& text) { said_ += text + "\n"; };
@@ -105,7 +105,7 @@ class ClusterTest : public ::testing::Test {
     Network::Place place(network, 0);
     const auto engines = RemoteEngines::create(place, hosts);
     std::jthread carrier([&] { (*engines)->carry(); });
-    options.hosts = engines->get();
+    options.request.hosts = engines->get();
     Result<CheckOutcome> outcome = run_check(options);
     (*engines)->stop();
     return outcome;
@@ -124,8 +124,8 @@ TEST_F(ClusterTest, BytesAreThoseOfOneMachine) {
   const auto one = run_check(options(dump, "one"));
   ASSERT_TRUE(one) << one.error().message;
   CheckOptions many = options(dump, "many");
-  many.workers = 2;
-  many.pair_per_device = true;
+  many.request.workers = 2;
+  many.request.pair_per_device = true;
   const auto four = check_on(4, many);
   ASSERT_TRUE(four) << four.error().message;
   EXPECT_EQ(read_text(four->paths.result), read_text(one->paths.result));
@@ -236,7 +236,7 @@ TEST_F(ClusterTest, AHostileRankCostsItsCallsAndNothingElse) {
   Network::Place place(network, 0);
   const auto engines = RemoteEngines::create(place, 3);
   std::jthread carrier([&] { (*engines)->carry(); });
-  with.hosts = engines->get();
+  with.request.hosts = engines->get();
   const auto outcome = run_check(with);
   (*engines)->stop();
   if (!outcome) {

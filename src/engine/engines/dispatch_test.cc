@@ -187,7 +187,7 @@ TEST_F(DispatchTest, NoSuchDeviceIsTheEnginesOwnMessage) {
 TEST_F(DispatchTest, ARunThatNoEngineCanDoEnds) {
   TestWork work({"Torch.a.0"});
   protocol::RunOptions run_options;
-  run_options.data_directory = "/no/such/data";
+  run_options.replay.data_directory = "/no/such/data";
   const auto end = run(work, 1, {}, run_options);
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().message, "/no/such/data is not there");

@@ -38,9 +38,17 @@ void add_device(CallCommand& command, const EngineOptions& options) {
   for (const auto& [name, value] : device_options(options)) command.add(name, value);
 }
 
+void add_flags(CallCommand& command, const EngineOptions& options) {
+  for (const ReplayFlag& flag : kReplayFlags) {
+    if (options.replay.*flag.value) command.add_flag(flag.option);
+  }
+}
+
 void add_run(CallCommand& command, const EngineOptions& options) {
   const EngineOptions usual;
-  if (options.seed != usual.seed) command.add("--seed", std::to_string(options.seed));
+  if (options.replay.seed != usual.replay.seed) {
+    command.add("--seed", std::to_string(options.replay.seed));
+  }
   if (options.threads != usual.threads) command.add("--threads", std::to_string(options.threads));
   if (options.jit_compile) command.add_flag("-j");
 }

@@ -3,11 +3,10 @@
 // to the command that repeats one call.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "core/call_command.h"
-#include "core/seed.h"
+#include "core/replay_settings.h"
 #include "engines/engine_process.h"
 
 namespace msprobe::engines {
@@ -19,17 +18,18 @@ struct EngineOptions {
   std::string sim_config;      // file of its faults; empty: none
   std::string sim_log;         // file in which it writes down what it gave; empty: none
   bool jit_compile = false;
-  std::uint64_t seed = kDefaultSeed;
   int threads = 1;
+  ReplaySettings replay;  // as far as the user decides: the seed and the flags
 
   bool is_for_sim() const { return !(sim_profile.empty() && sim_config.empty()); }
 };
 
 EngineCommand command_of(const EngineOptions& options, const std::string& device);
 
-// As msprobe is given them again: --sim-profile tf32, and what differs from the defaults of
-// --seed 7 --threads 4 -j.
+// As msprobe is given them again: --sim-profile tf32; the flags of a check, --hf32; and what
+// differs from the defaults of --seed 7 --threads 4 -j.
 void add_device(CallCommand& command, const EngineOptions& options);
+void add_flags(CallCommand& command, const EngineOptions& options);
 void add_run(CallCommand& command, const EngineOptions& options);
 
 }  // namespace msprobe::engines

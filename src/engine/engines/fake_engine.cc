@@ -119,9 +119,9 @@ int serve(const fs::path& directory, const std::string& device) {
       continue;
     }
     if (const auto run = protocol::decode_run_options(**frame)) {
-      if (run->data_directory.empty() || fs::exists(run->data_directory)) continue;
-      (void)protocol::write_all(STDOUT_FILENO,
-                                encode(protocol::Fatal{run->data_directory + " is not there"}));
+      if (run->replay.data_directory.empty() || fs::exists(run->replay.data_directory)) continue;
+      (void)protocol::write_all(
+          STDOUT_FILENO, encode(protocol::Fatal{run->replay.data_directory + " is not there"}));
       return 2;
     }
     if (const auto operation = protocol::decode_operation_request(**frame)) {

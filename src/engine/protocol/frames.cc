@@ -204,11 +204,8 @@ void fields(Io& io, T& m) {
 
 template <class Io, Is<RunOptions> T>
 void fields(Io& io, T& m) {
-  io(m.dialect), io(m.save_npy), io(m.dump_name), io(m.data_directory), io(m.seed),
-      io(m.arithmetic);
-  io(m.strict), io(m.allow_tf32), io(m.products), io(m.hf32), io(m.saved_device),
-      io(m.find_moved_files), io(m.bench_as_device);
-  io(m.bench_alone), io(m.memory_bytes), io(m.explain);
+  replay_fields(io, m.replay);
+  io(m.arithmetic), io(m.products);
 }
 
 template <class Io, Is<CallRequest> T>

@@ -22,14 +22,14 @@
 
 #include "core/known_products.h"
 #include "core/operation.h"
+#include "core/replay_settings.h"
 #include "core/result.h"
-#include "core/seed.h"
 #include "measure/metrics.h"
 #include "protocol/measured_call.h"
 
 namespace msprobe::protocol {
 
-inline constexpr std::uint32_t kWireVersion = 10;
+inline constexpr std::uint32_t kWireVersion = 11;
 
 // The exit status of an engine whose device no longer computes. It has answered the call that did
 // that; calls behind it are for another engine.
@@ -51,23 +51,10 @@ struct Fatal {
 };
 
 struct RunOptions {
-  std::string dialect = "pytorch";  // whose dump it is: how calls are read and run
-  bool save_npy = false;            // error data as .npy files, as MindSpore's check leaves them
-  std::string dump_name;            // opens messages about entries
-  std::string data_directory;       // of tensor files; empty: random mode
-  std::uint64_t seed = kDefaultSeed;
+  ReplaySettings replay = {};
   measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
-  bool strict = false;      // find the strict status too
-  bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
-  std::vector<KnownProducts> products;  // how the device multiplies, of its card; empty: no card
-  bool hf32 = false;  // both sides of conv1d and conv2d get float32 inputs rounded to HF32
-  std::string saved_device =
-      "device";  // in names of saved files: "Torch.mul.0.forward.output.device.0.pt"
-  bool find_moved_files = false;   // the calls name files by the path they were recorded at
-  bool bench_as_device = false;    // the benchmark computes in the recorded precision too
-  bool bench_alone = false;        // nothing runs on the device; the benchmark stands for both
-  std::uint64_t memory_bytes = 0;  // what one call may take; 0: what the machine has
-  bool explain = false;            // the strict status shows the terms of its bounds
+  std::vector<KnownProducts> products =
+      {};  // how the device multiplies, of its card; empty: no card
 };
 
 struct CallRequest {

@@ -126,13 +126,15 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   EXPECT_EQ(hello->metrics_bytes, sizeof(measure::Metrics));
 
   RunOptions options;
-  options.seed = 5;
-  options.strict = true;
+  options.replay.seed = 5;
+  options.replay.strict = true;
+  for (const ReplayFlag& flag : kReplayFlags) options.replay.*flag.value = true;
   options.products = {{.dtype = DType::kFloat16, .units = {"block=4", "block=8"}, .certain = true}};
   FrameReader runs(Sender::kMsprobe);
   const auto run = decode_run_options(only_frame(runs, encode(options)));
-  EXPECT_EQ(run->seed, 5U);
-  EXPECT_TRUE(run->strict);
+  EXPECT_EQ(run->replay.seed, 5U);
+  EXPECT_TRUE(run->replay.strict);
+  for (const ReplayFlag& flag : kReplayFlags) EXPECT_TRUE(run->replay.*flag.value) << flag.option;
   ASSERT_EQ(run->products.size(), 1U);
   EXPECT_EQ(run->products[0].dtype, DType::kFloat16);
   EXPECT_EQ(run->products[0].units, options.products[0].units);

@@ -104,7 +104,7 @@ void compare_in_equal_precision(ReplayOptions& options) {
   options.execute.recorded = true;
   options.execute.raise = false;
   options.execute.arguments.adjust = false;
-  options.execute.arguments.seed = 0;
+  options.execute.arguments.replay.seed = 0;
 }
 
 Result<bool> replay_dump(const ReplayOptions& options,

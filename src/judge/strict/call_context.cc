@@ -182,7 +182,7 @@ probe::DeviceSums CallContext::device_sums(const Pair& pair) const {
 }
 
 bool CallContext::allows_tf32(const Pair& pair) const {
-  const bool wanted = allowed.allow_tf32 || rounds_to_tf32(allowed.card);
+  const bool wanted = options.replay().allow_tf32 || rounds_to_tf32(allowed.card);
   return wanted && ops::is_product(traits()) && pair.device.scalar_type() == at::kFloat;
 }
 

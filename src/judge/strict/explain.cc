@@ -94,7 +94,7 @@ Explained explain(const at::Tensor& device, const at::Tensor& bench, const Limit
 
 void add_explanation(const CallContext& context, const Pair& pair, const Limits& limits,
                      std::string_view step, double n, StrictFinding& finding) {
-  if (!context.allowed.explain || pair.device.numel() == 0) return;
+  if (!context.options.replay().explain || pair.device.numel() == 0) return;
   finding.explanation = text_of(explain(pair.device, pair.bench, limits), pair, step, n);
 }
 

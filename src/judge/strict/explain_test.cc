@@ -14,7 +14,9 @@ namespace {
 using testing::HasSubstr;
 
 std::vector<StrictFinding> explained(const RunCall& run) {
-  Findings findings = judge_call(run.record, run.options, run.outcome, {.explain = true});
+  execute::ExecuteOptions options = run.options;
+  options.arguments.replay.explain = true;
+  Findings findings = judge_call(run.record, options, run.outcome, {});
   std::vector<StrictFinding> all = std::move(findings.forward);
   for (StrictFinding& finding : findings.backward) all.push_back(std::move(finding));
   return all;

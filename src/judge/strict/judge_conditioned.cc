@@ -71,7 +71,7 @@ std::optional<StrictFinding> judge_derived(CallContext& context, const Pair& pai
   LoweredLimits lower = as_others_need(limits, first_limits(type), used);
   all.worst_inside = lower.used;
   if (all.worst_inside > 1) return std::nullopt;  // more than others need, but it may be `least`
-  if (context.allowed.explain) {
+  if (context.options.replay().explain) {
     context.conditioning.measure(kRuns[0], pair.direction, pair.leaf.path);
     lower.limits.spreads = context.conditioning.spread(pair.direction, pair.leaf.path);
   }

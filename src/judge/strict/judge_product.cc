@@ -63,7 +63,7 @@ std::optional<StrictFinding> judge_product(CallContext& context, const Pair& pai
   if (seen.arithmetic != Arithmetic::kUnexplained) {
     const bool cuts = seen.arithmetic == Arithmetic::kCut;
     StrictFinding finding = within(seen.found, cuts ? kAsUnit : kFromTerms);
-    if (context.allowed.explain) {
+    if (context.options.replay().explain) {
       add_explanation(context, pair, with_terms(bound, pair, seen.arithmetic),
                       cuts ? "products, of a matrix unit that cuts" : "products",
                       bound.added_terms(), finding);
@@ -71,7 +71,7 @@ std::optional<StrictFinding> judge_product(CallContext& context, const Pair& pai
     return finding;
   }
   tried = {std::move(seen.limits), seen.found};
-  if (context.allowed.explain) tried.limits = with_terms(bound, pair, seen.arithmetic);
+  if (context.options.replay().explain) tried.limits = with_terms(bound, pair, seen.arithmetic);
   if (tried.found.not_finite > 0) return std::nullopt;  // no bound of a product explains that
   if (is_half(type) && context.rounds_once(pair)) return std::nullopt;
   if (!context.add_native(pair, type, tried.limits)) return std::nullopt;

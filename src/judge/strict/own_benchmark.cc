@@ -17,7 +17,7 @@ using execute::LeafPair;
 std::optional<execute::Variation> own_benchmark(const CallName& name,
                                                 const execute::CallOutcome& outcome,
                                                 const execute::ExecuteOptions& options) {
-  if (!options.arguments.hf32) return std::nullopt;
+  if (!options.replay().hf32) return std::nullopt;
   if (ops::traits_of(name.bare_name).inputs != ops::InputRule::kHf32) return std::nullopt;
   const auto* device =
       outcome.forward.empty() ? nullptr : outcome.forward.front().device.as<at::Tensor>();
@@ -79,7 +79,7 @@ std::vector<LeafTensors> benchmarks_in_hf32(const CallName& name,
                                             const execute::CallOutcome& outcome,
                                             const execute::ExecuteOptions& options,
                                             execute::Rerun& rerun) {
-  if (!options.arguments.hf32 || !is_convolution(name)) return {};
+  if (!options.replay().hf32 || !is_convolution(name)) return {};
   const auto own = own_benchmark(name, outcome, options);
   execute::Variation inputs{.edit = round_factors, .target = at::kDouble};
   inputs.adjust = own && own->adjust;

@@ -9,8 +9,6 @@
 namespace msprobe::strict {
 
 struct StrictOptions {
-  bool allow_tf32 = false;  // products may round float32 inputs to TF32
-  bool explain = false;     // findings say how the bound of their worst element is made
   // How the device adds the terms of products; empty: not known, as of recorded results.
   probe::AskSums device_sums = {};
   // The outcome is that of the CPU in the recorded precision, which then need not run again.

@@ -298,7 +298,7 @@ TEST(BuildArguments, AdjustsWhatSomeApisNeed) {  // spec 2.7
   for (const bool hf32 : {false, true}) {  // only for a device that reads its inputs so
     const auto conv = build_arguments(
         call_of("F.conv2d.0", {{record(DType::kFloat32, {1}, real(0), real(1.0 / 3))}}), "conv2d",
-        {.hf32 = hf32});
+        {.replay = {.hf32 = hf32}});
     EXPECT_EQ(conv->call.args[0].as<at::Tensor>()->item<float>(),
               hf32 ? 0.3333740234375F : 1.0F / 3);
   }

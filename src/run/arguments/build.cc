@@ -77,8 +77,9 @@ OrSkip<at::Tensor> stored_tensor(const TensorRecord& record, const BuildOptions&
   }
   const std::size_t size_bytes = expected_bytes(record);
   Result<Tensor> tensor =
-      options.moved ? dump::load_moved_tensor_file(*options.data, record.data_name, size_bytes)
-                    : dump::load_tensor_file(*options.data, record.data_name, size_bytes);
+      options.replay.find_moved_files
+          ? dump::load_moved_tensor_file(*options.data, record.data_name, size_bytes)
+          : dump::load_tensor_file(*options.data, record.data_name, size_bytes);
   if (!tensor) return skip_of(tensor.error(), *options.data);
   if (record.has_shape && tensor->shape != record.shape) {
     return skip(SkipReason::kBrokenData,
@@ -203,11 +204,12 @@ class Builder {
     if (record.data_name.empty() && call_name_.empty() && !is_empty) {
       return skip(SkipReason::kNothingRecorded, "the dump has no values of its outputs");
     }
-    OrSkip<at::Tensor> tensor = record.data_name.empty()
-                                    ? random_tensor(wanted, Philox(options_.seed, call_name_, path))
-                                    : stored_tensor(wanted, options_);
+    OrSkip<at::Tensor> tensor =
+        record.data_name.empty()
+            ? random_tensor(wanted, Philox(options_.replay.seed, call_name_, path))
+            : stored_tensor(wanted, options_);
     if (!tensor) return std::unexpected(tensor.error());
-    if (adjustment_.inputs == ops::InputRule::kHf32 && options_.hf32) round_to_hf32(*tensor);
+    if (adjustment_.inputs == ops::InputRule::kHf32 && options_.replay.hf32) round_to_hf32(*tensor);
     const at::ScalarType type = tensor->scalar_type();
     if (record.requires_grad && (at::isFloatingType(type) || at::isComplexType(type))) {
       tensor->set_requires_grad(true);

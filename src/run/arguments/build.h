@@ -2,22 +2,18 @@
 // From a recorded call to its arguments: tensors loaded or drawn, values as Python held them.
 #pragma once
 
-#include <cstdint>
-
 #include "arguments/py_value.h"
 #include "core/file.h"
-#include "core/seed.h"
+#include "core/replay_settings.h"
 #include "core/skip.h"
 #include "dump/call_record.h"
 
 namespace msprobe::arguments {
 
 struct BuildOptions {
-  std::uint64_t seed = kDefaultSeed;
+  ReplaySettings replay = {};
   const Directory* data = nullptr;  // of the tensor files; null: random mode
   bool adjust = true;               // what some APIs do to their inputs first (HF32, targets)
-  bool hf32 = false;                // conv1d and conv2d round their float32 inputs to HF32
-  bool moved = false;  // files are named by the path they were recorded at, see tensor_file.h
 };
 
 // Tensors are on the CPU, in their recorded dtype, and require grad where the record says so.

@@ -37,7 +37,8 @@ std::vector<PyValue> as_values(const std::vector<at::Tensor>& gradients) {
 }
 
 Benchmark::Benchmark(const PreparedCall& call) : call_(call), precision_(call.precision) {
-  precision_.raise = precision_.raise && call.options.raise && !call.options.bench_as_device;
+  precision_.raise =
+      precision_.raise && call.options.raise && !call.options.replay().bench_as_device;
 }
 
 std::optional<Skip> Benchmark::forward() {
@@ -123,8 +124,9 @@ std::vector<PyValue> Benchmark::rounded_gradients(const BenchGradients& gradient
 }
 
 SideOptions Benchmark::run_options() const {
-  SideOptions options{call_.options.arguments.seed, {}, at::kCPU};
-  if (call_.options.bench_as_device && !precision_.raise) options.autocast = precision_.autocast;
+  SideOptions options{call_.options.replay().seed, {}, at::kCPU};
+  if (call_.options.replay().bench_as_device && !precision_.raise)
+    options.autocast = precision_.autocast;
   return options;
 }
 
@@ -135,7 +137,7 @@ OrSkip<PyValue> Benchmark::run() {
 
 // True: the benchmark is to run once more, in float32 now.
 bool Benchmark::raised_instead(const Skip& failed) {
-  const bool may_raise = call_.options.bench_as_device && !precision_.raise;
+  const bool may_raise = call_.options.replay().bench_as_device && !precision_.raise;
   if (!may_raise || !lacks_half_kernel(failed)) return false;
   precision_.raise = true;
   precision_.target = at::kFloat;

@@ -66,8 +66,7 @@ OrSkip<PreparedCall> prepared(PreparedCall call) {
   if (!call.note.empty() && options.recorded) {
     return skip(SkipReason::kNothingRecorded, std::string(kRecordedDropout));
   }
-  call.precision =
-      precision_of(call.arguments.call, call.record, call.name, options.arguments.hf32);
+  call.precision = precision_of(call.arguments.call, call.record, call.name, options.replay().hf32);
   call.with_grad = call.record.backward && !has_out(call.record);
   return call;
 }
@@ -100,7 +99,7 @@ class Execution {
     const PyList mutated = other_->sees_mutations()
                                ? mutated_arguments(bench_.side().call, call_.record.forward.mutated)
                                : PyList();
-    if (call_.options.bench_alone) {
+    if (call_.options.replay().bench_alone) {
       const PyValue shown = bench_.rounded(with_mutated(bench_.output(), mutated));
       outcome_.forward = pair_leaves(shown, shown);
       return std::nullopt;
@@ -126,7 +125,7 @@ class Execution {
     outcome_.arriving = *std::move(arriving);
     const OrSkip<BenchGradients> bench = bench_.backward(outcome_.arriving);
     if (!bench) return bench.error();
-    if (call_.options.bench_alone) {
+    if (call_.options.replay().bench_alone) {
       const std::vector<PyValue> gradients = bench_.rounded_gradients(*bench);
       outcome_.backward = pair_gradients(bench_.side().inputs, gradients, gradients);
       return std::nullopt;

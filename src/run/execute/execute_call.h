@@ -27,14 +27,12 @@ struct ExecuteOptions {
   const ReplayDialect* dialect = &pytorch_dialect();
   arguments::BuildOptions arguments;
   at::Device device = at::kCPU;
-  bool recorded = false;             // the device's outputs are those stored in the dump
-  ForeignDevice* foreign = nullptr;  // runs the device side instead of LibTorch
-  bool raise = true;                 // off: the benchmark computes in the recorded precision
-  // The benchmark computes as the device does: recorded dtypes, autocast included. Where the CPU
-  // has no kernel for a half type it computes in float32 and rounds what comes out.
-  bool bench_as_device = false;
-  bool bench_alone = false;  // the benchmark stands for the device, which runs nothing
+  bool recorded = false;                    // the device's outputs are those stored in the dump
+  ForeignDevice* foreign = nullptr;         // runs the device side instead of LibTorch
+  bool raise = true;                        // off: the benchmark computes in the recorded precision
   libtorch::DeviceCalls device_calls = {};  // of the device's library, where it has them
+
+  const ReplaySettings& replay() const { return arguments.replay; }
 };
 
 // An autograd node of the benchmark: the last one, if the arguments lie so.

@@ -138,7 +138,7 @@ class LibtorchDevice : public OtherSide {
     const bool own_names = !call_.options.dialect->like_mindspore;
     const Api* own =
         own_names ? find_device_api(call_.name.type, call_.name.bare_name, device) : nullptr;
-    const SideOptions options{call_.options.arguments.seed, call_.precision.autocast, device};
+    const SideOptions options{call_.options.replay().seed, call_.precision.autocast, device};
     return run_forward(own == nullptr ? call_.api : *own, side_, options,
                        SkipReason::kDeviceFailed);
   }

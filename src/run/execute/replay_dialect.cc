@@ -25,6 +25,7 @@ const ReplayDialect* find_dialect(std::string_view name) {
 void set_dialect(const ReplayDialect& dialect, ExecuteOptions& options) {
   options.dialect = &dialect;
   options.arguments.adjust = dialect.adjusts;
+  options.arguments.replay.hf32 = options.replay().hf32 && dialect.adjusts;
 }
 
 }  // namespace msprobe::execute

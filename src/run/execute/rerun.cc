@@ -96,7 +96,7 @@ OrSkip<const PyList*> Rerun::arriving() {
 const Precision& Rerun::precision() {
   if (!precision_) {
     const auto call = arguments();
-    precision_ = call ? precision_of(**call, record_, name_, options_.arguments.hf32) : Precision{};
+    precision_ = call ? precision_of(**call, record_, name_, options_.replay().hf32) : Precision{};
     precision_->raise = precision_->raise && options_.raise;
   }
   return *precision_;
@@ -130,7 +130,7 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   const Precision how = precision_for(variation);
   const OrSkip<const PyList*> gradients = arriving();
   const bool backward = record_.backward.has_value() && gradients && !(*gradients)->empty();
-  SideOptions run{variation.seed.value_or(options_.arguments.seed), {}, at::kCPU};
+  SideOptions run{variation.seed.value_or(options_.replay().seed), {}, at::kCPU};
   if (!variation.raise) run.autocast = how.autocast;
 
   OrSkip<CallSide> side = caught(SkipReason::kBenchFailed, [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/check_request.h"
+#include "check/check_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,11 +36,10 @@ TEST_F(CheckRequestTest, FilesAreFoundAndDefaultsFilledIn) {
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->dump.filename(), "dump.json");
   EXPECT_TRUE(fs::is_directory(options->out_directory));
-  EXPECT_THAT(options->devices, ElementsAre("0"));
-  EXPECT_EQ(options->engine.program, MSPROBE_FAKE_ENGINE);
+  EXPECT_THAT(options->request.devices, ElementsAre("0"));
+  EXPECT_EQ(options->request.engine.program, MSPROBE_FAKE_ENGINE);
   EXPECT_TRUE(options->config.error_data_path.is_absolute());
   EXPECT_GE(options->dispatch.worker_memory_bytes, std::uint64_t{1} << 30);
-  EXPECT_FALSE(options->resume.has_value());
 }
 
 TEST_F(CheckRequestTest, TheEnvironmentNamesTheEngineUnlessAnOptionDoes) {
@@ -49,13 +48,13 @@ TEST_F(CheckRequestTest, TheEnvironmentNamesTheEngineUnlessAnOptionDoes) {
   const Result<CheckOptions> options =
       options_of(asked, {.program = {}, .engine = MSPROBE_FAKE_ENGINE, .config = std::nullopt});
   ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ(options->engine.program, MSPROBE_FAKE_ENGINE);
+  EXPECT_EQ(options->request.engine.program, MSPROBE_FAKE_ENGINE);
 }
 
 TEST_F(CheckRequestTest, OptionsWinOverTheConfiguration) {
   CheckRequest asked = request();
   asked.config_yaml = scratch_.write("config.yaml", "precision: 5\nwhite_list: [mm]\n").string();
-  asked.precision = 9;
+  asked.output.precision = 9;
   asked.worker_memory_mb = 7;
   const Result<CheckOptions> options = options_of(asked, {});
   ASSERT_TRUE(options) << options.error().message;
@@ -122,7 +121,7 @@ TEST_F(CheckRequestTest, ACardMustHaveAUnit) {
   ASSERT_EQ(options->card.products.size(), 1U);
   EXPECT_EQ(options->card.products[0].dtype, DType::kFloat16);
   EXPECT_TRUE(options->card.products[0].certain);
-  asked.profile = documented::Profile::kReference;
+  asked.verdict.profile = documented::Profile::kReference;
   EXPECT_THAT(refusal(asked), HasSubstr("--card is for the strict status"));
 }
 
@@ -132,10 +131,10 @@ TEST_F(CheckRequestTest, TheRerunLineHasAllThatChangesRows) {
   EXPECT_EQ(rerun_command(asked).text(), "msprobe acc_check -api_info dump.json");
   asked.devices = {"sim:1", "sim:2"};
   asked.engine.sim_profile = "tf32";
-  asked.engine.seed = 7;
-  asked.allow_tf32 = true;
+  asked.engine.replay.seed = 7;
+  asked.engine.replay.allow_tf32 = true;
   asked.card_file = "card.json";
-  asked.standards_file = "my.yaml";
+  asked.verdict.standards_file = "my.yaml";
   asked.workers = 4;
   EXPECT_EQ(rerun_command(asked).text(),
             "msprobe acc_check -api_info dump.json -d sim:1 --sim-profile tf32 --allow-tf32 "

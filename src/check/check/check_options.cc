@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/check_request.h"
+#include "check/check_options.h"
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ Result<Config> load_config(const CheckRequest& request, const Surroundings& surr
     if (!read) return read;
     config = std::move(*read);
   }
-  if (request.precision) config.precision = *request.precision;
+  if (request.output.precision) config.precision = *request.output.precision;
   std::error_code error;
   config.error_data_path = fs::absolute(config.error_data_path, error).lexically_normal();
   return config;
@@ -115,21 +115,22 @@ Result<void> find_input(const CheckRequest& request, CheckOptions& options) {
 
 // The names of run_ut's files hold no time: a new run must not meet those of an older one.
 Result<void> check_older_output(const CheckOptions& options) {
-  if (!options.older || options.resume) return {};
+  if (!options.older || !options.request.resume_csv.empty()) return {};
   const journal::CsvPaths paths = journal::csv_paths(options.out_directory, {}, {.stamped = false});
   for (const fs::path& path : {paths.result, paths.details, paths.run}) {
     if (Result<void> fresh = must_not_exist(path); !fresh) return fresh;
   }
-  if (!options.save_error_data) return {};
+  if (!options.request.save_error_data) return {};
   return must_not_exist(options.config.error_data_path / "ut_error_data");
 }
 
 Result<void> set_standards(const CheckRequest& request, CheckOptions& options) {
-  Result<documented::Standards> standards = documented::load_standards(request.standards_file);
+  Result<documented::Standards> standards =
+      documented::load_standards(request.verdict.standards_file);
   if (!standards) return propagate(standards);
   options.standards = std::move(*standards);
   options.standards.quantization_apis = options.config.quantization_api_list;
-  Result<std::string> text = text_of(request.standards_file);
+  Result<std::string> text = text_of(request.verdict.standards_file);
   if (!text) return propagate(text);
   options.standards_text = std::move(*text);
   return {};
@@ -137,14 +138,14 @@ Result<void> set_standards(const CheckRequest& request, CheckOptions& options) {
 
 Result<void> set_engine(const CheckRequest& request, const Surroundings& surroundings,
                         CheckOptions& options) {
-  options.devices = request.devices.empty() ? std::vector<std::string>{"0"} : request.devices;
-  if (Result<void> good = engines::check_device_names(options.devices); !good) return good;
-  options.engine = request.engine;
+  std::vector<std::string>& devices = options.request.devices;
+  if (devices.empty()) devices = {"0"};
+  if (Result<void> good = engines::check_device_names(devices); !good) return good;
   const std::optional<fs::path> named = given(request.engine.program);
   const Result<fs::path> found =
       engines::find_engine(named ? named : surroundings.engine, surroundings.program);
   if (!found) return propagate(found);
-  options.engine.program = found->string();
+  options.request.engine.program = found->string();
   return {};
 }
 
@@ -153,19 +154,16 @@ Result<void> set_output(const CheckRequest& request, CheckOptions& options) {
     const Result<fs::path> out = prepare_output_directory(request.out);
     if (!out) return propagate(out);
     options.out_directory = *out;
-  } else {
-    options.resume = request.resume_csv;
   }
   const Result<journal::Shard> shard = journal::parse_shard(request.shard);
   if (!shard) return propagate(shard);
   options.shard = *shard;
-  options.save_error_data = request.save_error_data;
   return check_older_output(options);
 }
 
 Result<void> set_sim(const CheckRequest& request, CheckOptions& options) {
   // A bare id is one of the simulated device, too.
-  const bool on_sim = std::ranges::any_of(options.devices, [](const std::string& name) {
+  const bool on_sim = std::ranges::any_of(options.request.devices, [](const std::string& name) {
     return engines::device_kind(name) == "sim" || engines::is_bare_id(name);
   });
   if (!on_sim && request.engine.is_for_sim()) {
@@ -177,14 +175,14 @@ Result<void> set_sim(const CheckRequest& request, CheckOptions& options) {
   options.sim_config_text = std::move(*text);
   // The engine may run in another directory.
   if (!request.engine.sim_config.empty()) {
-    options.engine.sim_config = fs::absolute(request.engine.sim_config).string();
+    options.request.engine.sim_config = fs::absolute(request.engine.sim_config).string();
   }
   return {};
 }
 
 Result<void> set_card(const CheckRequest& request, CheckOptions& options) {
   if (request.card_file.empty()) return {};
-  if (request.profile != documented::Profile::kDocumented) {
+  if (request.profile() != documented::Profile::kDocumented) {
     return fail(ErrorKind::kUsage, "--card is for the strict status: use --profile documented");
   }
   Result<std::string> text = text_of(request.card_file);
@@ -219,18 +217,18 @@ CallCommand rerun_command(const CheckRequest& request) {
   if (!default_device) rerun.add("-d", request.devices.front());
   rerun.add("--data_path", request.older.data);
   engines::add_device(rerun, request.engine);
-  if (request.allow_tf32) rerun.add_flag("--allow-tf32");
-  if (request.hf32) rerun.add_flag("--hf32");
+  engines::add_flags(rerun, request.engine);
   rerun.add("--card", request.card_file);
   rerun.add("-config", request.config_json);
   rerun.add("--config-yaml", request.config_yaml);
-  rerun.add("--standards", request.standards_file);
+  rerun.add("--standards", request.verdict.standards_file);
   engines::add_run(rerun, request.engine);
   return rerun;
 }
 
 Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings& surroundings) {
   CheckOptions options;
+  options.request = request;
   if (const auto done = find_input(request, options); !done) return propagate(done);
   Result<Config> config = load_config(request, surroundings);
   if (!config) return propagate(config);
@@ -240,21 +238,10 @@ Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings&
   if (const auto done = set_output(request, options); !done) return propagate(done);
   if (const auto done = set_sim(request, options); !done) return propagate(done);
   if (const auto done = set_card(request, options); !done) return propagate(done);
-  options.only = request.only;
-  options.drop_repeats = request.filter_api;
-  options.profile = request.profile;
-  options.titles = request.titles;
   options.rerun = rerun_command(request);
   options.working_directory = fs::current_path();
-  options.workers = request.workers;
-  options.pair_per_device = request.pair_per_device;
-  options.hosts = request.hosts;
-  options.allow_tf32 = request.allow_tf32;
-  options.explain = request.explain;
-  options.hf32 = request.hf32;
   options.dispatch.timeout_seconds = request.timeout_seconds;
   options.dispatch.worker_memory_bytes = worker_memory(request);
-  options.call_memory_bytes = request.worker_memory_mb * kMegabyte;
   return options;
 }
 
