@@ -67,9 +67,7 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
                                                "is a PyTorch dump; name another device with -d",
                                                serve.device_name));
   }
-  Result<strict::CardArithmetic> card = strict::card_arithmetic(options.products);
-  if (!card) return propagate(card);
-  run.card = *std::move(card);
+  run.card = strict::card_arithmetic(options.products);
   run.memory = memory_of_a_call(replay.memory_bytes);
   limit_memory(run.memory);
   run.execute.arguments.replay = replay;

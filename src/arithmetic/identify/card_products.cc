@@ -68,30 +68,31 @@ std::vector<std::string> values_of_claim(const OpenField& field, std::string_vie
 }
 
 // The unit on the card, then all that its open fields allow.
-Result<std::vector<std::string>> possible_units(const card::Card& card, const std::string& subject,
+Result<std::vector<units::Unit>> possible_units(const card::Card& card, const std::string& subject,
                                                 const std::string& spec) {
   const Result<units::Unit> unit = units::parse_unit(spec);
   if (!unit) return propagate(unit);
-  std::vector<std::string> specs = {units::spec(*unit)};
+  std::vector<units::Unit> found = {*unit};
   for (const OpenField& field : open_fields()) {
     const card::Line* line = card::find(card, kSection, subject, field.field);
     if (line == nullptr) continue;
-    const std::size_t count = specs.size();
+    const std::size_t count = found.size();
     for (const std::string& value : values_of_claim(field, line->value)) {
-      for (std::size_t at = 0; at < count && specs.size() < kMostUnits; ++at) {
+      for (std::size_t at = 0; at < count && found.size() < kMostUnits; ++at) {
         // A later key takes the place of an earlier one.
-        const auto other = units::parse_unit(fmt::format("{},{}={}", specs[at], field.key, value));
+        const auto other =
+            units::parse_unit(fmt::format("{},{}={}", units::spec(found[at]), field.key, value));
         if (!other) return propagate(other);
-        if (std::string own = units::spec(*other); own != specs[at]) specs.push_back(own);
+        if (*other != found[at]) found.push_back(*other);
       }
     }
   }
-  return specs;
+  return found;
 }
 
 }  // namespace
 
-Result<KnownProducts> known_products(const card::Card& card, DType dtype) {
+Result<units::KnownProducts> known_products(const card::Card& card, DType dtype) {
   const std::string subject(name(dtype));
   const auto value = [&](std::string_view field) -> std::string {
     const card::Line* line = card::find(card, kSection, subject, field);
@@ -102,22 +103,22 @@ Result<KnownProducts> known_products(const card::Card& card, DType dtype) {
     return fail(ErrorKind::kUnsupported,
                 fmt::format("the card has no unit for products of {}", subject));
   }
-  Result<std::vector<std::string>> specs = possible_units(card, subject, line->value);
-  if (!specs) return propagate(specs);
-  return KnownProducts{.dtype = dtype,
-                       .units = std::move(*specs),
-                       .certain = line->confidence == card::Confidence::kHigh,
-                       .flushes_inputs = value("subnormal inputs") == "flushed to zero",
-                       .flushes_results = value("subnormal results") == "flushed to zero",
-                       .saturates = value("overflow") == "largest number"};
+  Result<std::vector<units::Unit>> found = possible_units(card, subject, line->value);
+  if (!found) return propagate(found);
+  return units::KnownProducts{.dtype = dtype,
+                              .units = *std::move(found),
+                              .certain = line->confidence == card::Confidence::kHigh,
+                              .flushes_inputs = value("subnormal inputs") == "flushed to zero",
+                              .flushes_results = value("subnormal results") == "flushed to zero",
+                              .saturates = value("overflow") == "largest number"};
 }
 
-Result<std::vector<KnownProducts>> known_products(const card::Card& card) {
-  std::vector<KnownProducts> all;
+Result<std::vector<units::KnownProducts>> known_products(const card::Card& card) {
+  std::vector<units::KnownProducts> all;
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     const card::Line* line = card::find(card, kSection, name(dtype), "unit");
     if (line == nullptr || line->value.empty()) continue;
-    Result<KnownProducts> known = known_products(card, dtype);
+    Result<units::KnownProducts> known = known_products(card, dtype);
     if (!known) return propagate(known);
     all.push_back(*std::move(known));
   }

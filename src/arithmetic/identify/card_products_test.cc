@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "units/unit_spec.h"
-
 namespace msprobe::identify {
 namespace {
 
@@ -27,8 +25,8 @@ TEST(KnownProducts, HasTheUnitOfTheCardFirst) {
                                                {"subnormal results", "flushed to zero"}}));
   ASSERT_TRUE(known);
   ASSERT_EQ(known->size(), 1U);
-  const KnownProducts& products = known->front();
-  EXPECT_EQ(products.units, std::vector{units::spec({.block = 4, .bits = 23})});
+  const units::KnownProducts& products = known->front();
+  EXPECT_EQ(products.units, (std::vector<units::Unit>{{.block = 4, .bits = 23}}));
   EXPECT_TRUE(products.certain && products.saturates && products.flushes_results);
   EXPECT_FALSE(products.flushes_inputs);
 }
@@ -39,11 +37,11 @@ TEST(KnownProducts, OpenFieldsGiveFurtherUnits) {
                                                {"fraction bits", "23 to 25"},
                                                {"running sum", ""}}));
   ASSERT_TRUE(known);
-  const std::vector<std::string>& all = known->front().units;
+  const std::vector<units::Unit>& all = known->front().units;
   EXPECT_EQ(all.size(), 12U);
-  EXPECT_EQ(all.front(), units::spec({.block = 4, .bits = 23}));
-  EXPECT_THAT(all, testing::Contains(units::spec(
-                       {.block = 4, .bits = 25, .sum = units::Cut::kDown, .joined = false})));
+  EXPECT_EQ(all.front(), (units::Unit{.block = 4, .bits = 23}));
+  EXPECT_THAT(all, testing::Contains(units::Unit{
+                       .block = 4, .bits = 25, .sum = units::Cut::kDown, .joined = false}));
 }
 
 TEST(KnownProducts, AreNotOnEveryCard) {

@@ -10,25 +10,11 @@
 #include "core/float_formats.h"
 #include "identify/card_products.h"
 #include "identify/numbers.h"
-#include "units/unit_spec.h"
 
 namespace msprobe::identify {
 namespace {
 
 constexpr std::string_view kProducts[] = {"__matmul__", "bmm", "matmul", "mm"};
-// The unit, and what it does at both ends of the range.
-struct Model {
-  units::Unit unit;
-  KnownProducts known;
-};
-
-Result<Model> model_of(const card::Card& card, DType dtype) {
-  Result<KnownProducts> known = known_products(card, dtype);
-  if (!known) return propagate(known);
-  const Result<units::Unit> unit = units::parse_unit(known->units.front());
-  if (!unit) return propagate(unit);
-  return Model{*unit, *std::move(known)};
-}
 
 struct Matrices {
   std::int64_t count = 1, rows = 0, columns = 0;
@@ -41,7 +27,7 @@ double flushed(DType dtype, double value) {
              : value;
 }
 
-Result<Matrices> matrices_of(const Numbers& numbers, const Model& model) {
+Result<Matrices> matrices_of(const Numbers& numbers, const units::KnownProducts& known) {
   if (numbers.shape.size() < 2) {
     return fail(ErrorKind::kUnsupported, "a vector; only products of matrices are predicted");
   }
@@ -52,7 +38,7 @@ Result<Matrices> matrices_of(const Numbers& numbers, const Model& model) {
   for (std::size_t at = 0; at + 2 < numbers.shape.size(); ++at) made.count *= numbers.shape[at];
   for (const double value : values_of(numbers)) {
     made.values.push_back(
-        static_cast<float>(model.known.flushes_inputs ? flushed(numbers.dtype, value) : value));
+        static_cast<float>(known.flushes_inputs ? flushed(numbers.dtype, value) : value));
   }
   return made;
 }
@@ -69,17 +55,17 @@ Matrices transposed(const Matrices& from) {
   return to;
 }
 
-double result_of(const Model& model, DType dtype, float sum) {
+double result_of(const units::KnownProducts& known, DType dtype, float sum) {
   double value = round_to(dtype, static_cast<double>(sum));
-  if (model.known.flushes_results) value = flushed(dtype, value);
-  if (model.known.saturates && std::isinf(value))
-    value = std::copysign(format_of(dtype).largest, value);
+  if (known.flushes_results) value = flushed(dtype, value);
+  if (known.saturates && std::isinf(value)) value = std::copysign(format_of(dtype).largest, value);
   return value;
 }
 
 // `added`: one number for each column, in float32; empty: none.
-Result<Numbers> multiply(const Model& model, DType dtype, Shape shape, const Matrices& left,
-                         const Matrices& right, const std::vector<double>& added) {
+Result<Numbers> multiply(const units::KnownProducts& known, DType dtype, Shape shape,
+                         const Matrices& left, const Matrices& right,
+                         const std::vector<double>& added) {
   if (left.columns != right.rows || (right.count != 1 && right.count != left.count) ||
       (!added.empty() && static_cast<std::int64_t>(added.size()) != right.columns)) {
     return fail(ErrorKind::kUnsupported, "shapes that are not those of one product");
@@ -90,14 +76,14 @@ Result<Numbers> multiply(const Model& model, DType dtype, Shape shape, const Mat
   std::vector<float> sums(size);
   for (std::int64_t batch = 0; batch < left.count; ++batch) {
     const std::int64_t other = right.count == 1 ? 0 : batch;
-    units::product(model.unit, {left.rows, left.columns, right.columns},
+    units::product(known.units.front(), {left.rows, left.columns, right.columns},
                    left.values.data() + batch * left.rows * left.columns,
                    right.values.data() + other * right.rows * right.columns, sums.data());
     for (std::size_t at = 0; at < size; ++at) {
       const double bias = added.empty() ? 0 : added[at % static_cast<std::size_t>(right.columns)];
       const float sum =
           added.empty() ? sums[at] : static_cast<float>(bias + static_cast<double>(sums[at]));
-      out.push_back(result_of(model, dtype, sum));
+      out.push_back(result_of(known, dtype, sum));
     }
   }
   return make_numbers(dtype, std::move(shape), out);
@@ -120,19 +106,19 @@ Result<Numbers> predict(const card::Card& card, std::string_view api,
   for (const Numbers& input : inputs) {
     if (input.dtype != dtype) return fail(ErrorKind::kUnsupported, "inputs of different dtypes");
   }
-  const Result<Model> model = model_of(card, dtype);
-  if (!model) return propagate(model);
-  const Result<Matrices> left = matrices_of(inputs[0], *model);
+  const Result<units::KnownProducts> known = known_products(card, dtype);
+  if (!known) return propagate(known);
+  const Result<Matrices> left = matrices_of(inputs[0], *known);
   if (!left) return propagate(left);
-  const Result<Matrices> right = matrices_of(inputs[1], *model);
+  const Result<Matrices> right = matrices_of(inputs[1], *known);
   if (!right) return propagate(right);
-  if (!linear) return multiply(*model, dtype, inputs[0].shape, *left, *right, {});
+  if (!linear) return multiply(*known, dtype, inputs[0].shape, *left, *right, {});
   if (right->count != 1) return fail(ErrorKind::kUnsupported, "weights of more than a matrix");
   // The rows of every batch together, as a linear layer is one product.
   Matrices rows = *left;
   rows.rows *= rows.count;
   rows.count = 1;
-  return multiply(*model, dtype, inputs[0].shape, rows, transposed(*right),
+  return multiply(*known, dtype, inputs[0].shape, rows, transposed(*right),
                   inputs.size() == 3 ? values_of(inputs[2]) : std::vector<double>());
 }
 

@@ -46,6 +46,11 @@ struct Unit {
 inline constexpr int kMostBits = 40;  // for which whole numbers of a block fit into a double
 inline constexpr int kMostBlock = 64;
 
+// Whether the functions below can compute with it.
+constexpr bool is_valid(const Unit& unit) {
+  return unit.block >= 1 && unit.block <= kMostBlock && unit.bits >= 1 && unit.bits <= kMostBits;
+}
+
 // "adds in blocks of 8, 24 bits, cut toward zero".
 std::string text(const Unit& unit);
 

@@ -189,7 +189,7 @@ Result<void> set_card(const CheckRequest& request, CheckOptions& options) {
   if (!text) return propagate(text);
   const Result<card::Card> card = card::parse_card(*text, request.card_file);
   if (!card) return propagate(card);
-  Result<std::vector<KnownProducts>> products = identify::known_products(*card);
+  Result<std::vector<units::KnownProducts>> products = identify::known_products(*card);
   if (!products) return propagate(products, request.card_file);
   if (products->empty()) {
     return fail(ErrorKind::kUsage,

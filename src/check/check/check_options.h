@@ -13,12 +13,12 @@
 #include "check/config.h"
 #include "check/judged_call.h"
 #include "core/call_command.h"
-#include "core/known_products.h"
 #include "core/log.h"
 #include "core/result.h"
 #include "documented/standard.h"
 #include "engines/dispatch.h"
 #include "journal/shard.h"
+#include "units/known_products.h"
 
 namespace msprobe::check {
 
@@ -27,7 +27,7 @@ struct DeviceCard {
   std::string text;    // of the file, for the run's identity; empty: there is no card
   std::string device;  // that was probed
   std::string torch;   // version of PyTorch then
-  std::vector<KnownProducts> products;
+  std::vector<units::KnownProducts> products;
 };
 
 struct CheckOptions {

@@ -46,7 +46,8 @@ constexpr bool kIsOptional<std::optional<T>> = true;
 // Any bytes are a value of it, but for the truth value in Metrics.
 template <class T>
 concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_enum_v<T> &&
-                !std::same_as<T, bool> && !kIsOptional<T> && !std::same_as<T, DropoutFacts>;
+                !std::same_as<T, bool> && !kIsOptional<T> && !std::same_as<T, DropoutFacts> &&
+                !std::same_as<T, units::Unit>;
 
 // The last of each enumeration that is sent.
 template <class E>
@@ -61,6 +62,14 @@ template <>
 constexpr LeafKind kLast<LeafKind> = LeafKind::kKeysDiffer;
 template <>
 constexpr measure::Arithmetic kLast<measure::Arithmetic> = measure::Arithmetic::kReference;
+template <>
+constexpr units::Cut kLast<units::Cut> = units::Cut::kNearest;
+template <>
+constexpr units::Inputs kLast<units::Inputs> = units::Inputs::kFloat16;
+template <>
+constexpr units::Order kLast<units::Order> = units::Order::kHalves;
+template <>
+constexpr units::Accumulator kLast<units::Accumulator> = units::Accumulator::kFloat16;
 template <>
 constexpr FrameKind kLast<FrameKind> = FrameKind::kOperationResponse;
 
@@ -196,7 +205,13 @@ void fields(Io& io, T& m) {
   io(m.message);
 }
 
-template <class Io, Is<KnownProducts> T>
+template <class Io, Is<units::Unit> T>
+void fields(Io& io, T& m) {
+  io(m.block), io(m.bits), io(m.cut), io(m.sum), io(m.joined), io(m.normalized), io(m.inputs);
+  io(m.order), io(m.accumulator);
+}
+
+template <class Io, Is<units::KnownProducts> T>
 void fields(Io& io, T& m) {
   io(m.dtype), io(m.units), io(m.certain), io(m.flushes_inputs), io(m.flushes_results);
   io(m.saturates);
@@ -265,6 +280,11 @@ void fields(Io& io, T& m) {
 // What a message promises beyond its form.
 bool holds(const Numbers& numbers) {
   return byte_count(numbers.shape, numbers.dtype) == numbers.bytes.size();
+}
+bool holds(const RunOptions& options) {
+  return std::ranges::all_of(options.products, [](const units::KnownProducts& known) {
+    return !known.units.empty() && std::ranges::all_of(known.units, &units::is_valid);
+  });
 }
 bool holds(const OperationRequest& request) {
   return std::ranges::all_of(request.operation.inputs,

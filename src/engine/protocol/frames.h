@@ -20,12 +20,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/known_products.h"
 #include "core/operation.h"
 #include "core/replay_settings.h"
 #include "core/result.h"
 #include "measure/metrics.h"
 #include "protocol/measured_call.h"
+#include "units/known_products.h"
 
 namespace msprobe::protocol {
 
@@ -53,7 +53,7 @@ struct Fatal {
 struct RunOptions {
   ReplaySettings replay = {};
   measure::Arithmetic arithmetic = measure::Arithmetic::kDocumented;
-  std::vector<KnownProducts> products =
+  std::vector<units::KnownProducts> products =
       {};  // how the device multiplies, of its card; empty: no card
 };
 

@@ -129,7 +129,8 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   options.replay.seed = 5;
   options.replay.strict = true;
   for (const ReplayFlag& flag : kReplayFlags) options.replay.*flag.value = true;
-  options.products = {{.dtype = DType::kFloat16, .units = {"block=4", "block=8"}, .certain = true}};
+  options.products = {
+      {.dtype = DType::kFloat16, .units = {{.block = 4}, {.block = 8}}, .certain = true}};
   FrameReader runs(Sender::kMsprobe);
   const auto run = decode_run_options(only_frame(runs, encode(options)));
   EXPECT_EQ(run->replay.seed, 5U);
@@ -139,6 +140,12 @@ TEST(Wire, OtherMessagesComeBackAsTheyWere) {
   EXPECT_EQ(run->products[0].dtype, DType::kFloat16);
   EXPECT_EQ(run->products[0].units, options.products[0].units);
   EXPECT_TRUE(run->products[0].certain);
+  options.products[0].units[1].bits = units::kMostBits + 1;
+  FrameReader wide(Sender::kMsprobe);
+  EXPECT_FALSE(decode_run_options(only_frame(wide, encode(options))));
+  options.products[0].units.clear();
+  FrameReader none(Sender::kMsprobe);
+  EXPECT_FALSE(decode_run_options(only_frame(none, encode(options))));
 
   CallRequest asked;
   asked.id = 3;

@@ -3,7 +3,6 @@
 
 #include "libtorch/dtypes.h"
 #include "strict/float_type.h"
-#include "units/unit_spec.h"
 
 namespace msprobe::strict {
 namespace {
@@ -13,14 +12,15 @@ at::Tensor without_subnormals(const at::Tensor& tensor, at::ScalarType type) {
   return at::where(tensor.abs().lt(least), tensor * 0, tensor);
 }
 
-at::Tensor as_input(const UnitArithmetic& arithmetic, const at::Tensor& tensor,
+at::Tensor as_input(const units::KnownProducts& arithmetic, const at::Tensor& tensor,
                     at::ScalarType type) {
   const at::Tensor wide = tensor.to(at::kFloat);
   return arithmetic.flushes_inputs ? without_subnormals(wide, type) : wide;
 }
 
 // To the dtype of the result, with what the device does at both ends of its range.
-at::Tensor as_result(const UnitArithmetic& arithmetic, const at::Tensor& sum, at::ScalarType type) {
+at::Tensor as_result(const units::KnownProducts& arithmetic, const at::Tensor& sum,
+                     at::ScalarType type) {
   at::Tensor result = sum.to(type);
   if (arithmetic.flushes_results) result = without_subnormals(result, type);
   if (!arithmetic.saturates) return result;
@@ -30,21 +30,10 @@ at::Tensor as_result(const UnitArithmetic& arithmetic, const at::Tensor& sum, at
 
 }  // namespace
 
-Result<CardArithmetic> card_arithmetic(const std::vector<KnownProducts>& products) {
+CardArithmetic card_arithmetic(const std::vector<units::KnownProducts>& products) {
   CardArithmetic card;
-  for (const KnownProducts& known : products) {
-    const auto type = libtorch::scalar_type(known.dtype);
-    if (!type || known.units.empty()) continue;
-    UnitArithmetic arithmetic{.certain = known.certain,
-                              .flushes_inputs = known.flushes_inputs,
-                              .flushes_results = known.flushes_results,
-                              .saturates = known.saturates};
-    for (const std::string& spec : known.units) {
-      const Result<units::Unit> unit = units::parse_unit(spec);
-      if (!unit) return propagate(unit);
-      arithmetic.units.push_back(*unit);
-    }
-    card.emplace(*type, std::move(arithmetic));
+  for (const units::KnownProducts& known : products) {
+    if (const auto type = libtorch::scalar_type(known.dtype)) card.emplace(*type, known);
   }
   return card;
 }
@@ -56,7 +45,7 @@ bool rounds_to_tf32(const CardArithmetic& card) {
   return inputs == units::Inputs::kTf32 || inputs == units::Inputs::kHf32;
 }
 
-at::Tensor computed(const UnitArithmetic& arithmetic, const units::Unit& unit,
+at::Tensor computed(const units::KnownProducts& arithmetic, const units::Unit& unit,
                     const Product& product, at::ScalarType type, Added added) {
   const std::vector<std::int64_t> shape = shape_of(product);
   const std::int64_t rows = product.left.size(-2);

@@ -5,26 +5,17 @@
 #include <map>
 #include <vector>
 
-#include "core/known_products.h"
-#include "core/result.h"
 #include "libtorch/aten.h"
 #include "strict/product.h"
-#include "units/unit.h"
+#include "units/known_products.h"
 
 namespace msprobe::strict {
 
-// How a device multiplies matrices of one dtype.
-struct UnitArithmetic {
-  std::vector<units::Unit> units = {};  // the one on the card, then those that it does not exclude
-  bool certain = false;                 // nothing that was tried differs from it
-  bool flushes_inputs = false;
-  bool flushes_results = false;
-  bool saturates = false;
-};
-using CardArithmetic = std::map<at::ScalarType, UnitArithmetic>;
+// How a device multiplies, by the dtype of the factors.
+using CardArithmetic = std::map<at::ScalarType, units::KnownProducts>;
 
-// An error: a unit that cannot be read. dtypes that this LibTorch does not have are left out.
-Result<CardArithmetic> card_arithmetic(const std::vector<KnownProducts>& products);
+// dtypes that this LibTorch does not have are left out.
+CardArithmetic card_arithmetic(const std::vector<units::KnownProducts>& products);
 
 // Whether products of float32 round their inputs to TF32 or HF32.
 bool rounds_to_tf32(const CardArithmetic& card);
@@ -33,7 +24,7 @@ bool rounds_to_tf32(const CardArithmetic& card);
 enum class Added : std::uint8_t { kInFloat32, kInResult };
 
 // left @ right + added in the shape of shape_of(product), of dtype `type`.
-at::Tensor computed(const UnitArithmetic& arithmetic, const units::Unit& unit,
+at::Tensor computed(const units::KnownProducts& arithmetic, const units::Unit& unit,
                     const Product& product, at::ScalarType type, Added added);
 
 }  // namespace msprobe::strict

@@ -66,7 +66,7 @@ std::int64_t count_evenly_right(const Predicted& predicted, const at::Tensor& de
 
 class ByCard {
  public:
-  ByCard(const UnitArithmetic& arithmetic, const Product& product, const at::Tensor& device)
+  ByCard(const units::KnownProducts& arithmetic, const Product& product, const at::Tensor& device)
       : arithmetic_(arithmetic), product_(product), device_(device) {}
 
   // The unit that gives most of the result.
@@ -147,13 +147,13 @@ class ByCard {
     return equal_numbers(result.flatten(), device_.flatten().narrow(0, place, 1)).item<bool>();
   }
 
-  const UnitArithmetic& arithmetic_;
+  const units::KnownProducts& arithmetic_;
   const Product& product_;
   const at::Tensor& device_;
 };
 
 // A convolution has its terms channel by channel, or place by place of the kernel.
-Predicted best_order(const UnitArithmetic& arithmetic, const Product& product,
+Predicted best_order(const units::KnownProducts& arithmetic, const Product& product,
                      const at::Tensor& device) {
   Predicted best = ByCard(arithmetic, product, device).best();
   const auto other = best.whole() ? std::nullopt : channels_last(product);
@@ -163,7 +163,7 @@ Predicted best_order(const UnitArithmetic& arithmetic, const Product& product,
 
 // A kernel may take the terms of a convolution in any order. It takes them as predicted if most of
 // the elements that another order would change are as predicted, or off by the same few numbers.
-bool shows_order(const UnitArithmetic& arithmetic, const Predicted& predicted,
+bool shows_order(const units::KnownProducts& arithmetic, const Predicted& predicted,
                  const at::Tensor& device) {
   const auto kept_in_reverse = [&](at::ScalarType type) {
     const auto give = [&](const Product& product) {
