@@ -5,8 +5,8 @@
 
 #include "check/cost.h"
 #include "check/known_errors.h"
-#include "check/skip_message.h"
 #include "core/call_name.h"
+#include "documented/skip_message.h"
 #include "journal/map_lines.h"
 
 namespace msprobe::check {
@@ -88,7 +88,7 @@ bool CheckWork::answered(std::size_t position, const protocol::MeasuredCall& cal
 void CheckWork::say_why_skipped(std::string_view full_name, const Skip& skip) {
   if (++shown_skips_ > kShownSkips) return;
   options_.say(log::Severity::kError, fmt::format("Run {} acc_check Error: {}", full_name,
-                                                  with_advice(skip_message(skip))));
+                                                  with_advice(documented::skip_message(skip))));
   if (shown_skips_ == kShownSkips) {
     options_.say(log::Severity::kInfo, "further skipped calls are only counted");
   }
@@ -98,7 +98,7 @@ void CheckWork::commit(std::size_t position) {
   const SkipReason skip = plan_.calls[position].skip;
   if (skip != SkipReason::kNone) {
     const std::string_view name = slice(position).full_name;
-    JudgedCall judged = skip_call(name, planned_skip_message(skip, name), rules_);
+    JudgedCall judged = skip_call(name, documented::planned_skip(skip, name), rules_);
     rename_rows(judged, slice(position));
     write(judged, 0);
     return;

@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "check/skip_message.h"
+#include "core/skip.h"
 
 namespace msprobe::check {
 namespace {
+
+// The label of calls that were run, but no output had anything in it.
+constexpr std::string_view kNothingToCompare = "nothing_to_compare";
 
 bool has(const documented::ResultRow& row, Verdict verdict) {
   return row.forward == verdict || row.backward == verdict;
@@ -24,9 +27,8 @@ std::size_t Coverage::skipped_calls() const {
 
 // The worse direction decides; a call is skipped only when neither has a verdict.
 void Coverage::add(const documented::ResultRow& row) {
-  const SkipClass skip = classify_skip(row.message);
-  if (has(row, Verdict::kSkip) && skip.lost) ++lost;
-  if (has(row, Verdict::kSkip) && skip.raised) {
+  if (has(row, Verdict::kSkip) && is_lost(row.skip)) ++lost;
+  if (has(row, Verdict::kSkip) && is_raised(row.skip)) {
     ++raised;
     return;
   }
@@ -42,7 +44,7 @@ void Coverage::add(const documented::ResultRow& row) {
   } else if (has(row, Verdict::kPass)) {
     ++passed;
   } else {
-    ++skipped[skip.label];
+    ++skipped[row.skip == SkipReason::kNone ? kNothingToCompare : name(row.skip)];
     const bool judged = row.strict && *row.strict != Verdict::kSkip;
     if (judged) ++strict_only;
   }

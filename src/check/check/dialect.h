@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "check/config.h"
-#include "check/skip_message.h"
 #include "core/result.h"
 #include "documented/detail_row.h"
 #include "documented/judge.h"
 #include "documented/profile.h"
 #include "documented/result_row.h"
+#include "documented/skip_message.h"
 #include "dump/dump_json.h"
 #include "journal/csv_pair.h"
 #include "protocol/measured_call.h"

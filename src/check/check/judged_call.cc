@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "check/skip_message.h"
 #include "core/call_name.h"
 #include "documented/judge.h"
 #include "documented/result_row.h"
+#include "documented/skip_message.h"
 
 namespace msprobe::check {
 namespace {
@@ -51,6 +51,9 @@ void add_strict(const MeasuredLeaf& leaf, DetailRow& row) {
   row.explanation = leaf.strict->explanation;
   row.error_over_bound = leaf.strict->error_over_bound;
 }
+
+// With the message of its row as text.
+Skip as_shown(const Skip& skip) { return {skip.reason, documented::skip_message(skip)}; }
 
 // A row that says why nothing was compared says it for the strict status too.
 void add_strict_skip(DetailRow& row, const JudgeRules& rules) {
@@ -112,9 +115,8 @@ bool device_lacks_outputs(const MeasuredCall& call) {
 
 }  // namespace
 
-JudgedCall skip_call(std::string_view full_name, std::string_view message,
-                     const JudgeRules& rules) {
-  documented::SkippedCall skipped = documented::skipped_call(full_name, message);
+JudgedCall skip_call(std::string_view full_name, const Skip& why, const JudgeRules& rules) {
+  documented::SkippedCall skipped = documented::skipped_call(full_name, why);
   JudgedCall judged{{std::move(skipped.detail)}, std::move(skipped.result)};
   add_strict_skip(judged.details.front(), rules);
   judged.result.strict = worst_strict(judged.details);
@@ -124,11 +126,11 @@ JudgedCall skip_call(std::string_view full_name, std::string_view message,
 
 JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name,
                       const JudgeRules& rules) {
-  if (call.skip) return skip_call(full_name, skip_message(*call.skip), rules);
+  if (call.skip) return skip_call(full_name, as_shown(*call.skip), rules);
   const bool reference = rules.profile == Profile::kReference;
   // The public tool stumbles over it, and skips the call.
   if (reference && device_lacks_outputs(call)) {
-    return skip_call(full_name, "list index out of range", rules);
+    return skip_call(full_name, {SkipReason::kNone, "list index out of range"}, rules);
   }
   const auto leaves = [&](const std::vector<MeasuredLeaf>& all) {
     return reference ? as_public_tool_sees(all) : all;
@@ -139,8 +141,8 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name,
   std::vector<DetailRow> backward =
       judge_leaves(leaves(call.backward), full_name, "backward", call.float8_input, rules);
   if (call.backward_skip) {
-    backward = {documented::reason_row(fmt::format("{}.backward.output.0", full_name),
-                                       Verdict::kSkip, skip_message(*call.backward_skip))};
+    backward = {documented::skip_row(fmt::format("{}.backward.output.0", full_name),
+                                     as_shown(*call.backward_skip))};
     add_strict_skip(backward.front(), rules);
   }
   add_note(judged.details, call.note, rules);

@@ -32,7 +32,7 @@ struct JudgedCall {
 JudgedCall judge_call(const protocol::MeasuredCall& call, std::string_view full_name,
                       const JudgeRules& rules);
 
-// A call without any verdict.
-JudgedCall skip_call(std::string_view full_name, std::string_view message, const JudgeRules& rules);
+// A call without any verdict; the text of `why` is the message of its row.
+JudgedCall skip_call(std::string_view full_name, const Skip& why, const JudgeRules& rules);
 
 }  // namespace msprobe::check

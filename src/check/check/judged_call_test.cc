@@ -74,6 +74,8 @@ TEST(JudgedCall, SkippedCallHasOneBlankRow) {
   EXPECT_EQ(judged.result.forward, Verdict::kSkip);
   EXPECT_EQ(judged.result.backward, Verdict::kSkip);
   EXPECT_EQ(judged.result.message, "There is not bench function foo");
+  EXPECT_EQ(judged.details[0].skip, SkipReason::kNoBench);
+  EXPECT_EQ(judged.result.skip, SkipReason::kNoBench);
 }
 
 TEST(JudgedCall, RowsAreNumberedPerDirectionAndFailingOnesCanBeRunAgain) {
@@ -102,6 +104,7 @@ TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
   const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
   EXPECT_EQ(judged.result.backward, Verdict::kSkip);
   EXPECT_THAT(judged.result.message, EndsWith("skip backward."));
+  EXPECT_EQ(judged.result.skip, SkipReason::kOutArgument);
   EXPECT_THAT(rows(judged),
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.backward.output.0 SKIP"));
 }
@@ -221,19 +224,20 @@ TEST(JudgedCall, ThePublicToolWritesNoDetailsOfADropout) {
 TEST(Coverage, CountsByTheWorseDirectionAndByReason) {
   Coverage coverage{.recorded = 9};
   const auto add = [&](std::optional<Verdict> forward, std::optional<Verdict> backward,
-                       const std::string& message = "") {
-    coverage.add({.api_name = "x", .forward = forward, .backward = backward, .message = message});
+                       SkipReason skip = SkipReason::kNone) {
+    coverage.add(
+        {.api_name = "x", .forward = forward, .backward = backward, .message = {}, .skip = skip});
   };
   add(Verdict::kPass, std::nullopt);
-  add(Verdict::kPass, Verdict::kSkip, "function with out=... x, skip backward.");
+  add(Verdict::kPass, Verdict::kSkip, SkipReason::kOutArgument);
   add(Verdict::kWarning, Verdict::kPass);
   EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kPassed);
   EXPECT_EQ(status_of(coverage, FailOn::kWarning), CheckStatus::kFailed);
   add(Verdict::kPass, Verdict::kError);
-  add(Verdict::kSkip, Verdict::kSkip, "API to in black list or not in white list. SKIP.");
-  add(Verdict::kSkip, std::nullopt, "Bench output is None, skip this test.");
-  add(Verdict::kSkip, Verdict::kSkip, "crashed: signal SIGSEGV");
-  add(Verdict::kPass, Verdict::kSkip, "missing_data: no x.pt");
+  add(Verdict::kSkip, Verdict::kSkip, SkipReason::kFiltered);
+  add(Verdict::kSkip, std::nullopt);
+  add(Verdict::kSkip, Verdict::kSkip, SkipReason::kCrashed);
+  add(Verdict::kPass, Verdict::kSkip, SkipReason::kMissingData);
   coverage.repeats = 1;
   EXPECT_EQ(coverage_line(coverage),
             "recorded 9, checked 5 (passed 3, warned 1, failed 1), skipped 3: crashed 1, filtered "
@@ -261,7 +265,7 @@ TEST(Coverage, StrictCountsByTheWorstRowOfACall) {
 TEST(Coverage, CallsThatOnlyTheStrictStatusJudgesAreSaid) {
   Coverage coverage{.recorded = 2};
   coverage.add({"x", Verdict::kPass, std::nullopt, "", Verdict::kPass});
-  coverage.add({"y", Verdict::kSkip, Verdict::kSkip, "nothing_to_compare: x", Verdict::kPass});
+  coverage.add({"y", Verdict::kSkip, Verdict::kSkip, "", Verdict::kPass});
   EXPECT_EQ(
       coverage_line(coverage),
       "recorded 2, checked 1 (passed 1, warned 0, failed 0), skipped 1: nothing_to_compare 1; "
@@ -273,15 +277,17 @@ TEST(Coverage, FailOnStrictCountsTheVerdictAlone) {
   coverage.add({"x", Verdict::kError, std::nullopt, "", Verdict::kPass});
   EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kFailed);
   EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kPassed);
-  coverage.add({"x", Verdict::kSkip, Verdict::kSkip, "timed_out: no answer", Verdict::kSkip});
+  coverage.add({"x", Verdict::kSkip, Verdict::kSkip, "", Verdict::kSkip, SkipReason::kTimedOut});
   EXPECT_EQ(status_of(coverage, FailOn::kStrict), CheckStatus::kFailed);  // a lost call counts
 }
 
 TEST(Coverage, WhatDoesNotRunIsCountedApartAndAlwaysFails) {
   Coverage coverage{.recorded = 3};
   coverage.add({"x", Verdict::kPass, std::nullopt, "", Verdict::kPass});
-  coverage.add({"y", Verdict::kSkip, Verdict::kSkip, "device_failed: no kernel", Verdict::kSkip});
-  coverage.add({"z", Verdict::kPass, Verdict::kSkip, "device_failed: no kernel", Verdict::kPass});
+  coverage.add(
+      {"y", Verdict::kSkip, Verdict::kSkip, "", Verdict::kSkip, SkipReason::kDeviceFailed});
+  coverage.add(
+      {"z", Verdict::kPass, Verdict::kSkip, "", Verdict::kPass, SkipReason::kDeviceFailed});
   EXPECT_EQ(coverage_line(coverage),
             "recorded 3, checked 1 (passed 1, warned 0, failed 0), raised 2, skipped 0; strict: "
             "passed 1, warned 0, failed 0");
@@ -314,12 +320,14 @@ TEST(Coverage, NothingCheckedIsNotSuccessAndALostCallIsAFailure) {
   coverage.add({.api_name = "x",
                 .forward = Verdict::kSkip,
                 .backward = Verdict::kSkip,
-                .message = "API x not support for acc_check. SKIP."});
+                .message = {},
+                .skip = SkipReason::kNotSupported});
   EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kNothingChecked);
   coverage.add({.api_name = "x",
                 .forward = Verdict::kSkip,
                 .backward = Verdict::kSkip,
-                .message = "timed_out: no answer within 300 s"});
+                .message = {},
+                .skip = SkipReason::kTimedOut});
   EXPECT_EQ(status_of(coverage, FailOn::kError), CheckStatus::kFailed);
 }
 

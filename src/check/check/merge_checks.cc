@@ -5,6 +5,7 @@
 
 #include "check/dialect.h"
 #include "check/fingerprint.h"
+#include "documented/skip_message.h"
 #include "journal/merge_shards.h"
 #include "journal/run_file.h"
 
@@ -33,9 +34,12 @@ std::size_t number_fact(const journal::RunFacts& facts, std::string_view wanted)
 
 Result<MergeOutcome> merge_checks(const MergeOptions& options) {
   MergeOutcome outcome;
-  Result<journal::MergedShards> merged = journal::merge_shards(
-      {options.directories, options.out_directory, options.timestamp, &format_of,
-       [&](const documented::ResultRow& row) { outcome.coverage.add(row); }});
+  Result<journal::MergedShards> merged =
+      journal::merge_shards({options.directories, options.out_directory, options.timestamp,
+                             &format_of, [&](documented::ResultRow row) {
+                               row.skip = documented::skip_reason_of(row.message);
+                               outcome.coverage.add(row);
+                             }});
   if (!merged) return propagate(merged);
   outcome.shards = merged->shards;
   outcome.paths = std::move(merged->paths);

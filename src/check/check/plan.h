@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "check/dialect.h"
-#include "check/skip_message.h"
 #include "core/result.h"
+#include "documented/skip_message.h"
 #include "dump/dump_json.h"
 #include "journal/shard.h"
 

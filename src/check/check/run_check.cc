@@ -14,6 +14,7 @@
 #include "check/plan.h"
 #include "core/file_start.h"
 #include "core/shell_words.h"
+#include "documented/skip_message.h"
 #include "dump/dump_json.h"
 #include "dump/legacy_json.h"
 #include "engines/device_name.h"
@@ -217,7 +218,10 @@ Result<journal::Journal> open_journal(const CheckOptions& options, const Recorde
       },
       false};
   return journal::Journal::resume(options.request.resume_csv, expected, journal,
-                                  [&](const documented::ResultRow& row) { coverage.add(row); });
+                                  [&](documented::ResultRow row) {
+                                    row.skip = documented::skip_reason_of(row.message);
+                                    coverage.add(row);
+                                  });
 }
 
 // 2.13.0 of 2.13.0+cpu.

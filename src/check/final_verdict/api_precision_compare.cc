@@ -13,6 +13,7 @@
 #include "core/file.h"
 #include "core/formula.h"
 #include "documented/detail_metrics.h"
+#include "documented/judge.h"
 #include "final_verdict/call_verdict.h"
 #include "final_verdict/compare_columns.h"
 #include "final_verdict/details_name.h"
@@ -51,14 +52,18 @@ struct DetailsFile {
   DetailReader reader;
   std::size_t forgotten = 0;
 
-  // The next row; the memory of those before it is given back from time to time.
+  // The next row; the memory of those before it is given back from time to time. What a CSV has
+  // only in its messages is found there.
   Result<bool> next(DetailRow& row) {
     constexpr std::size_t kStep = std::size_t{4} << 20;
     if (reader.csv().offset() - forgotten > kStep) {
       forgotten = reader.csv().offset();
       bytes.forget(forgotten);
     }
-    return reader.next(row);
+    Result<bool> more = reader.next(row);
+    row.skip = reason_of(row.message);
+    row.float8_input = row.message.find(documented::kFloat8Input) != std::string::npos;
+    return more;
   }
 };
 
@@ -111,7 +116,7 @@ void add_strict(const DetailRow& npu, const GpuRow* gpu, CompareRow& row) {
   if (gpu != nullptr && !gpu->repeated) row.strict_reference = gpu->strict;
   StrictVerdict verdict =
       strict_verdict(row.strict_device, row.strict_reference, is_alarm(row.result));
-  if (npu.status == Verdict::kSkip) verdict = with_skip(verdict, npu.message);
+  if (npu.status == Verdict::kSkip) verdict = with_skip(verdict, npu.skip);
   row.strict_verdict = name(verdict);
 }
 

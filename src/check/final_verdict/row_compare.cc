@@ -154,7 +154,7 @@ ComparedRow judge_documented(const DetailRow& npu, Standard listed, const GpuRow
 bool float8_input(const DetailRow& npu, Profile profile) {
   if (npu.relative_error_rate.blank()) return false;
   if (profile == Profile::kReference || !has_any_of(npu, kKeptMetrics)) return true;
-  return npu.message.find(documented::kFloat8Input) != std::string::npos;
+  return npu.float8_input;
 }
 
 // What the NPU's row alone decides, before any partner is looked at (documented).

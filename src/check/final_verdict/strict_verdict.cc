@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "final_verdict/strict_verdict.h"
 
-#include "core/skip.h"
-
 namespace msprobe::final_verdict {
 
 std::string_view name(StrictVerdict verdict) {
@@ -28,8 +26,7 @@ StrictVerdict strict_verdict(std::optional<Verdict> device, std::optional<Verdic
   return *device == Verdict::kPass ? StrictVerdict::kPass : StrictVerdict::kSkip;
 }
 
-StrictVerdict with_skip(StrictVerdict verdict, std::string_view message) {
-  const SkipReason reason = reason_of(message);
+StrictVerdict with_skip(StrictVerdict verdict, SkipReason reason) {
   if (is_raised(reason)) return StrictVerdict::kRaised;
   return is_lost(reason) ? StrictVerdict::kLost : verdict;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/skip.h"
 #include "core/verdict.h"
 
 namespace msprobe::final_verdict {
@@ -35,6 +36,6 @@ StrictVerdict strict_verdict(std::optional<Verdict> device, std::optional<Verdic
                              bool documented_fails);
 
 // kRaised or kLost of a skipped row of the device whose message says so, else as it was.
-StrictVerdict with_skip(StrictVerdict verdict, std::string_view message);
+StrictVerdict with_skip(StrictVerdict verdict, SkipReason reason);
 
 }  // namespace msprobe::final_verdict

@@ -26,9 +26,9 @@ TEST(StrictVerdict, SaysWhomToBlame) {
 }
 
 TEST(StrictVerdict, WhatDoesNotRunOrWasLostIsWrong) {
-  EXPECT_EQ(name(with_skip(StrictVerdict::kSkip, "device_failed: no kernel")), "raised");
-  EXPECT_EQ(name(with_skip(StrictVerdict::kNone, "crashed: signal 11")), "lost");
-  EXPECT_EQ(name(with_skip(StrictVerdict::kSkip, "bench_failed: x")), "SKIP");
+  EXPECT_EQ(name(with_skip(StrictVerdict::kSkip, SkipReason::kDeviceFailed)), "raised");
+  EXPECT_EQ(name(with_skip(StrictVerdict::kNone, SkipReason::kCrashed)), "lost");
+  EXPECT_EQ(name(with_skip(StrictVerdict::kSkip, SkipReason::kBenchFailed)), "SKIP");
   EXPECT_TRUE(is_wrong(StrictVerdict::kRaised));
   EXPECT_FALSE(is_wrong(StrictVerdict::kInconclusive));
 }

@@ -10,7 +10,7 @@
 #include "check/cost.h"
 #include "check/dialect.h"
 #include "check/plan.h"
-#include "check/skip_message.h"
+#include "documented/skip_message.h"
 #include "dump/dump_json.h"
 #include "dump/legacy_json.h"
 #include "engines/device_name.h"
@@ -129,7 +129,7 @@ class OverflowWork : public engines::Work {
     const SkipReason skip = input_.plan.calls[position].skip;
     if (skip != SkipReason::kNone) {
       const std::string_view name = slice(position).full_name;
-      write(skipped_row(slice(position), {skip, check::planned_skip_message(skip, name)}));
+      write(skipped_row(slice(position), documented::planned_skip(skip, name)));
       return;
     }
     const auto rows = answers_.extract(position);

@@ -48,7 +48,8 @@ TEST(DetailColumns, TitlesComeInBothSets) {
 
 // Check vector V7 of the specification: name, twenty blanks, SKIP, message.
 TEST(DetailColumns, SkippedCallHasTwentyBlanks) {
-  const documented::SkippedCall call = documented::skipped_call("NPU.foo.0", "why");
+  const documented::SkippedCall call =
+      documented::skipped_call("NPU.foo.0", {SkipReason::kBind, "why"});
   std::string blanks;
   for (int i = 0; i < 20; ++i) blanks += ", ";
   EXPECT_EQ(line_of(call.detail, Profile::kReference),

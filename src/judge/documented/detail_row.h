@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/skip.h"
 #include "core/verdict.h"
 
 namespace msprobe::documented {
@@ -67,8 +68,11 @@ struct DetailRow {
   std::string likely_cause;
   std::string rerun_command;
   std::optional<double> error_over_bound;  // as StrictFinding has it
-  std::string error_map;                   // in no CSV: see journal/map_lines.h
-  std::string explanation;                 // in no CSV: as StrictFinding has it
+  // In no CSV. Of rows that were read from one, the first two are what the message says.
+  SkipReason skip = SkipReason::kNone;  // why there are no results; kNone: nothing to compare
+  bool float8_input = false;            // an argument of the call is an 8-bit float
+  std::string error_map;                // see journal/map_lines.h
+  std::string explanation;              // as StrictFinding has it
 };
 
 // One line of the result CSV. An empty verdict is a blank cell: there was nothing to judge.
@@ -77,7 +81,8 @@ struct ResultRow {
   std::optional<Verdict> forward;
   std::optional<Verdict> backward;
   std::string message;
-  std::optional<Verdict> strict = {};  // the worst of its details; a check shows it only there
+  std::optional<Verdict> strict = {};   // the worst of its details; a check shows it only there
+  SkipReason skip = SkipReason::kNone;  // of the row whose message this is; in no CSV
   // Of a comparison: the same of the reference device, and what follows.
   std::optional<Verdict> strict_reference = {};
   std::string strict_verdict = {};

@@ -96,6 +96,12 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
+DetailRow skip_row(std::string_view row_name, const Skip& why) {
+  DetailRow row = reason_row(row_name, Verdict::kSkip, why.text);
+  row.skip = why.reason;
+  return row;
+}
+
 DetailRow reason_row(std::string_view row_name, Verdict status, std::string_view message) {
   DetailRow row;
   row.api_name = row_name;
@@ -153,6 +159,7 @@ DetailRow judge_tensor(const OutputPair& pair, const measure::Metrics& measured,
       standard_for(subject, context.float8_input, context.profile, context.standards);
   if (documented && context.float8_input && standard == Standard::kAbsoluteThreshold) {
     add_sentence(row.message, kFloat8Input);
+    row.float8_input = true;
   }
   climb_ladder(row, metrics, pair.device_dtype, ladder_for(subject, context.standards),
                context.profile, error_kind(pair, context.profile));

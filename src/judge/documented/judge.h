@@ -49,6 +49,8 @@ DetailRow judge_value(const PythonValue& bench, const PythonValue& device, const
 
 // A row that says only why there is nothing to compare.
 DetailRow reason_row(std::string_view row_name, Verdict status, std::string_view message);
+// A SKIP row; the text of `why` is the message.
+DetailRow skip_row(std::string_view row_name, const Skip& why);
 
 // What judge_tensor needs of measure for this pair.
 measure::MeasureOptions measure_options(const OutputPair& pair, const Context& context,
@@ -57,7 +59,7 @@ measure::MeasureOptions measure_options(const OutputPair& pair, const Context& c
 // Profile documented: messages are one line.
 void add_sentence(std::string& message, std::string_view sentence);
 
-// In the message of such a row; api_precision_compare looks for it there.
+// In the message of such a row, where api_precision_compare finds it when it reads the CSV.
 inline constexpr std::string_view kFloat8Input =
     "An argument is an 8-bit float: the absolute threshold applies.";
 

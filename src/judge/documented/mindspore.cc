@@ -41,9 +41,11 @@ DetailRow start_mindspore(std::string_view bench_type, std::string_view device_t
   return row;
 }
 
-void append_messages(std::string& out, std::span<const DetailRow> rows) {
+void append_messages(ResultRow& out, std::span<const DetailRow> rows) {
   for (const DetailRow& row : rows) {
-    if (row.status != Verdict::kPass) out += row.message;
+    if (row.status == Verdict::kPass) continue;
+    if (out.message.empty()) out.skip = row.skip;
+    out.message += row.message;
   }
 }
 
@@ -99,8 +101,9 @@ ResultRow conclude_mindspore(std::string_view api_name, std::span<const DetailRo
                              bool backward_skipped) {
   ResultRow result = conclude(api_name, forward, backward, Profile::kDocumented, backward_skipped);
   result.message.clear();
-  append_messages(result.message, forward);
-  append_messages(result.message, backward);
+  result.skip = SkipReason::kNone;
+  append_messages(result, forward);
+  append_messages(result, backward);
   return result;
 }
 

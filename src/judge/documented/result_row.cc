@@ -68,21 +68,27 @@ ResultRow conclude(std::string_view api_name, std::span<const DetailRow> forward
                    .backward = fold_rows(backward, profile),
                    .message = {}};
   if (backward_skipped) result.backward = Verdict::kSkip;
+  const DetailRow* skipped = nullptr;
   if (result.forward == Verdict::kSkip) {
-    result.message = forward.front().message;
+    skipped = &forward.front();
   } else if (result.backward == Verdict::kSkip && !backward.empty()) {
-    result.message = backward.front().message;
+    skipped = &backward.front();
+  }
+  if (skipped != nullptr) {
+    result.message = skipped->message;
+    result.skip = skipped->skip;
   }
   if (profile == Profile::kDocumented) add_sentence(result.message, failures_of(forward, backward));
   return result;
 }
 
-SkippedCall skipped_call(std::string_view api_name, std::string_view reason) {
-  return {.detail = reason_row(std::string(api_name) + ".forward.output.0", Verdict::kSkip, reason),
+SkippedCall skipped_call(std::string_view api_name, const Skip& why) {
+  return {.detail = skip_row(std::string(api_name) + ".forward.output.0", why),
           .result = {.api_name = std::string(api_name),
                      .forward = Verdict::kSkip,
                      .backward = Verdict::kSkip,
-                     .message = std::string(reason)}};
+                     .message = why.text,
+                     .skip = why.reason}};
 }
 
 }  // namespace msprobe::documented

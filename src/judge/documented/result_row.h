@@ -29,6 +29,6 @@ struct SkippedCall {
   DetailRow detail;
   ResultRow result;
 };
-SkippedCall skipped_call(std::string_view api_name, std::string_view reason);
+SkippedCall skipped_call(std::string_view api_name, const Skip& why);
 
 }  // namespace msprobe::documented

@@ -28,7 +28,7 @@ TEST(Fold, DocumentedTakesTheWorstAndReferenceTheLast) {
 
 // Check vector V7.
 TEST(SkippedCall, HasOneRowAndSkipInBothColumns) {
-  const SkippedCall call = skipped_call("NPU.foo.0", "because");
+  const SkippedCall call = skipped_call("NPU.foo.0", {SkipReason::kBind, "because"});
   EXPECT_EQ(call.detail.api_name, "NPU.foo.0.forward.output.0");
   EXPECT_EQ(call.detail.status, Verdict::kSkip);
   EXPECT_EQ(call.detail.message, "because");
@@ -65,7 +65,7 @@ TEST(Conclude, AFailureNamesItsOutputAndItsRule) {
             "forward output 0: bad. forward output 1: bad. forward output 2: bad. 2 more outputs "
             "fail.");
   const std::vector<DetailRow> skip = {
-      reason_row("f.backward.output.0", Verdict::kSkip, "missing_data: x.")};
+      skip_row("f.backward.output.0", {SkipReason::kMissingData, "missing_data: x."})};
   EXPECT_EQ(conclude("f", forward, skip, kDocumented).message,
             "missing_data: x. forward output 1: bad.");
 }

@@ -15,42 +15,34 @@
 namespace msprobe::report {
 namespace {
 
-// The start of a message, or a part of a documented one, and why that is so in plain words.
-constexpr auto kSkipWords = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"not_supported", "not supported"},
-    {" not support for acc_check", "not supported"},
-    {"filtered", "left out by a list"},
-    {" in black list or not in white list", "left out by a list"},
-    {"unknown_api", "API not in this PyTorch"},
-    {"no_bench", "no CPU benchmark"},
-    {"There is not bench function", "no CPU benchmark"},
-    {"unknown_dtype", "unknown dtype"},
-    {"argument", "an argument cannot be rebuilt"},
-    {"no_statistics", "no recorded minimum and maximum"},
-    {"Data info Min:", "no recorded minimum and maximum"},
-    {"bind", "arguments fit no signature"},
-    {"bench_failed", "the benchmark raised an error"},
-    {"not_on_device", "not on the device: its back end left it to the CPU"},
-    {"nothing_recorded", "no recorded output"},
-    {"broken_record", "broken entry in the dump"},
-    {"broken_data", "broken tensor file"},
-    {"missing_data", "missing tensor file"},
-    {"hostile", "file outside the dump"},
-    {"out_of_memory", "out of memory"},
-    {"crashed", "the engine crashed"},
-    {"timed_out", "timed out"},
-    {"Bench output is None", "nothing to compare"},
+// Why a call was not checked, in plain words.
+constexpr auto kSkipWords = std::to_array<std::pair<SkipReason, std::string_view>>({
+    {SkipReason::kNotSupported, "not supported"},
+    {SkipReason::kFiltered, "left out by a list"},
+    {SkipReason::kUnknownApi, "API not in this PyTorch"},
+    {SkipReason::kNoBench, "no CPU benchmark"},
+    {SkipReason::kUnknownDType, "unknown dtype"},
+    {SkipReason::kArgument, "an argument cannot be rebuilt"},
+    {SkipReason::kNoStatistics, "no recorded minimum and maximum"},
+    {SkipReason::kBind, "arguments fit no signature"},
+    {SkipReason::kBenchFailed, "the benchmark raised an error"},
+    {SkipReason::kNotOnDevice, "not on the device: its back end left it to the CPU"},
+    {SkipReason::kNothingRecorded, "no recorded output"},
+    {SkipReason::kBrokenRecord, "broken entry in the dump"},
+    {SkipReason::kBrokenData, "broken tensor file"},
+    {SkipReason::kMissingData, "missing tensor file"},
+    {SkipReason::kHostile, "unsafe name, or file outside the dump"},
+    {SkipReason::kOutOfMemory, "out of memory"},
+    {SkipReason::kCrashed, "the engine crashed"},
+    {SkipReason::kTimedOut, "timed out"},
 });
 
 std::string skip_words(const ReportRun& run, const ReportCall& call) {
-  const std::string message = call.message.empty() ? why(run, call) : call.message;
-  for (const auto& [start, words] : kSkipWords) {
-    const bool is_reason = start.find(' ') == std::string_view::npos;
-    if (is_reason ? message.starts_with(start) : message.find(start) != std::string::npos) {
-      return std::string(words);
-    }
-  }
-  return "other reasons";
+  const bool by_row = call.message.empty() && call.row_count > 0;
+  const SkipReason reason = by_row ? run.rows[call.first_row].skip : call.skip;
+  const auto found =
+      std::ranges::find(kSkipWords, reason, &std::pair<SkipReason, std::string_view>::first);
+  return found == kSkipWords.end() ? "nothing to compare" : std::string(found->second);
 }
 
 // NaN and infinities first, then by size; no number sorts below every number.
@@ -106,11 +98,11 @@ Standing standing(const ReportCall& call) {
   const Verdict documented = call.worst();
   // The message is that of the direction that was not checked.
   const bool partly = call.forward == Verdict::kSkip || call.backward == Verdict::kSkip;
-  if (partly && raised(call.message)) return Standing::kRaised;
+  if (partly && is_raised(call.skip)) return Standing::kRaised;
   const Verdict decisive = call.strict.value_or(documented);
   if (decisive == Verdict::kError) return Standing::kWrong;
   if (decisive == Verdict::kWarning) return Standing::kSlight;
-  if (partly && lost(call.message)) return Standing::kLost;
+  if (partly && is_lost(call.skip)) return Standing::kLost;
   if (decisive == Verdict::kSkip && documented == Verdict::kSkip) return Standing::kSkipped;
   if (decisive == Verdict::kInconclusive) return Standing::kInconclusive;
   return is_alarm(documented) ? Standing::kDocumentedOnly : Standing::kPass;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "documented/skip_message.h"
+
 namespace msprobe::report {
 namespace {
 
@@ -26,6 +28,7 @@ void add(ReportRun& run, std::string name, std::string api, Verdict status, Verd
   row.strict = strict;
   row.error_over_bound = size;
   row.likely_cause = std::move(cause);
+  row.skip = call.skip = documented::skip_reason_of(message);
   row.message = call.message = std::move(message);
   run.rows.push_back(std::move(row));
   run.calls.push_back(std::move(call));
@@ -111,6 +114,7 @@ TEST(Answer, ABackwardPassThatWasLostIsSaid) {
   call.backward = Verdict::kSkip;
   call.strict = Verdict::kPass;
   call.message = "timed_out: no answer";
+  call.skip = SkipReason::kTimedOut;
   EXPECT_EQ(standing(call), Standing::kLost);
 }
 

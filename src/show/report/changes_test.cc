@@ -55,14 +55,14 @@ TEST(Changes, NewFixedAndStill) {
 
 TEST(Changes, ALostCallFails) {
   ReportRun newer = run_of({{"a", Verdict::kSkip}});
-  newer.calls[0].message = "crashed: signal 11";
+  newer.calls[0].skip = SkipReason::kCrashed;
   EXPECT_THAT(changes_between(run_of({{"a", Verdict::kPass}}), newer, FailOn::kStrict).appeared,
               ElementsAre(0));
 }
 
 TEST(Changes, ACallThatDoesNotRunFails) {
   ReportRun newer = run_of({{"a", Verdict::kSkip}, {"b", Verdict::kPass}});
-  newer.calls[0].message = "device_failed: no kernel";
+  newer.calls[0].skip = SkipReason::kDeviceFailed;
   newer.calls[1].strict = Verdict::kInconclusive;
   const ReportRun older = run_of({{"a", Verdict::kPass}, {"b", Verdict::kPass}});
   for (const FailOn fail_on : {FailOn::kStrict, FailOn::kError}) {

@@ -40,20 +40,16 @@ std::string row_text(const ReportRow& row) {
   return text;
 }
 
-bool does_not_run(const ReportRow& row) {
-  return row.status == Verdict::kSkip && raised(row.message);
-}
-
 // Why a row fails, in one line.
 std::string cause_of(const ReportRow& row) {
-  if (does_not_run(row)) return "does not run on the device: " + raised_text(row.message);
+  if (raised(row)) return "does not run on the device: " + raised_text(row);
   if (!row.likely_cause.empty()) return row.likely_cause;
   return is_alarm(row.status) || row.strict_reason.empty() ? row.message : row.strict_reason;
 }
 
 // The verdict that makes it fail.
 std::string_view failure_type(const ReportRow& row, FailOn fail_on) {
-  if (does_not_run(row)) return "raised";
+  if (raised(row)) return "raised";
   return name(by_documents(fail_on) ? row.status : row.strict.value_or(row.status));
 }
 
@@ -66,14 +62,14 @@ Case make_case(const Direction& direction, FailOn fail_on) {
   std::string failures;
   std::string first;
   std::string_view type;
-  std::string skip;
+  const ReportRow* skipped = nullptr;
   std::string little;  // why a pass proves little
   for (std::size_t i = call.first_row; i < call.first_row + call.row_count; ++i) {
     const ReportRow& row = direction.run.rows[i];
     if (in_first_direction(direction.run, row) != direction.forward) continue;
-    if (row.status == Verdict::kSkip && skip.empty()) skip = row.message;
+    if (row.status == Verdict::kSkip && skipped == nullptr) skipped = &row;
     if (row.strict == Verdict::kInconclusive && little.empty()) little = row.strict_reason;
-    if (!does_not_run(row) && !counts_as_failed(fail_on, row.status, row.strict)) continue;
+    if (!raised(row) && !counts_as_failed(fail_on, row.status, row.strict)) continue;
     if (type.empty()) {
       first = cause_of(row);
       type = failure_type(row, fail_on);
@@ -100,8 +96,9 @@ Case make_case(const Direction& direction, FailOn fail_on) {
     made.xml += "/>\n";
     return made;
   }
-  if (skip.empty()) skip = call.message;
-  made.outcome = lost(skip) ? Outcome::kLost : Outcome::kSkipped;
+  const bool by_row = skipped != nullptr && !skipped->message.empty();
+  const std::string& skip = by_row ? skipped->message : call.message;
+  made.outcome = is_lost(by_row ? skipped->skip : call.skip) ? Outcome::kLost : Outcome::kSkipped;
   made.xml += fmt::format("><{} message=\"{}\"/></testcase>\n",
                           made.outcome == Outcome::kLost ? "error" : "skipped", xml_text(skip));
   return made;

@@ -21,6 +21,7 @@ const ReportCall* LiveRun::add(const documented::ResultRow& result,
   call.backward = result.backward;
   call.strict = result.strict;
   call.message = utf8(result.message);
+  call.skip = result.skip;
   if (standing(call) == Standing::kPass) {
     ++run_.passed_apis[call.api];
     return nullptr;

@@ -7,6 +7,7 @@
 
 #include "core/call_name.h"
 #include "core/scratch_directory.h"
+#include "documented/skip_message.h"
 #include "report/calls_json.h"
 #include "report/html_report.h"
 #include "report/junit.h"
@@ -40,6 +41,7 @@ ReportRun small_run() {
     row.part = "forward.output.0";
     row.status = status;
     row.strict = strict;
+    row.skip = call.skip = documented::skip_reason_of(message);
     row.message = std::move(message);
     row.numbers = {0.5};
   };
@@ -117,6 +119,7 @@ ReportRun run_with_others() {
   const auto set = [&](std::size_t i, Verdict status, Verdict strict, std::string message) {
     run.calls[i].forward = run.rows[i].status = status;
     run.calls[i].strict = run.rows[i].strict = strict;
+    run.calls[i].skip = run.rows[i].skip = documented::skip_reason_of(message);
     run.calls[i].message = run.rows[i].message = std::move(message);
     run.rows[i].likely_cause.clear();
   };

@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/shell_words.h"
 #include "documented/result_row.h"
+#include "documented/skip_message.h"
 #include "final_verdict/compare_columns.h"
 #include "final_verdict/compare_row.h"
 #include "report/report_row.h"
@@ -152,6 +153,7 @@ Result<void> read_rows(ReportRun& run, const fs::path& path,
     const std::string_view call = call_of(row.api_name);
     call_for(run, call);
     ReportRow out = report_row(row);
+    if (out.status == Verdict::kSkip) out.skip = documented::skip_reason_of(out.message);
     out.part = row.api_name.substr(std::min(call.size() + 1, row.api_name.size()));
     out.numbers = metrics.numbers(row);
     if (kOfCheck) {
@@ -175,7 +177,10 @@ void fold_calls(ReportRun& run, documented::Profile profile) {
     for (const ReportRow& row : rows_of(run, call)) {
       (in_first_direction(run, row) ? forward : backward).push_back(row.status);
       if (row.strict) call.strict = worse(call.strict.value_or(Verdict::kSkip), *row.strict);
-      if (row.status == Verdict::kSkip && call.message.empty()) call.message = row.message;
+      if (row.status == Verdict::kSkip && call.message.empty()) {
+        call.message = row.message;
+        call.skip = row.skip;
+      }
     }
     call.forward = documented::fold(forward, profile);
     call.backward = documented::fold(backward, profile);
@@ -203,6 +208,7 @@ Result<void> read_verdicts(ReportRun& run, const fs::path& path, const tables::C
     call.forward = row.forward;
     call.backward = row.backward;
     call.message = utf8(row.message);
+    call.skip = documented::skip_reason_of(row.message);
   }
 }
 

@@ -42,6 +42,7 @@ TEST(ReadResults, RowsGatherIntoCalls) {
   EXPECT_EQ(run->rows[1].part, "backward.output.0");
   EXPECT_EQ(run->rerun.text(), "msprobe acc_check -api_info d.json");
   EXPECT_EQ(run->calls[1].message, "missing_data: no file");
+  EXPECT_EQ(run->calls[1].skip, SkipReason::kMissingData);
   EXPECT_FALSE(run->calls[1].backward);
 }
 
@@ -211,12 +212,7 @@ TEST(ReportData, WhyACallDoesNotPass) {
   EXPECT_EQ(why(run, call), "crashed: signal 11");
 }
 
-TEST(ReportData, NamesAndLostCalls) {
-  EXPECT_EQ(bare_api("Torch.linalg.norm.1"), "linalg.norm");
-  EXPECT_TRUE(lost("crashed: signal 11"));
-  EXPECT_FALSE(lost("filtered: black list"));
-  EXPECT_FALSE(lost(""));
-}
+TEST(ReportData, BareNames) { EXPECT_EQ(bare_api("Torch.linalg.norm.1"), "linalg.norm"); }
 
 }  // namespace
 }  // namespace msprobe::report

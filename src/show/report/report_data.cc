@@ -5,7 +5,6 @@
 #include <span>
 
 #include "core/call_name.h"
-#include "core/skip.h"
 
 namespace msprobe::report {
 namespace {
@@ -74,14 +73,12 @@ const ReportRow* telling_row(const ReportRun& run, const ReportCall& call) {
 
 const ReportRow* raised_row(const ReportRun& run, const ReportCall& call) {
   const auto rows = std::span(run.rows).subspan(call.first_row, call.row_count);
-  const auto found = std::ranges::find_if(rows, [](const ReportRow& row) {
-    return row.status == Verdict::kSkip && raised(row.message);
-  });
+  const auto found = std::ranges::find_if(rows, [](const ReportRow& row) { return raised(row); });
   return found == rows.end() ? nullptr : &*found;
 }
 
 std::string why(const ReportRun& run, const ReportCall& call) {
-  if (const ReportRow* row = raised_row(run, call)) return raised_text(row->message);
+  if (const ReportRow* row = raised_row(run, call)) return raised_text(*row);
   if (const ReportRow* row = telling_row(run, call)) return row->likely_cause;
   const ReportRow* worst = nullptr;
   const ReportRow* strict = nullptr;
@@ -103,13 +100,12 @@ std::string_view bare_api(std::string_view call) {
   return dot == std::string_view::npos ? api : api.substr(dot + 1);
 }
 
-bool lost(std::string_view message) { return is_lost(reason_of(message)); }
+bool raised(const ReportRow& row) { return row.status == Verdict::kSkip && is_raised(row.skip); }
 
-bool raised(std::string_view message) { return is_raised(reason_of(message)); }
-
-std::string raised_text(std::string_view message) {
-  if (raised(message)) message.remove_prefix(message.find(':') + 1);
-  return std::string(first_line(message));
+std::string raised_text(const ReportRow& row) {
+  std::string_view text = row.message;
+  text.remove_prefix(text.find(':') + 1);  // the reason
+  return std::string(first_line(text));
 }
 
 }  // namespace msprobe::report

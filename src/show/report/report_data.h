@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/call_command.h"
+#include "core/skip.h"
 #include "core/verdict.h"
 #include "documented/standard.h"
 #include "dump/call_sites.h"
@@ -68,6 +69,7 @@ struct ReportRow {
   std::string shape;
   std::string algorithm;
   std::string message;
+  SkipReason skip = SkipReason::kNone;  // of a row that is SKIP for a reason
   std::string strict_reason;
   std::string likely_cause;
   double error_over_bound = kNoNumber;  // documented::DetailRow::error_over_bound
@@ -94,6 +96,7 @@ struct ReportCall {
   std::optional<Verdict> backward;  // of the second
   std::optional<Verdict> strict;    // the worst of its rows
   std::string message;
+  SkipReason skip = SkipReason::kNone;  // that of the message
   std::string group;      // its module, source line or API type: ReportRun::group_title says which
   std::string arguments;  // one per line: name, tab, value
   std::optional<std::uint32_t> stack;  // index into the run's stacks
@@ -170,13 +173,10 @@ std::string why(const ReportRun& run, const ReportCall& call);
 // "conv2d" of "Functional.conv2d.0", "linalg.norm" of "Torch.linalg.norm.0".
 std::string_view bare_api(std::string_view call);
 
-// A SKIP whose message names a reason by which a call that should have been checked was lost.
-bool lost(std::string_view message);
+// Whether the operator raised an error on the device.
+bool raised(const ReportRow& row);
 
-// A SKIP whose message says that the operator raised an error on the device.
-bool raised(std::string_view message);
-
-// The first line of what the device said, without the reason it begins with.
-std::string raised_text(std::string_view message);
+// The first line of what the device said. REQUIRES: raised(row).
+std::string raised_text(const ReportRow& row);
 
 }  // namespace msprobe::report

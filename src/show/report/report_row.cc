@@ -24,6 +24,7 @@ ReportRow report_row(const documented::DetailRow& row) {
   out.device_dtype = shown_text(row.device_dtype);
   out.shape = shown_text(row.shape);
   out.message = utf8(row.message);
+  out.skip = row.skip;
   out.strict_reason = utf8(row.strict_reason);
   out.likely_cause = utf8(row.likely_cause);
   out.error_over_bound = row.error_over_bound.value_or(kNoNumber);

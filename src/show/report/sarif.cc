@@ -70,7 +70,7 @@ bool concerns(const ReportRow& row, RuleIndex rule) {
     case kProvesLittle:
       return row.strict == Verdict::kInconclusive;
     case kDoesNotRun:
-      return raised(row.message);
+      return raised(row);
     case kLostCall:
       return row.status == Verdict::kSkip;
   }
@@ -78,7 +78,7 @@ bool concerns(const ReportRow& row, RuleIndex rule) {
 }
 
 std::string text_of(const ReportRow& row, RuleIndex rule) {
-  if (rule == kDoesNotRun) return "does not run on the device: " + raised_text(row.message);
+  if (rule == kDoesNotRun) return "does not run on the device: " + raised_text(row);
   const bool strict = rule == kStrictError || rule == kStrictWarning || rule == kProvesLittle;
   std::string text = strict ? row.strict_reason : row.message;
   while (!text.empty() && text.back() == '\n') text.pop_back();

@@ -156,7 +156,7 @@ std::string cause_of(const ReportRow& row) {
 std::string wrong_directions(const ReportRun& run, const ReportCall& call) {
   const Mark mark = mark_of(call);
   const auto concerns = [&](const ReportRow& row) {
-    if (mark == Mark::kRaised) return row.status == Verdict::kSkip && report::raised(row.message);
+    if (mark == Mark::kRaised) return report::raised(row);
     if (mark == Mark::kInconclusive) return row.strict == Verdict::kInconclusive;
     const bool within = !is_alarm(call.strict);  // else the strict status tells
     return is_alarm(row.strict) || (within && is_alarm(row.status));

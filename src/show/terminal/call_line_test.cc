@@ -43,6 +43,7 @@ TEST(CallLine, ACallThatDoesNotRun) {
   report::ReportRun run = small_run();
   report::ReportCall& call = run.calls[0];
   call.backward = Verdict::kSkip;
+  call.skip = run.rows[1].skip = SkipReason::kDeviceFailed;
   call.message = run.rows[1].message = "device_failed: \nno kernel for this\nmore lines";
   run.rows[1].status = run.rows[1].strict.emplace(Verdict::kSkip);
   run.rows[1].likely_cause.clear();

@@ -51,10 +51,8 @@ TEST(Closing, FlaggedByTheDocumentsAloneIsNeitherOkNorWrong) {
 
 TEST(Closing, WhatDoesNotRunComesFirst) {
   report::ReportRun run = small_run();
-  add_call(run, "VF.lstm.0", "VF.lstm", Verdict::kSkip, Verdict::kSkip).message =
-      "device_failed: Could not run it";
-  add_row(run, "forward.output.0", Verdict::kSkip, Verdict::kSkip, report::kNoNumber, "", "");
-  run.rows.back().message = run.calls.back().message;
+  add_skip(run, "VF.lstm.0", "VF.lstm", SkipReason::kDeviceFailed,
+           "device_failed: Could not run it");
   Closing closing = closing_of(run);
   closing.device = "sim";
   closing.failed = true;

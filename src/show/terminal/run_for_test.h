@@ -33,6 +33,18 @@ inline void add_row(report::ReportRun& run, std::string part, Verdict status,
   ++run.calls.back().row_count;
 }
 
+// A call that was not checked, with its one row.
+inline void add_skip(report::ReportRun& run, std::string name, std::string api, SkipReason reason,
+                     const std::string& message) {
+  report::ReportCall& call =
+      add_call(run, std::move(name), std::move(api), Verdict::kSkip, Verdict::kSkip);
+  call.message = message;
+  call.skip = reason;
+  add_row(run, "forward.output.0", Verdict::kSkip, Verdict::kSkip, report::kNoNumber, "", "");
+  run.rows.back().message = message;
+  run.rows.back().skip = reason;
+}
+
 inline report::ReportRun small_run() {
   using enum Verdict;
   report::ReportRun run;
@@ -53,10 +65,8 @@ inline report::ReportRun small_run() {
   add_row(run, "forward.output.0", kPass, kWarning, 2,
           "1 of 9 elements is beyond the bound, worst at (0): device 2, bench 1, 2 times its bound",
           "");
-  add_call(run, "Torch.cat.0", "Torch.cat", kSkip, kSkip).message = "crashed: signal 11";
-  add_row(run, "forward.output.0", kSkip, kSkip, report::kNoNumber, "", "");
-  add_call(run, "Torch.cat.1", "Torch.cat", kSkip, kSkip).message = "unknown_api: cat";
-  add_row(run, "forward.output.0", kSkip, kSkip, report::kNoNumber, "", "");
+  add_skip(run, "Torch.cat.0", "Torch.cat", SkipReason::kCrashed, "crashed: signal 11");
+  add_skip(run, "Torch.cat.1", "Torch.cat", SkipReason::kUnknownApi, "unknown_api: cat");
   run.passed_apis = {{"Torch.matmul", 3}, {"Torch.add", 60}};
   return run;
 }

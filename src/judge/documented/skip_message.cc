@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/skip_message.h"
+#include "documented/skip_message.h"
 
 #include <fmt/format.h>
 
 #include "core/call_name.h"
 
-namespace msprobe::check {
+namespace msprobe::documented {
 namespace {
 
 constexpr std::string_view kUnsafeNameText = "api name contains special characters, please check!";
@@ -27,9 +27,6 @@ constexpr FixedText kFixedTexts[] = {
     {kUnsafeNameText, "", SkipReason::kHostile},
 };
 
-// The whole call was run, but no output had anything in it.
-constexpr std::string_view kNothingToCompare = "nothing_to_compare";
-
 const FixedText* fixed_text(std::string_view message) {
   for (const FixedText& row : kFixedTexts) {
     if (message.starts_with(row.begin) && message.ends_with(row.end)) return &row;
@@ -48,13 +45,13 @@ std::string_view without_kernel_table(std::string_view error) {
 
 }  // namespace
 
-std::string planned_skip_message(SkipReason reason, std::string_view full_name) {
-  if (reason == SkipReason::kHostile) return std::string(kUnsafeNameText);
+Skip planned_skip(SkipReason reason, std::string_view full_name) {
+  if (reason == SkipReason::kHostile) return {reason, std::string(kUnsafeNameText)};
   if (reason == SkipReason::kNotSupported) {
-    return fmt::format("API {}{}", full_name, kNotSupportedEnd);
+    return {reason, fmt::format("API {}{}", full_name, kNotSupportedEnd)};
   }
   const auto name = parse_call_name(full_name);
-  return fmt::format("API {}{}", name ? name->bare_name : full_name, kFilteredEnd);
+  return {reason, fmt::format("API {}{}", name ? name->bare_name : full_name, kFilteredEnd)};
 }
 
 std::string skip_message(const Skip& skip) {
@@ -63,14 +60,10 @@ std::string skip_message(const Skip& skip) {
   return fmt::format("{}: {}", name(skip.reason), without_kernel_table(skip.text));
 }
 
-SkipClass classify_skip(std::string_view message) {
-  if (const SkipReason reason = reason_of(message); reason != SkipReason::kNone) {
-    return {name(reason), is_lost(reason), is_raised(reason)};
-  }
-  if (const FixedText* fixed = fixed_text(message)) {
-    return {name(fixed->reason), is_lost(fixed->reason), is_raised(fixed->reason)};
-  }
-  return {kNothingToCompare};
+SkipReason skip_reason_of(std::string_view message) {
+  if (const SkipReason reason = reason_of(message); reason != SkipReason::kNone) return reason;
+  const FixedText* fixed = fixed_text(message);
+  return fixed == nullptr ? SkipReason::kNone : fixed->reason;
 }
 
-}  // namespace msprobe::check
+}  // namespace msprobe::documented
