@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profile documented, case by case: what a user must see where the public tool passes, stops or
 // drops the row.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -63,23 +64,42 @@ class Documented : public InDirectory {
     ASSERT_TRUE(outcome) << outcome.error().message;
     outcome_ = *outcome;
     details_ = read_table(outcome->details_csv);
-    details_.erase(details_.begin());
+    detail_titles_ = take_titles(details_);
     result_ = read_table(outcome->result_csv);
-    result_.erase(result_.begin());
+    result_titles_ = take_titles(result_);
+  }
+  static std::vector<std::string> take_titles(Table& table) {
+    std::vector<std::string> titles = std::move(table.front());
+    table.erase(table.begin());
+    return titles;
+  }
+  static std::string cell(const Table& table, const std::vector<std::string>& titles,
+                          std::size_t row, std::string_view title) {
+    const auto place = std::ranges::find(titles, title);
+    if (place == titles.end()) return fmt::format("there is no column {}", title);
+    return table.at(row).at(static_cast<std::size_t>(place - titles.begin()));
+  }
+  std::string detail(std::size_t row, std::string_view title) const {
+    return cell(details_, detail_titles_, row, title);
+  }
+  std::string result(std::size_t row, std::string_view title) const {
+    return cell(result_, result_titles_, row, title);
   }
 
   // The one row's verdict; its message is in message().
   std::string verdict_of(const DetailRow& npu, const DetailRow& gpu,
                          Profile profile = Profile::kDocumented) {
     compare({npu}, {gpu}, profile);
-    return details_.empty() ? "not shown" : details_[0][25];
+    return details_.empty() ? "not shown" : detail(0, "Comparison result");
   }
-  std::string algorithm() const { return details_.at(0)[26]; }
-  std::string message() const { return details_.at(0)[27]; }
+  std::string algorithm() const { return detail(0, "Comparison algorithm"); }
+  std::string message() const { return detail(0, "Message"); }
 
   PrecisionOutcome outcome_;
   Table details_;
   Table result_;
+  std::vector<std::string> detail_titles_;
+  std::vector<std::string> result_titles_;
   std::vector<std::string> warnings_;
 };
 
@@ -138,11 +158,11 @@ TEST_F(Documented, TheCallNamesWhatFailedOnOneLine) {
   DetailRow right = benchmark_row("Functional.sigmoid.0.forward.output.1");
   compare({benchmark_row(kName), wrong}, {benchmark_row(kName), right});
   ASSERT_THAT(result_, SizeIs(1));
-  EXPECT_EQ(result_[0][3],
+  EXPECT_EQ(result(0, "Message"),
             "forward output 1: ERROR: error ratio in small value range exceeds the limit; ERROR: "
             "RMSE ratio exceeds the limit; ERROR: mean relative error ratio exceeds the limit");
   compare({benchmark_row(kName), wrong}, {benchmark_row(kName), right}, Profile::kReference);
-  EXPECT_EQ(result_[0][3], "");
+  EXPECT_EQ(result(0, "Message"), "");
 }
 
 // A check fills every metric; the standard is that of the API all the same.
@@ -164,14 +184,14 @@ TEST_F(Documented, TheStrictVerdictStandsBesideTheDocumentedOne) {
     npu.strict_status = device;
     gpu.strict_status = reference;
     compare({npu}, {gpu});
-    EXPECT_EQ(details_[0][30], result_[0][6]);
-    return result_[0][6];
+    EXPECT_EQ(detail(0, "Strict Verdict"), result(0, "Strict Verdict"));
+    return result(0, "Strict Verdict");
   };
   EXPECT_EQ(strict(Verdict::kPass, Verdict::kPass), "pass");
   EXPECT_EQ(outcome_.strict.pass, 1U);
   EXPECT_EQ(strict(Verdict::kError, Verdict::kPass), "device wrong");
-  EXPECT_EQ(details_[0][28], "error");
-  EXPECT_EQ(details_[0][29], "pass");
+  EXPECT_EQ(detail(0, "NPU Strict Status"), "error");
+  EXPECT_EQ(detail(0, "GPU Strict Status"), "pass");
   EXPECT_EQ(outcome_.strict.wrong(), 1U);
   EXPECT_EQ(strict(Verdict::kWarning, Verdict::kError), "both wrong");
   EXPECT_EQ(strict(Verdict::kPass, Verdict::kPass, 0.9), "documented only");
@@ -207,14 +227,14 @@ TEST_F(Documented, SkippedOnTheNpuStaysSkipped) {
   npu.message = "the device ran out of memory";
   EXPECT_EQ(verdict_of(npu, benchmark_row(kName)), "SKIP");
   EXPECT_EQ(message(), "the device ran out of memory");
-  EXPECT_EQ(result_[0][3], "the device ran out of memory");
+  EXPECT_EQ(result(0, "Message"), "the device ran out of memory");
   EXPECT_EQ(outcome_.worst(), Verdict::kSkip);
 }
 
 TEST_F(Documented, RowsWithoutPartnerAreShownAndReported) {
   compare({benchmark_row(kName)}, {benchmark_row("Torch.sum.0.forward.output.0")});
   ASSERT_THAT(details_, SizeIs(1));
-  EXPECT_EQ(details_[0][25], "SKIP");
+  EXPECT_EQ(detail(0, "Comparison result"), "SKIP");
   EXPECT_EQ(message(),
             "This API : Functional.sigmoid.0.forward.output.0 does not exist in the GPU data.");
   EXPECT_EQ(outcome_.npu_only, 1U);
@@ -232,9 +252,9 @@ TEST_F(Documented, RepeatedGpuRowsCostOnlyTheirRow) {
   compare({first, benchmark_row(kName), other},
           {benchmark_row(kName), first, benchmark_row(kName), other});
   ASSERT_THAT(details_, SizeIs(3));
-  EXPECT_EQ(details_[1][25], "SKIP");
-  EXPECT_THAT(details_[1][27], HasSubstr("has multiple records in the GPU data."));
-  EXPECT_EQ(details_[2][25], "pass");
+  EXPECT_EQ(detail(1, "Comparison result"), "SKIP");
+  EXPECT_THAT(detail(1, "Message"), HasSubstr("has multiple records in the GPU data."));
+  EXPECT_EQ(detail(2, "Comparison result"), "pass");
   EXPECT_EQ(outcome_.repeated, 1U);
   compare({first, benchmark_row(kName), other},
           {benchmark_row(kName), first, benchmark_row(kName), other}, Profile::kReference);
@@ -371,7 +391,7 @@ TEST_F(Documented, UlpIsMeasuredAgainstTheGpuDirectly) {
   EXPECT_EQ(verdict_of(row(65, 1, "torch.float32"), tensor_row(kMatmul)), "SKIP");
   const double nan = std::nan("");
   EXPECT_EQ(verdict_of(row(nan, 0, "torch.float32"), row(1, 0, "torch.float32")), "error");
-  EXPECT_EQ(details_[0][22], "error");
+  EXPECT_EQ(detail(0, "ULP error determination result"), "error");
 }
 
 TEST_F(Documented, FloatOfEightBitsNeedsOnlyItsProportion) {
@@ -379,8 +399,8 @@ TEST_F(Documented, FloatOfEightBitsNeedsOnlyItsProportion) {
   npu.mean_ulp_error = number(3);
   npu.ulp_error_proportion = number(0.0009);
   EXPECT_EQ(verdict_of(npu, npu), "pass");
-  EXPECT_EQ(details_[0][19], " ");
-  EXPECT_EQ(details_[0][21], " ");
+  EXPECT_EQ(detail(0, "Mean ULP error"), " ");
+  EXPECT_EQ(detail(0, "Ratio of ULP error greater than the threshold"), " ");
   npu.ulp_error_proportion = number(0.001);
   EXPECT_EQ(verdict_of(npu, npu), "error");
 }
@@ -425,7 +445,7 @@ TEST_F(Documented, UnsafeAndInvalidNamesHaveTheirOwnLine) {
                           "api name contains special characters, please check!", " ", " ", ""));
   EXPECT_THAT(result_[1], ElementsAre("Badname.0", "SKIP", "SKIP",
                                       "The API name Badname.0 is invalid.", " ", " ", ""));
-  EXPECT_EQ(result_[2][1], "pass");
+  EXPECT_EQ(result(2, "Forward Test Success"), "pass");
   EXPECT_EQ(outcome_.invalid_names, 2U);
 }
 
@@ -434,7 +454,7 @@ TEST_F(Documented, WorstRowDecidesACall) {
     return benchmark_row(fmt::format("Torch.f.0.forward.output.{}", i), value);
   };
   compare({row(0, 0.9), row(1, 0.1)}, {row(0, 0.1), row(1, 0.1)});
-  EXPECT_EQ(result_[0][1], "error");
+  EXPECT_EQ(result(0, "Forward Test Success"), "error");
 }
 
 TEST_F(Documented, DamagedRowsAreNamed) {
