@@ -89,7 +89,7 @@ class Dispatcher {
   std::unordered_map<std::size_t, int> crashes_;
   int fruitless_starts_ = 0;
   bool interrupted_ = false;
-  Clock::time_point now_ = Clock::now();
+  Clock::time_point now_ = options_.clock();
   Clock::time_point flush_time_ = now_;
   Clock::time_point shown_ = now_;
   std::vector<pollfd> polled_;
@@ -191,7 +191,7 @@ bool Dispatcher::wait_for_events() {
   while (::poll(polled_.data(), polled_.size(), static_cast<int>(kTick.count())) < 0 &&
          errno == EINTR) {
   }
-  now_ = Clock::now();
+  now_ = options_.clock();
   interrupted_ = polled_.front().revents != 0;
   return !interrupted_;
 }

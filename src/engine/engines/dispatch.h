@@ -3,6 +3,7 @@
 // do: crash, hang, grow.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -53,6 +54,7 @@ struct DispatchOptions {
   double timeout_seconds = 300;           // of a small call; large ones get more
   std::uint64_t worker_memory_bytes = 0;  // an engine above it is replaced; 0: never
   int interrupt = -1;                     // a descriptor; once readable, the run stops cleanly
+  std::function<std::chrono::steady_clock::time_point()> clock = &std::chrono::steady_clock::now;
 };
 
 enum class DispatchEnd : std::uint8_t { kDone, kInterrupted };
