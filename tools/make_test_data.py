@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the tensor files in tests/data/pt and tests/data/npy, and what they hold.
+"""Write the tensor files in tests/data/pt and tests/data/npy, and what they hold; and the dump of two wrong calls,
+tests/data/dumps/conv_and_matmul_tensor.
 
     python3 tools/make_test_data.py        (PyTorch 2.13 and NumPy 2)
 
@@ -11,6 +12,7 @@ refuse are not listed.
 
 import collections
 import io
+import json
 import pathlib
 import pickle
 import shutil
@@ -203,9 +205,36 @@ def write_npy(folder: pathlib.Path) -> None:
     np.savez_compressed(folder / "deflated.npz", only=np.zeros(1000, dtype="<f4"))
 
 
+def write_two_calls(folder: pathlib.Path) -> None:
+    """A convolution and a product of whole numbers whose first elements are an eighth too large in the recording."""
+    def tensor(name: str, values: np.ndarray) -> dict:
+        (folder / "dump_tensor_data").mkdir(exist_ok=True)
+        np.save(folder / "dump_tensor_data" / name, values)
+        return {"type": "torch.Tensor", "dtype": "torch.float32", "shape": list(values.shape), "Max": float(values.max()),
+                "Min": float(values.min()), "Mean": 0.0, "Norm": 1.0, "requires_grad": False, "data_name": name}
+
+    def spoiled(values: np.ndarray) -> np.ndarray:
+        changed = values.copy()
+        changed.ravel()[0] *= 1.125
+        return changed
+
+    image = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
+    kernel = np.array([[[[1, 0], [0, 1]]]], np.float32)
+    square = np.array([[1, 2], [3, 4]], np.float32)
+    calls = {"Functional.conv2d.0": ([image, kernel], np.array([[[[6, 8], [12, 14]]]], np.float32)),
+             "Torch.matmul.0": ([square, square], square @ square)}
+    data = {}
+    for name, (inputs, output) in calls.items():
+        data[f"{name}.forward"] = {
+            "input_args": [tensor(f"{name}.forward.input.{i}.npy", values) for i, values in enumerate(inputs)],
+            "input_kwargs": {}, "output": [tensor(f"{name}.forward.output.0.npy", spoiled(output))]}
+    dump = {"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": "./dump_tensor_data", "data": data}
+    (folder / "dump.json").write_text(json.dumps(dump, indent=1) + "\n")
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    for name, write in (("pt", write_pt), ("npy", write_npy)):
+    for name, write in (("pt", write_pt), ("npy", write_npy), ("dumps/conv_and_matmul_tensor", write_two_calls)):
         folder = DATA / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
