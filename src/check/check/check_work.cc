@@ -5,7 +5,6 @@
 
 #include "check/cost.h"
 #include "check/known_errors.h"
-#include "core/call_name.h"
 #include "documented/skip_message.h"
 #include "journal/map_lines.h"
 
@@ -62,22 +61,20 @@ protocol::CallRequest CheckWork::request(std::size_t position, bool save) {
   request.forward_json = call.forward_json;
   request.backward_json = call.backward_json;
   if (save) request.save_directory = save_directory_;
-  const auto name = parse_call_name(call.full_name);
+  const ops::NamedCall named(call.full_name);
   for (std::size_t i = 0; i < request.thresholds.size(); ++i) {
-    request.thresholds[i] =
-        documented::thresholds_for({.api = name ? name->bare_name : call.full_name,
-                                    .dtype = static_cast<DType>(i),
-                                    .device = rules_.device_kind},
-                                   rules_.profile, rules_.standards);
+    request.thresholds[i] = documented::thresholds_for(
+        {.api = named.api, .dtype = static_cast<DType>(i), .device = rules_.device_kind},
+        rules_.profile, rules_.standards);
   }
   return request;
 }
 
 bool CheckWork::answered(std::size_t position, const protocol::MeasuredCall& call,
                          std::size_t device) {
-  const std::string_view name = slice(position).full_name;
+  const ops::NamedCall named(slice(position).full_name);
   if (call.skip) say_why_skipped(slice(position).shown_name(), *call.skip);
-  JudgedCall judged = judge_call(call, name, rules_);
+  JudgedCall judged = judge_call(call, named, rules_);
   const bool save = options_.request.save_error_data && !save_directory_.empty() && !call.skip &&
                     did_not_pass(judged.result);
   rename_rows(judged, slice(position));

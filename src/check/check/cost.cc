@@ -5,8 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/call_name.h"
-#include "ops/op.h"
+#include "ops/named_call.h"
 
 namespace msprobe::check {
 namespace {
@@ -14,11 +13,6 @@ namespace {
 // A call's work does not shrink below this, regardless of its shapes: argument building, dispatch.
 constexpr double kCallOverhead = 1e4;
 constexpr double kMaxElements = 1e15;  // a hostile shape must not overflow the sums
-
-bool is_heavy(std::string_view full_name) {
-  const auto name = parse_call_name(full_name);
-  return ops::traits_of(name ? name->bare_name : full_name).heavy;
-}
 
 // The product of the numbers in "[2, 3]" at the front of `text`.
 double product(std::string_view text) {
@@ -63,7 +57,8 @@ double estimate_cost(const dump::CallSlice& call) {
   Elements elements;
   add_shapes(call.forward_json, elements);
   add_shapes(call.backward_json, elements);
-  const double factor = is_heavy(call.full_name) ? std::sqrt(elements.largest) : 1;
+  const double factor =
+      ops::NamedCall(call.full_name).traits.heavy ? std::sqrt(elements.largest) : 1;
   return kCallOverhead + std::min(elements.total * std::max(factor, 1.0), kMaxElements);
 }
 

@@ -21,6 +21,7 @@
 #include "documented/skip_message.h"
 #include "dump/dump_json.h"
 #include "journal/csv_pair.h"
+#include "ops/named_call.h"
 #include "protocol/measured_call.h"
 #include "tables/column.h"
 
@@ -32,7 +33,7 @@ struct Dialect {
 
   // --- Which calls are checked. ---
   // Why a call gets a row without running; kNone: it runs.
-  SkipReason (*reason_to_skip)(std::string_view full_name);
+  SkipReason (*reason_to_skip)(const ops::NamedCall& call);
   // Calls that get no row and are only counted: the group they are counted under; empty: a row.
   std::string_view (*left_out)(std::string_view full_name);
   // What a user should know before the check, or why there can be none.
@@ -51,7 +52,7 @@ struct Dialect {
                                     std::span<const documented::DetailRow> backward,
                                     documented::Profile profile, bool backward_skipped);
   // Calls of which the details say nothing.
-  bool (*has_no_details)(std::string_view full_name, documented::Profile profile);
+  bool (*has_no_details)(const ops::NamedCall& call, documented::Profile profile);
 
   // --- Files. ---
   std::span<const tables::Column<documented::DetailRow>> (*detail_columns)(

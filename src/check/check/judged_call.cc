@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "core/call_name.h"
 #include "documented/judge.h"
 #include "documented/result_row.h"
 #include "documented/skip_message.h"
@@ -69,15 +68,15 @@ std::optional<Verdict> worst_strict(const std::vector<DetailRow>& rows) {
 }
 
 std::vector<DetailRow> judge_leaves(const std::vector<MeasuredLeaf>& leaves,
-                                    std::string_view full_name, std::string_view direction,
+                                    const ops::NamedCall& named, std::string_view direction,
                                     bool float8_input, const JudgeRules& rules) {
-  const auto name = parse_call_name(full_name);
   std::vector<DetailRow> rows;
   rows.reserve(leaves.size());
   for (const MeasuredLeaf& leaf : leaves) {
-    const std::string row_name = fmt::format("{}.{}.output.{}", full_name, direction, rows.size());
+    const std::string row_name =
+        fmt::format("{}.{}.output.{}", named.full_name, direction, rows.size());
     const documented::Context context{.row_name = row_name,
-                                      .api = name ? name->bare_name : full_name,
+                                      .api = named.api,
                                       .device = rules.device_kind,
                                       .float8_input = float8_input,
                                       .profile = rules.profile,
@@ -124,8 +123,9 @@ JudgedCall skip_call(std::string_view full_name, const Skip& why, const JudgeRul
   return judged;
 }
 
-JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name,
+JudgedCall judge_call(const MeasuredCall& call, const ops::NamedCall& named,
                       const JudgeRules& rules) {
+  const std::string_view full_name = named.full_name;
   if (call.skip) return skip_call(full_name, as_shown(*call.skip), rules);
   const bool reference = rules.profile == Profile::kReference;
   // The public tool stumbles over it, and skips the call.
@@ -136,10 +136,9 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name,
     return reference ? as_public_tool_sees(all) : all;
   };
   JudgedCall judged;
-  judged.details =
-      judge_leaves(leaves(call.forward), full_name, "forward", call.float8_input, rules);
+  judged.details = judge_leaves(leaves(call.forward), named, "forward", call.float8_input, rules);
   std::vector<DetailRow> backward =
-      judge_leaves(leaves(call.backward), full_name, "backward", call.float8_input, rules);
+      judge_leaves(leaves(call.backward), named, "backward", call.float8_input, rules);
   if (call.backward_skip) {
     backward = {documented::skip_row(fmt::format("{}.backward.output.0", full_name),
                                      as_shown(*call.backward_skip))};
@@ -149,7 +148,7 @@ JudgedCall judge_call(const MeasuredCall& call, std::string_view full_name,
   add_note(backward, call.backward_note, rules);
   judged.result = rules.dialect->conclude(full_name, judged.details, backward, rules.profile,
                                           call.backward_skip.has_value());
-  if (rules.dialect->has_no_details(full_name, rules.profile)) {
+  if (rules.dialect->has_no_details(named, rules.profile)) {
     judged.details.clear();
     return judged;
   }

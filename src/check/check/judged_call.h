@@ -29,7 +29,7 @@ struct JudgedCall {
   documented::ResultRow result;
 };
 
-JudgedCall judge_call(const protocol::MeasuredCall& call, std::string_view full_name,
+JudgedCall judge_call(const protocol::MeasuredCall& call, const ops::NamedCall& named,
                       const JudgeRules& rules);
 
 // A call without any verdict; the text of `why` is the message of its row.

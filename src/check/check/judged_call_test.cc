@@ -66,7 +66,7 @@ std::vector<std::string> rows(const JudgedCall& call) {
 TEST(JudgedCall, SkippedCallHasOneBlankRow) {
   MeasuredCall call;
   call.skip = {SkipReason::kNoBench, "There is not bench function foo"};
-  const JudgedCall judged = judge_call(call, "NPU.foo.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("NPU.foo.0"), kDocumented);
   EXPECT_THAT(rows(judged), ElementsAre("NPU.foo.0.forward.output.0 SKIP"));
   EXPECT_EQ(judged.details[0].message, "There is not bench function foo");
   EXPECT_EQ(judged.details[0].bench_dtype, " ");
@@ -82,7 +82,7 @@ TEST(JudgedCall, RowsAreNumberedPerDirectionAndFailingOnesCanBeRunAgain) {
   MeasuredCall call;
   call.forward = {value("0", 1, 1), value("1.0", 1, 1), value("1.1", 1, 2)};
   call.backward = {kind("0", LeafKind::kNone), floats(4, 1e-9)};
-  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented);
   EXPECT_THAT(rows(judged),
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.forward.output.1 pass",
                           "Torch.x.0.forward.output.2 error", "Torch.x.0.backward.output.0 SKIP",
@@ -97,11 +97,11 @@ TEST(JudgedCall, RowsAreNumberedPerDirectionAndFailingOnesCanBeRunAgain) {
 TEST(JudgedCall, NoBackwardIsBlankASkippedOneSaysWhy) {
   MeasuredCall call;
   call.forward = {value("0", 1, 1)};
-  EXPECT_FALSE(judge_call(call, "Torch.x.0", kDocumented).result.backward);
+  EXPECT_FALSE(judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented).result.backward);
   call.backward_skip = {SkipReason::kOutArgument,
                         "function with out=... arguments don't support automatic differentiation, "
                         "skip backward."};
-  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented);
   EXPECT_EQ(judged.result.backward, Verdict::kSkip);
   EXPECT_THAT(judged.result.message, EndsWith("skip backward."));
   EXPECT_EQ(judged.result.skip, SkipReason::kOutArgument);
@@ -116,14 +116,15 @@ TEST(JudgedCall, WarningAndPassAreAWarningWithAnErrorAnError) {
   MeasuredCall call;
   call.forward = {floats(4, 1e-9), warned};
   call.backward = {floats(4, 1e-9)};
-  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented);
   EXPECT_THAT(rows(judged),
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.forward.output.1 warning",
                           "Torch.x.0.backward.output.0 pass"));
   EXPECT_EQ(judged.result.forward, Verdict::kWarning);
   EXPECT_EQ(judged.result.backward, Verdict::kPass);
   call.forward.push_back(value("2", 1, 2));
-  EXPECT_EQ(judge_call(call, "Torch.x.0", kDocumented).result.forward, Verdict::kError);
+  EXPECT_EQ(judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented).result.forward,
+            Verdict::kError);
 }
 
 TEST(JudgedCall, VerdictStandsBesideTheDocumentedOne) {
@@ -132,7 +133,7 @@ TEST(JudgedCall, VerdictStandsBesideTheDocumentedOne) {
   call.forward[0].strict = {Verdict::kPass, "equal", ""};
   call.forward[1].strict = {Verdict::kError, "1 of 8 elements", "lost tail"};
   call.backward_skip = {SkipReason::kOutArgument, "out"};
-  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented);
   EXPECT_EQ(judged.details[0].strict_status, Verdict::kPass);
   EXPECT_EQ(judged.details[0].rerun_command, "");
   EXPECT_EQ(judged.details[1].status, Verdict::kPass);
@@ -142,7 +143,7 @@ TEST(JudgedCall, VerdictStandsBesideTheDocumentedOne) {
   EXPECT_THAT(judged.details[1].rerun_command, EndsWith("--only Torch.x.0"));
   EXPECT_EQ(judged.details[2].strict_status, Verdict::kSkip);
   EXPECT_EQ(judged.result.strict, Verdict::kError);
-  EXPECT_FALSE(judge_call(call, "Torch.x.0", kReference).result.strict);
+  EXPECT_FALSE(judge_call(call, ops::NamedCall("Torch.x.0"), kReference).result.strict);
 }
 
 TEST(JudgedCall, NotesStandInTheFirstRowOfTheirDirection) {
@@ -151,7 +152,7 @@ TEST(JudgedCall, NotesStandInTheFirstRowOfTheirDirection) {
   call.backward = {floats(4, 1e-9)};
   call.note = "keep_prob was replaced";
   call.backward_note = "another order";
-  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented);
   EXPECT_THAT(judged.details[0].message, EndsWith("keep_prob was replaced"));
   EXPECT_THAT(judged.details[1].message, testing::Not(HasSubstr("keep_prob")));
   EXPECT_THAT(judged.details[2].message, EndsWith("another order"));
@@ -166,7 +167,7 @@ TEST(JudgedCall, StructureThatDiffersIsAnError) {
   shapes.kind = LeafKind::kShapesDiffer;
   shapes.device.shape = {3};
   call.forward.push_back(shapes);
-  const JudgedCall judged = judge_call(call, "Torch.x.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Torch.x.0"), kDocumented);
   std::vector<std::string> messages;
   for (const auto& row : judged.details) messages.push_back(row.message);
   EXPECT_THAT(messages, ElementsAre("bench and npu output type is different.",
@@ -180,14 +181,15 @@ TEST(JudgedCall, ThePublicToolLooksAtLess) {
   call.forward = {value("0", 1, 1), value("1.0", 1, 1), value("1.1", 1, 1), value("2", 3, 3)};
   call.backward = {value("0", 1, 1), value("1", 1, 1)};
   call.backward[1].of_keyword = true;
-  const JudgedCall judged = judge_call(call, "Torch.x.0", kReference);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Torch.x.0"), kReference);
   EXPECT_THAT(rows(judged),
               ElementsAre("Torch.x.0.forward.output.0 pass", "Torch.x.0.forward.output.1 error",
                           "Torch.x.0.forward.output.2 pass", "Torch.x.0.backward.output.0 pass"));
   EXPECT_EQ(judged.details[1].message, "Unexpected output type in compare_core: <class 'list'>");
   EXPECT_EQ(judged.details[1].rerun_command, "");
   call.forward.push_back(kind("3", LeafKind::kDeviceMissing));
-  EXPECT_EQ(judge_call(call, "Torch.x.0", kReference).result.message, "list index out of range");
+  EXPECT_EQ(judge_call(call, ops::NamedCall("Torch.x.0"), kReference).result.message,
+            "list index out of range");
 }
 
 TEST(JudgedCall, DropoutIsJudgedByItsZeros) {
@@ -195,18 +197,21 @@ TEST(JudgedCall, DropoutIsJudgedByItsZeros) {
   MeasuredLeaf leaf = floats(1000, 3.0);
   leaf.dropout = {.bench_zeros = 490, .device_zeros = 520, .probability = 0.5};
   call.forward = {leaf};
-  const JudgedCall judged = judge_call(call, "Functional.dropout.0", kDocumented);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Functional.dropout.0"), kDocumented);
   EXPECT_THAT(rows(judged), ElementsAre("Functional.dropout.0.forward.output.0 pass"));
   EXPECT_TRUE(judged.details[0].cosine.blank());
 
   call.forward[0].dropout->device_zeros = 800;
-  EXPECT_EQ(judge_call(call, "Functional.dropout.0", kDocumented).result.forward, Verdict::kError);
+  EXPECT_EQ(judge_call(call, ops::NamedCall("Functional.dropout.0"), kDocumented).result.forward,
+            Verdict::kError);
   // Half of the input was zero already, which the bench shows too.
   call.forward[0].dropout = {.bench_zeros = 750, .device_zeros = 745, .probability = 0.5};
-  EXPECT_EQ(judge_call(call, "Functional.dropout.0", kDocumented).result.forward, Verdict::kPass);
+  EXPECT_EQ(judge_call(call, ops::NamedCall("Functional.dropout.0"), kDocumented).result.forward,
+            Verdict::kPass);
   // Nothing is dropped: compared as any other output.
   call.forward[0].dropout = {.bench_zeros = 0, .device_zeros = 0, .probability = 0.0};
-  EXPECT_NE(judge_call(call, "Functional.dropout.0", kDocumented).result.forward, Verdict::kPass);
+  EXPECT_NE(judge_call(call, ops::NamedCall("Functional.dropout.0"), kDocumented).result.forward,
+            Verdict::kPass);
 }
 
 TEST(JudgedCall, ThePublicToolWritesNoDetailsOfADropout) {
@@ -214,11 +219,13 @@ TEST(JudgedCall, ThePublicToolWritesNoDetailsOfADropout) {
   MeasuredLeaf leaf = floats(1000, 3.0);
   leaf.dropout = {.bench_zeros = 490, .device_zeros = 520, .probability = 0.5};
   call.forward = {leaf};
-  const JudgedCall judged = judge_call(call, "Functional.dropout.0", kReference);
+  const JudgedCall judged = judge_call(call, ops::NamedCall("Functional.dropout.0"), kReference);
   EXPECT_THAT(judged.details, IsEmpty());
   EXPECT_EQ(judged.result.forward, Verdict::kPass);
-  EXPECT_TRUE(pytorch_dialect().has_no_details("Functional.dropout.0", Profile::kReference));
-  EXPECT_FALSE(pytorch_dialect().has_no_details("Functional.dropout.0", Profile::kDocumented));
+  EXPECT_TRUE(pytorch_dialect().has_no_details(ops::NamedCall("Functional.dropout.0"),
+                                               Profile::kReference));
+  EXPECT_FALSE(pytorch_dialect().has_no_details(ops::NamedCall("Functional.dropout.0"),
+                                                Profile::kDocumented));
 }
 
 TEST(Coverage, CountsByTheWorseDirectionAndByReason) {

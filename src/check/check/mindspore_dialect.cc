@@ -45,12 +45,10 @@ std::string_view left_out_of_adapter(std::string_view full_name) {
   return is_one_of(kAdapterGroups, group) ? std::string_view() : group;
 }
 
-SkipReason mindspore_reason_to_skip(std::string_view full_name) {
-  const auto name = parse_call_name(full_name);
-  if (!name) return SkipReason::kNotSupported;
-  const bool never =
-      ops::traits_of(name->bare_name).never_checked == ops::NeverChecked::kEverywhere;
-  return never ? SkipReason::kFiltered : SkipReason::kNone;
+SkipReason mindspore_reason_to_skip(const ops::NamedCall& call) {
+  if (!call.name) return SkipReason::kNotSupported;
+  return call.traits.never_checked == ops::NeverChecked::kEverywhere ? SkipReason::kFiltered
+                                                                     : SkipReason::kNone;
 }
 
 // The collector puts what a compiled graph computed below a directory of this name.
@@ -141,7 +139,7 @@ Dialect made(std::string_view name, std::string_view (*left_out)(std::string_vie
       .engine_device = &mindspore_device,
       .judge_leaf = &judge_mindspore_leaf,
       .conclude = &documented::conclude_mindspore,
-      .has_no_details = [](std::string_view, documented::Profile) { return false; },
+      .has_no_details = [](const ops::NamedCall&, documented::Profile) { return false; },
       .detail_columns = &tables::mindspore_detail_columns,
       .result_columns = &tables::mindspore_result_columns,
       .style = {.shortest = true, .blank = "", .no_verdict = ""},

@@ -37,7 +37,7 @@ documented::DetailRow row_of(const MeasuredLeaf& leaf) {
   call.forward = {leaf};
   JudgeRules rules;
   rules.dialect = &older_dialect();
-  return judge_call(call, "Torch.mul.0", rules).details.front();
+  return judge_call(call, ops::NamedCall("Torch.mul.0"), rules).details.front();
 }
 
 Verdict verdict_of(const MeasuredLeaf& leaf) { return row_of(leaf).status; }

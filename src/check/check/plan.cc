@@ -27,12 +27,11 @@ struct Lists {
   }
 };
 
-SkipReason reason_to_skip(std::string_view full_name, const Lists& lists, const Dialect& dialect) {
-  if (unsafe_name(full_name)) return SkipReason::kHostile;
-  const SkipReason skip = dialect.reason_to_skip(full_name);
+SkipReason reason_to_skip(const ops::NamedCall& call, const Lists& lists, const Dialect& dialect) {
+  if (unsafe_name(call.full_name)) return SkipReason::kHostile;
+  const SkipReason skip = dialect.reason_to_skip(call);
   if (skip != SkipReason::kNone) return skip;
-  const auto name = parse_call_name(full_name);
-  return name && lists.leave_out(name->bare_name) ? SkipReason::kFiltered : SkipReason::kNone;
+  return call.name && lists.leave_out(call.api) ? SkipReason::kFiltered : SkipReason::kNone;
 }
 
 // Remembers the structures met so far, per API ("Type.name"). An entry that cannot be parsed is
@@ -87,7 +86,7 @@ Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options)
       ++plan.left_out[std::string(group)];
       continue;
     }
-    const SkipReason skip = reason_to_skip(call.full_name, lists, *options.dialect);
+    const SkipReason skip = reason_to_skip(ops::NamedCall(call.full_name), lists, *options.dialect);
     if (options.drop_repeats && skip == SkipReason::kNone && repeats.is_repeat(call)) {
       ++plan.repeats;
       continue;

@@ -6,7 +6,6 @@
 
 #include "check/dialect.h"
 #include "check/leaf_verdict.h"
-#include "core/call_name.h"
 #include "ops/op.h"
 #include "tables/detail_columns.h"
 
@@ -15,15 +14,14 @@ namespace {
 
 constexpr std::string_view kNotReplayedTypes[] = {"Distributed", "MindSpeed"};
 
-SkipReason pytorch_reason_to_skip(std::string_view full_name) {
-  const std::string_view type = full_name.substr(0, full_name.find('.'));
+SkipReason pytorch_reason_to_skip(const ops::NamedCall& call) {
+  const std::string_view type = call.full_name.substr(0, call.full_name.find('.'));
   if (std::ranges::find(kNotReplayedTypes, type) != std::end(kNotReplayedTypes)) {
     return SkipReason::kNotSupported;
   }
-  const auto name = parse_call_name(full_name);
-  if (!name) return SkipReason::kNotSupported;
-  const ops::NeverChecked never = ops::traits_of(name->bare_name).never_checked;
-  return never == ops::NeverChecked::kNowhere ? SkipReason::kNone : SkipReason::kFiltered;
+  if (!call.name) return SkipReason::kNotSupported;
+  return call.traits.never_checked == ops::NeverChecked::kNowhere ? SkipReason::kNone
+                                                                  : SkipReason::kFiltered;
 }
 
 std::filesystem::path pytorch_error_data(const Config& config, const journal::CsvPaths& paths,
@@ -32,10 +30,8 @@ std::filesystem::path pytorch_error_data(const Config& config, const journal::Cs
 }
 
 // The public tool writes no details of a dropout.
-bool pytorch_has_no_details(std::string_view full_name, documented::Profile profile) {
-  const auto name = parse_call_name(full_name);
-  return profile == documented::Profile::kReference && name &&
-         ops::is_dropout(ops::traits_of(name->bare_name));
+bool pytorch_has_no_details(const ops::NamedCall& call, documented::Profile profile) {
+  return profile == documented::Profile::kReference && call.name && ops::is_dropout(call.traits);
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ Result<journal::Journal> open_journal(const CheckOptions& options, const Recorde
         return std::string(recorded.dump.calls[recorded.plan.calls[i].index].shown_name());
       },
       [&](std::string_view name) {
-        return recorded.dialect->has_no_details(name, options.request.profile());
+        return recorded.dialect->has_no_details(ops::NamedCall(name), options.request.profile());
       },
       false};
   return journal::Journal::resume(options.request.resume_csv, expected, journal,

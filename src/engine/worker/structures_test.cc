@@ -60,7 +60,7 @@ check::JudgedCall judged(Json json, documented::Profile profile) {
   rules.profile = profile;
   protocol::CallRequest request;
   request.full_name = name;
-  return check::judge_call(measure_outcome(request, outcome, {}), name, rules);
+  return check::judge_call(measure_outcome(request, outcome, {}), ops::NamedCall(name), rules);
 }
 
 void expect_rows(const check::JudgedCall& found, Json expected) {
