@@ -99,6 +99,19 @@ def check_profiles_and_faults() -> None:
     assert "unknown sim profile 'fast'" in configure("fast")
 
 
+def check_recurrent_layers_under_autocast() -> None:
+    """Built from their parts they give the half type, as the CPU's own kernels do."""
+    torch.sim.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
+    assert configure("bf16-accumulate") == ""
+    layer = torch.nn.LSTM(8, 4, num_layers=2)
+    weights = [weight.detach().to("sim") for weight in layer.parameters()]
+    states = [torch.zeros(2, 2, 4, dtype=torch.bfloat16).to("sim") for _ in range(2)]
+    with torch.autocast("sim", dtype=torch.bfloat16):
+        results = torch._VF.lstm(torch.randn(3, 2, 8).bfloat16().to("sim"), states, weights, True, 2, 0.0, False, False, False)
+    assert [result.dtype for result in results] == [torch.bfloat16] * 3, [result.dtype for result in results]
+    assert configure("exact") == ""
+
+
 def check_units() -> None:
     """A matrix unit computes products, linear layers, convolutions and attention, forward and backward, and cuts."""
     left, right = torch.rand(4, 4096), torch.rand(4096, 4)
@@ -134,4 +147,5 @@ check_results()
 check_memory()
 check_units()
 check_profiles_and_faults()
+check_recurrent_layers_under_autocast()
 print("as it should be")

@@ -90,8 +90,9 @@ void run_fused(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* s
   std::for_each(stack->end() - results, stack->end(), Move(device));
 }
 
+// Under autocast the bias is float32 still, and the gates are of the half type.
 at::Tensor with_bias(const at::Tensor& gates, const std::optional<at::Tensor>& bias) {
-  return bias && bias->defined() ? gates + *bias : gates;
+  return bias && bias->defined() ? gates + bias->to(gates.scalar_type()) : gates;
 }
 
 // The parts that a device has to bring for the recurrent layers.
