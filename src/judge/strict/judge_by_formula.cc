@@ -22,7 +22,7 @@ using execute::npu::Packing;
 using execute::npu::unpacked;
 
 // The numbers of a result as the formula gives them.
-struct Numbers {
+struct FormulaNumbers {
   at::Tensor device, right, lowest, highest;
 };
 
@@ -32,8 +32,8 @@ at::Tensor comparable(const at::Tensor& device, const at::Tensor& value) {
   return bytes && device.element_size() == 1 ? device.contiguous().view(at::kByte) : device;
 }
 
-Numbers numbers_of(const FormulaResult& result, const at::Tensor& device) {
-  Numbers numbers;
+FormulaNumbers formula_numbers(const FormulaResult& result, const at::Tensor& device) {
+  FormulaNumbers numbers;
   numbers.device = unpacked(comparable(device, result.value), result.packing);
   numbers.right = unpacked(result.value, result.packing);
   numbers.lowest = result.lowest.defined() ? result.lowest : numbers.right;
@@ -42,7 +42,7 @@ Numbers numbers_of(const FormulaResult& result, const at::Tensor& device) {
 }
 
 // True where a right device may not be. Where the formula itself has no number all may be.
-at::Tensor outside(const Numbers& numbers) {
+at::Tensor outside(const FormulaNumbers& numbers) {
   const at::Tensor known = numbers.lowest.isnan().logical_or(numbers.highest.isnan()).logical_not();
   const at::Tensor inside =
       numbers.device.ge(numbers.lowest).logical_and(numbers.device.le(numbers.highest));
@@ -50,7 +50,7 @@ at::Tensor outside(const Numbers& numbers) {
 }
 
 // The error in units of what is allowed; infinite where nothing is.
-at::Tensor over_allowed(const Numbers& numbers) {
+at::Tensor over_allowed(const FormulaNumbers& numbers) {
   const at::Tensor error = (numbers.device - numbers.right).abs();
   const at::Tensor up = numbers.device.gt(numbers.right);
   const at::Tensor room =
@@ -63,7 +63,7 @@ at::Tensor over_allowed(const Numbers& numbers) {
 }
 
 // Faults that users know: rows that nobody computed, rows in another place.
-std::string cause_of(const Numbers& numbers, const at::Tensor& wrong) {
+std::string cause_of(const FormulaNumbers& numbers, const at::Tensor& wrong) {
   if (wrong.dim() < 2 || wrong.numel() == 0) return "";
   const at::Tensor rows = wrong.flatten(1).any(1);
   const std::int64_t count = rows.size(0);
@@ -86,7 +86,8 @@ std::string reading_text(const FormulaRow& row, std::size_t reading) {
   return row.readings.empty() ? "" : fmt::format(" (the device {})", row.readings[reading]);
 }
 
-StrictFinding failed(const Numbers& numbers, const at::Tensor& wrong, std::string reason) {
+StrictFinding formula_failed(const FormulaNumbers& numbers, const at::Tensor& wrong,
+                             std::string reason) {
   const at::Tensor over = over_allowed(numbers).contiguous();
   const at::Tensor device = numbers.device.contiguous();
   const at::Tensor right = numbers.right.contiguous();
@@ -183,7 +184,7 @@ bool FormulaJudge::fits(std::size_t reading) {
     const auto* device = leaf.device.as<at::Tensor>();
     if (result == nullptr || device == nullptr || !result->value.defined()) return true;
     if (device->sizes() != result->value.sizes()) return true;
-    return !outside(numbers_of(*result, libtorch::plain(*device))).any().item<bool>();
+    return !outside(formula_numbers(*result, libtorch::plain(*device))).any().item<bool>();
   });
 }
 
@@ -206,10 +207,10 @@ std::optional<StrictFinding> FormulaJudge::judge(const Pair& pair) {
             result->value.sizes() != pair.device.sizes()) {
           return std::nullopt;
         }
-        const Numbers numbers = numbers_of(*result, pair.device);
+        const FormulaNumbers numbers = formula_numbers(*result, pair.device);
         const at::Tensor wrong = outside(numbers);
         const std::string how = reading_text(*row_, chosen);
-        if (wrong.any().item<bool>()) return failed(numbers, wrong, "");
+        if (wrong.any().item<bool>()) return formula_failed(numbers, wrong, "");
         if (!numbers.device.ne(numbers.right).any().item<bool>()) return equal("equal" + how);
         StrictFinding finding = passed("within what the operator may give" + how);
         finding.error_over_bound = three_digits(over_allowed(numbers).max().item<double>());

@@ -8,15 +8,9 @@
 namespace msprobe::execute::npu {
 namespace {
 
-constexpr double kFloat32 = 1.0 / (1 << 24);
 // Roundings of single weights are independent: so many root sums of squares bound their sum.
 constexpr double kIndependent = 4;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double summed_units(std::int64_t terms) {
-  const auto n = static_cast<double>(terms);
-  return std::min(n, 16 + 4 * std::sqrt(n)) * kFloat32;
-}
 
 at::Tensor part_of(const at::Tensor& over_scores, std::int64_t head, std::int64_t first,
                    std::int64_t count) {
@@ -25,8 +19,8 @@ at::Tensor part_of(const at::Tensor& over_scores, std::int64_t head, std::int64_
   return part.size(2) > 1 ? part.narrow(2, first, count) : part;
 }
 
-// Rows [first, first + count) of one head, for all batches.
-struct Rows {
+// HeadRows [first, first + count) of one head, for all batches.
+struct HeadRows {
   const AttentionInputs& inputs;
   std::int64_t head, first, count;
 
@@ -47,7 +41,7 @@ struct RowResult {
   at::Tensor y, y_slack, lse, lse_slack;
 };
 
-RowResult rows_of(const Rows& rows, double weights_unit, double scores_unit) {
+RowResult rows_of(const HeadRows& rows, double weights_unit, double scores_unit) {
   const AttentionInputs& in = rows.inputs;
   const std::int64_t of_key = rows.head / (in.query.size(1) / in.key.size(1));
   const at::Tensor query = in.query.narrow(1, rows.head, 1).narrow(2, rows.first, rows.count);
@@ -107,7 +101,7 @@ BoundedAttention bounded_attention(const AttentionInputs& inputs, double weights
   const std::int64_t step = std::max<std::int64_t>(1, kMaxScores / (batches * keys));
   for (std::int64_t head = 0; head < heads; ++head) {
     for (std::int64_t first = 0; first < count; first += step) {
-      const Rows rows{inputs, head, first, std::min(step, count - first)};
+      const HeadRows rows{inputs, head, first, std::min(step, count - first)};
       const RowResult result = rows_of(rows, weights_unit, scores_unit);
       const auto put = [&](const at::Tensor& all, const at::Tensor& part) {
         all.narrow(1, head, 1).narrow(2, first, rows.count).copy_(part);

@@ -31,8 +31,8 @@ at::Tensor wide(const at::Tensor& tensor) {
 
 // (k + offset) * scale of codes in key or value: one number, one for each channel, or for each
 // token.
-at::Tensor dequantised(const at::Tensor& codes, const at::Tensor& scale, const at::Tensor& offset,
-                       const InferAttention& options) {
+at::Tensor wide_keys(const at::Tensor& codes, const at::Tensor& scale, const at::Tensor& offset,
+                     const InferAttention& options) {
   if (!scale.defined()) return codes.to(at::kDouble);
   const std::int64_t heads = options.key_heads == 0 ? options.heads : options.key_heads;
   const auto over = [&](const at::Tensor& given) -> at::Tensor {
@@ -113,7 +113,7 @@ at::Tensor key_or_value(const Bound& a, std::string_view name, const InferAttent
     scale = a.tensor(own + "scale");
     offset = a.tensor_or_undefined(own + "offset");
   }
-  return dequantised(codes, scale, offset, options);
+  return wide_keys(codes, scale, offset, options);
 }
 
 InferPlan plan_of(const Bound& a, const InferNames& names, std::size_t reading) {
@@ -167,15 +167,15 @@ FormulaResults infer(const Bound& a, const InferNames& names, Wish wish) {
   return results;
 }
 
-std::vector<at::Tensor> written(const Bound& a, const InferNames& names) {
+std::vector<at::Tensor> infer_masks(const Bound& a, const InferNames& names) {
   const InferWritten masks = infer_written(plan_of(a, names, 0));
   return {masks.y, masks.lse};
 }
 
-FormulaResults first_version(const Bound& a, Wish wish) { return infer(a, kFirst, wish); }
-FormulaResults second_version(const Bound& a, Wish wish) { return infer(a, kSecond, wish); }
-std::vector<at::Tensor> first_written(const Bound& a) { return written(a, kFirst); }
-std::vector<at::Tensor> second_written(const Bound& a) { return written(a, kSecond); }
+FormulaResults first_infer(const Bound& a, Wish wish) { return infer(a, kFirst, wish); }
+FormulaResults second_infer(const Bound& a, Wish wish) { return infer(a, kSecond, wish); }
+std::vector<at::Tensor> first_written(const Bound& a) { return infer_masks(a, kFirst); }
+std::vector<at::Tensor> second_written(const Bound& a) { return infer_masks(a, kSecond); }
 
 // One token of each sequence against the pages of its keys.
 FormulaResults paged_attention(const Bound& a, Wish wish) {
@@ -200,7 +200,7 @@ FormulaResults paged_attention(const Bound& a, Wish wish) {
   return {out};
 }
 
-constexpr FormulaRow kRows[] = {
+constexpr FormulaRow kInferRows[] = {
     {.api = "NPU._npu_paged_attention",
      .signature = "query, key_cache, value_cache, num_kv_heads, num_heads, scale_value, "
                   "block_table, context_lens, out, *, workspace=None",
@@ -220,7 +220,7 @@ constexpr FormulaRow kRows[] = {
          "num_key_value_heads=0, sparse_mode=0, inner_precise=0, block_size=0, "
          "antiquant_mode=0, key_antiquant_mode=0, value_antiquant_mode=0, "
          "softmax_lse_flag=False",
-     .formula = &first_version,
+     .formula = &first_infer,
      .written = &first_written,
      .readings = kPseReadings},
     {.api = "NPU.npu_fused_infer_attention_score_v2",
@@ -238,13 +238,13 @@ constexpr FormulaRow kRows[] = {
          "key_shared_prefix_dtype=None, value_shared_prefix_dtype=None, "
          "dequant_scale_query_dtype=None, dequant_scale_key_dtype=None, "
          "dequant_scale_value_dtype=None, dequant_scale_key_rope_dtype=None, out_dtype=None",
-     .formula = &second_version,
+     .formula = &second_infer,
      .written = &second_written,
      .readings = kPseReadings},
 };
 
 }  // namespace
 
-std::span<const FormulaRow> attention_formulas() { return kRows; }
+std::span<const FormulaRow> attention_formulas() { return kInferRows; }
 
 }  // namespace msprobe::execute::npu

@@ -7,8 +7,6 @@
 namespace msprobe::execute::npu {
 namespace {
 
-constexpr double kFloat32 = 1.0 / (1 << 24);
-
 bool wanted(const Bounded& a) { return a.slack.defined(); }
 
 // An exact number has a slack of zero, without dimensions.
@@ -18,13 +16,13 @@ Bounded with_slack(const at::Tensor& value, const at::Tensor& propagated, double
   return {value, propagated + value.abs() * eps};
 }
 
-// Errors of the summands partly cancel: far less than one unit for each of `terms`.
+}  // namespace
+
 double summed_units(std::int64_t terms) {
+  constexpr double kFloat32 = 1.0 / (1 << 24);
   const auto n = static_cast<double>(terms);
   return std::min(n, 16 + 4 * std::sqrt(n)) * kFloat32;
 }
-
-}  // namespace
 
 Bounded exact(const at::Tensor& tensor, bool bounds) {
   const at::Tensor value = tensor.detach().to(at::kDouble);

@@ -17,6 +17,10 @@ struct Bounded {
 // A few units of float32: what one operation of a fused kernel, or an approximation in it, may err.
 constexpr double kOperation = 1.0 / (1 << 22);
 
+// How far a sum of products in float32 may be from the exact one, relative to the sum of their
+// sizes. Errors of the summands partly cancel: far less than one unit for each of many.
+double summed_units(std::int64_t terms);
+
 Bounded exact(const at::Tensor& tensor, bool bounds);
 
 // As if `x` had passed through a number of relative precision `eps`.

@@ -52,14 +52,14 @@ at::Tensor from_heads(const at::Tensor& tensor, const std::string& layout) {
 }
 
 // Where a sequence lies.
-struct Rows {
+struct SequenceRows {
   std::int64_t batch = 0;
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
-std::vector<Rows> packed_rows(const Integers& ends, std::int64_t rows) {
-  std::vector<Rows> all;
+std::vector<SequenceRows> packed_rows(const Integers& ends, std::int64_t rows) {
+  std::vector<SequenceRows> all;
   std::int64_t first = 0;
   for (const std::int64_t end : ends) {
     TORCH_CHECK(end >= first && end <= rows, "a sequence ends at row ", end, ", one from ", first,
@@ -70,9 +70,9 @@ std::vector<Rows> packed_rows(const Integers& ends, std::int64_t rows) {
   return all;
 }
 
-std::vector<Rows> padded_rows(const Integers& lengths, std::int64_t batch, std::int64_t rows,
-                              std::int64_t padding, bool left) {
-  std::vector<Rows> all;
+std::vector<SequenceRows> padded_rows(const Integers& lengths, std::int64_t batch,
+                                      std::int64_t rows, std::int64_t padding, bool left) {
+  std::vector<SequenceRows> all;
   for (std::int64_t b = 0; b < batch; ++b) {
     const std::int64_t length =
         lengths.empty() ? rows : lengths.at(lengths.size() == 1 ? 0 : static_cast<std::size_t>(b));
@@ -83,12 +83,12 @@ std::vector<Rows> padded_rows(const Integers& lengths, std::int64_t batch, std::
   return all;
 }
 
-at::Tensor of_rows(const at::Tensor& heads, const Rows& rows) {
+at::Tensor of_rows(const at::Tensor& heads, const SequenceRows& rows) {
   return heads.narrow(0, rows.batch, 1).narrow(2, rows.first, rows.count);
 }
 
 // The mask that is meant for one sequence, four dimensions that broadcast over its scores.
-at::Tensor given_mask(const InferAttention& options, const Rows& query, std::int64_t keys,
+at::Tensor given_mask(const InferAttention& options, const SequenceRows& query, std::int64_t keys,
                       std::int64_t batches) {
   at::Tensor mask = options.mask.ne(0);
   if (mask.dim() == 2 && query.count == 1 && mask.size(0) == batches && batches > 1) {
@@ -104,7 +104,7 @@ at::Tensor given_mask(const InferAttention& options, const Rows& query, std::int
   return mask.narrow(3, 0, keys);
 }
 
-AttentionMask mask_of(const InferAttention& options, const Rows& query, std::int64_t keys,
+AttentionMask mask_of(const InferAttention& options, const SequenceRows& query, std::int64_t keys,
                       std::int64_t batches) {
   AttentionMask mask;
   if (!options.mask.defined()) return mask;
@@ -125,7 +125,7 @@ AttentionMask mask_of(const InferAttention& options, const Rows& query, std::int
   return mask;
 }
 
-// Rows without a key that they see.
+// SequenceRows without a key that they see.
 at::Tensor empty_rows(const AttentionMask& mask, std::int64_t rows, std::int64_t keys,
                       const at::Tensor& like) {
   const auto options = like.options().dtype(at::kLong);
@@ -139,7 +139,7 @@ at::Tensor empty_rows(const AttentionMask& mask, std::int64_t rows, std::int64_t
 }
 
 // Four dimensions that broadcast over the scores of one sequence.
-at::Tensor pse_of(const at::Tensor& pse, const Rows& query, std::int64_t keys) {
+at::Tensor pse_of(const at::Tensor& pse, const SequenceRows& query, std::int64_t keys) {
   if (!pse.defined() || pse.numel() == 0) return {};
   at::Tensor part = pse;
   while (part.dim() < 4) part = part.unsqueeze(0);
@@ -162,11 +162,11 @@ std::vector<at::Tensor> sequences(const at::Tensor& tensor, const InferAttention
     return parts;
   }
   const at::Tensor split = to_heads(tensor, layout, heads);
-  const std::vector<Rows> rows =
+  const std::vector<SequenceRows> rows =
       is_packed(layout) ? packed_rows(options.key_lengths, split.size(2))
                         : padded_rows(options.key_lengths, split.size(0), split.size(2),
                                       options.key_padding, options.key_padded_left);
-  for (const Rows& each : rows) parts.push_back(of_rows(split, each));
+  for (const SequenceRows& each : rows) parts.push_back(of_rows(split, each));
   return parts;
 }
 
@@ -179,8 +179,8 @@ void put_before(std::vector<at::Tensor>& parts, const at::Tensor& prefix,
 }
 
 // `rows` holds what belongs to the rows of the parts, in the order (batch, heads, rows, width).
-at::Tensor joined(const InferPlan& plan, const std::vector<at::Tensor>& parts, std::int64_t width,
-                  const at::TensorOptions& options) {
+at::Tensor rows_joined(const InferPlan& plan, const std::vector<at::Tensor>& parts,
+                       std::int64_t width, const at::TensorOptions& options) {
   at::Tensor all = at::zeros({plan.rows[0], plan.rows[1], plan.rows[2], width}, options);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const InferPart& part = plan.parts[i];
@@ -226,7 +226,7 @@ InferPlan infer_plan(const at::Tensor& query, const at::Tensor& key, const at::T
               " needs the ends of the sequences");
   TORCH_CHECK(!options.block_table.defined() || !options.key_lengths.empty(),
               "block_table needs the lengths of the keys");
-  const std::vector<Rows> rows =
+  const std::vector<SequenceRows> rows =
       packed ? packed_rows(options.query_lengths, queries.size(2))
              : padded_rows(options.query_lengths, queries.size(0), queries.size(2),
                            options.query_padding, options.query_padded_left);
@@ -278,8 +278,8 @@ InferOutputs infer_attention(const InferPlan& plan) {
     lse.push_back((outputs.max + outputs.sum.log()).masked_fill(part.empty_rows, 0));
   }
   TORCH_CHECK(!y.empty(), "an attention without sequences");
-  return {.y = from_heads(joined(plan, y, plan.width, y[0].options()), plan.output_layout),
-          .lse = lse_layout(plan, joined(plan, lse, 1, lse[0].options()))};
+  return {.y = from_heads(rows_joined(plan, y, plan.width, y[0].options()), plan.output_layout),
+          .lse = lse_layout(plan, rows_joined(plan, lse, 1, lse[0].options()))};
 }
 
 InferBounds infer_bounds(const InferPlan& plan, double weights_unit, double scores_unit) {
@@ -293,7 +293,7 @@ InferBounds infer_bounds(const InferPlan& plan, double weights_unit, double scor
   }
   const auto options = at::TensorOptions().dtype(at::kDouble);
   const auto rows = [&](const std::vector<at::Tensor>& parts, std::int64_t width) {
-    return joined(plan, parts, width, options);
+    return rows_joined(plan, parts, width, options);
   };
   return {.y = {from_heads(rows(y, plan.width), plan.output_layout),
                 from_heads(rows(y_slack, plan.width), plan.output_layout)},
@@ -310,8 +310,8 @@ InferWritten infer_written(const InferPlan& plan) {
     y.push_back(zeros ? at::ones_like(seen) : seen);
   }
   const auto options = at::TensorOptions().dtype(at::kBool);
-  const at::Tensor of_lse = joined(plan, lse, 1, options);
-  const at::Tensor of_y = joined(plan, y, 1, options).expand({-1, -1, -1, plan.width});
+  const at::Tensor of_lse = rows_joined(plan, lse, 1, options);
+  const at::Tensor of_y = rows_joined(plan, y, 1, options).expand({-1, -1, -1, plan.width});
   return {.y = from_heads(of_y, plan.output_layout), .lse = lse_layout(plan, of_lse)};
 }
 

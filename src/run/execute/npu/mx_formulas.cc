@@ -214,7 +214,7 @@ FormulaResults block_mx_quant(const Bound& a, Wish wish) {
   return {codes_of(values, options.number, wish.bounds), scales_of(by_row), scales_of(by_column)};
 }
 
-constexpr FormulaRow kRows[] = {
+constexpr FormulaRow kMxRows[] = {
     {.api = "NPU.npu_dynamic_block_mx_quant",
      .signature = "input, *, round_mode='rint', dst_type=296, scale_alg=0, dst_type_max=0.0",
      .formula = &block_mx_quant},
@@ -234,6 +234,6 @@ constexpr FormulaRow kRows[] = {
 
 }  // namespace
 
-std::span<const FormulaRow> mx_formulas() { return kRows; }
+std::span<const FormulaRow> mx_formulas() { return kMxRows; }
 
 }  // namespace msprobe::execute::npu

@@ -207,7 +207,7 @@ Bounded product_of_rounded(const Bounded& x, const Bounded& weight, double unit)
 }
 
 // (weight + offset) * scale; scale and offset have one row for each `each` rows of the weight.
-Bounded dequantised(const Bounded& weight, const at::Tensor& scale, const at::Tensor& offset,
+Bounded wide_weight(const Bounded& weight, const at::Tensor& scale, const at::Tensor& offset,
                     bool bounds) {
   const std::int64_t k = weight.value.size(-2);
   const auto spread = [&](const at::Tensor& given) {
@@ -236,7 +236,7 @@ FormulaResults weight_quant_batchmatmul(const Bound& a, Wish wish) {
     if (offset.defined() && offset.dim() == 2 && offset.size(0) > 1) offset = spread(offset);
   }
   Bounded y = product_of_rounded(exact(x, wish.bounds),
-                                 dequantised(weight.value, scale, offset, wish.bounds),
+                                 wide_weight(weight.value, scale, offset, wish.bounds),
                                  unit_of(x.scalar_type()));
   if (!a.is_none("bias")) y = y + exact(a.tensor("bias"), wish.bounds);
   if (a.is_none("quant_scale")) return {as_floats(y, x.scalar_type())};
@@ -253,7 +253,7 @@ std::vector<at::Tensor> list_or_none(const Bound& a, std::string_view name) {
 }
 
 // Of a list with one tensor for each group, or of one tensor that holds all of them.
-at::Tensor of_group(const std::vector<at::Tensor>& list, std::size_t group, bool stacked) {
+at::Tensor tensor_of_group(const std::vector<at::Tensor>& list, std::size_t group, bool stacked) {
   if (list.empty()) return {};
   if (list.size() == 1 && stacked) return list[0][static_cast<std::int64_t>(group)];
   return list[std::min(group, list.size() - 1)];
@@ -313,12 +313,12 @@ struct GroupPart {
 
 // Codes against codes, with a scale for each column, each part of the sum, or none.
 Bounded codes_product(const GroupedLists& lists, const GroupPart& part, bool bounds) {
-  const at::Tensor weight_codes = of_group(lists.weight, part.group, lists.stacked);
-  const at::Tensor bias = of_group(lists.bias, part.group, lists.stacked);
+  const at::Tensor weight_codes = tensor_of_group(lists.weight, part.group, lists.stacked);
+  const at::Tensor bias = tensor_of_group(lists.bias, part.group, lists.stacked);
   Operand x = operand(part.x, lists.x_type, -1, bounds);
   const std::int64_t k = x.value.value.size(-1);
   Operand weight = operand(weight_codes, lists.weight_type, k, bounds);
-  at::Tensor scale = of_group(lists.scale, part.group, lists.stacked);
+  at::Tensor scale = tensor_of_group(lists.scale, part.group, lists.stacked);
   if (scale.defined() && is_words(scale)) scale = scale_of_words(scale).scale;
   const bool mixed = part.x.scalar_type() == at::kChar && weight_codes.scalar_type() == at::kInt;
   const bool by_part = scale.defined() && scale.dim() == 2 && scale.size(0) > 1;
@@ -328,7 +328,7 @@ Bounded codes_product(const GroupedLists& lists, const GroupPart& part, bool bou
     x.value.value = x.value.value - 8;
   }
   if (mixed || by_part) {
-    y = product(x.value, dequantised(weight.value, scale, {}, bounds), false);
+    y = product(x.value, wide_weight(weight.value, scale, {}, bounds), false);
     if (bias.defined()) y = y + exact(bias, bounds);
   } else {
     y = product(x.value, weight.value, x.whole && weight.whole);
@@ -348,24 +348,24 @@ Bounded codes_product(const GroupedLists& lists, const GroupPart& part, bool bou
 Bounded powers_product(const GroupedLists& lists, const GroupPart& part, bool bounds) {
   const Operand x = operand(part.x, lists.x_type, -1, bounds);
   const std::int64_t k = x.value.value.size(-1);
-  const Operand weight =
-      operand(of_group(lists.weight, part.group, lists.stacked), lists.weight_type, k, bounds);
-  const at::Tensor scale = of_group(lists.scale, part.group, lists.stacked);
+  const Operand weight = operand(tensor_of_group(lists.weight, part.group, lists.stacked),
+                                 lists.weight_type, k, bounds);
+  const at::Tensor scale = tensor_of_group(lists.scale, part.group, lists.stacked);
   Bounded y = product(with_powers(x.value, along_last(part.token, k)),
                       with_powers(weight.value, along_k(scale, k)), false);
-  const at::Tensor bias = of_group(lists.bias, part.group, lists.stacked);
+  const at::Tensor bias = tensor_of_group(lists.bias, part.group, lists.stacked);
   return bias.defined() ? y + exact(bias, bounds) : y;
 }
 
 Bounded few_bits_product(const GroupedLists& lists, const GroupPart& part, bool bounds) {
   const at::Tensor& x = part.x;
-  const Operand weight = operand(of_group(lists.weight, part.group, lists.stacked),
+  const Operand weight = operand(tensor_of_group(lists.weight, part.group, lists.stacked),
                                  lists.weight_type, x.size(-1), bounds);
   const Bounded wide =
-      dequantised(weight.value, of_group(lists.antiquant_scale, part.group, lists.stacked),
-                  of_group(lists.antiquant_offset, part.group, lists.stacked), bounds);
+      wide_weight(weight.value, tensor_of_group(lists.antiquant_scale, part.group, lists.stacked),
+                  tensor_of_group(lists.antiquant_offset, part.group, lists.stacked), bounds);
   Bounded y = product_of_rounded(exact(x, bounds), wide, unit_of(x.scalar_type()));
-  const at::Tensor bias = of_group(lists.bias, part.group, lists.stacked);
+  const at::Tensor bias = tensor_of_group(lists.bias, part.group, lists.stacked);
   return bias.defined() ? y + exact(bias, bounds) : y;
 }
 
@@ -444,7 +444,7 @@ FormulaResults grouped_products(const GroupedLists& lists, const GroupedCut& cut
   } else {
     for (std::size_t g = 0; g < lists.x.size(); ++g) {
       parts.push_back(
-          part_product(lists, {lists.x[g], of_group(lists.token, g, false), g}, bounds));
+          part_product(lists, {lists.x[g], tensor_of_group(lists.token, g, false), g}, bounds));
     }
   }
   if (cut.one_result) return {joined(parts, lists.out, false)};
@@ -485,7 +485,7 @@ Bounded ffn_weight(const Bound& a, const FfnPart& part, bool first, bool bounds)
   if (!scale.defined()) return exact(weight, bounds);
   const at::Tensor offset =
       of_expert(a, first ? "antiquant_offset1" : "antiquant_offset2", part.expert);
-  return dequantised(exact(weight, bounds), scale, offset, bounds);
+  return wide_weight(exact(weight, bounds), scale, offset, bounds);
 }
 
 at::Tensor plain_scale(const at::Tensor& scale) {
@@ -563,7 +563,7 @@ bool has_scale(const Bound& a) { return !a.is_none("scale"); }
 
 constexpr std::string_view kRoundReadings[] = {"rounds to the nearest code", "truncates"};
 
-constexpr FormulaRow kRows[] = {
+constexpr FormulaRow kProductRows[] = {
     {.api = "NPU.npu_ffn",
      .signature =
          "x, weight1, weight2, activation, *, expert_tokens=None, expert_tokens_index=None, "
@@ -610,6 +610,6 @@ constexpr FormulaRow kRows[] = {
 
 }  // namespace
 
-std::span<const FormulaRow> product_formulas() { return kRows; }
+std::span<const FormulaRow> product_formulas() { return kProductRows; }
 
 }  // namespace msprobe::execute::npu

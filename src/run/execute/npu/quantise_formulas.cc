@@ -11,7 +11,7 @@ namespace msprobe::execute::npu {
 namespace {
 
 // One row of `table` for each row of the input: that of its group, or the only one.
-Bounded of_group(const at::Tensor& table, const at::Tensor& groups, bool bounds) {
+Bounded row_of_group(const at::Tensor& table, const at::Tensor& groups, bool bounds) {
   const Bounded all = exact(table, bounds);
   const bool one_for_all = !groups.defined() || table.dim() == 0 || table.size(0) == 1;
   if (one_for_all && table.dim() < 2) return all;
@@ -225,7 +225,7 @@ FormulaResults rms_norm_quant(const Bound& a, Wish wish) {
 
 // Gates
 
-Bounded half_of(const Bounded& x, std::int64_t which) {
+Bounded chunk_of(const Bounded& x, std::int64_t which) {
   return viewed(
       x, [&](const at::Tensor& t) { return t.chunk(2, -1)[static_cast<std::size_t>(which)]; });
 }
@@ -265,13 +265,14 @@ FormulaResults swiglu_quant(const Bound& a, Wish wish) {
   const at::Tensor groups = groups_of(a, a.integer("group_list_type"));
   const Bounded rows = exact(as_rows(x), wish.bounds);
   const bool left = a.boolean("activate_left");
-  Bounded gated = half_of(rows, left ? 1 : 0) * silu(half_of(rows, left ? 0 : 1));
+  Bounded gated = chunk_of(rows, left ? 1 : 0) * silu(chunk_of(rows, left ? 0 : 1));
   if (!a.is_none("smooth_scales")) {
-    gated = gated * of_group(a.tensor("smooth_scales"), groups, wish.bounds);
+    gated = gated * row_of_group(a.tensor("smooth_scales"), groups, wish.bounds);
   }
   const Number type = code_type(a, "dst_type");
   if (a.integer("quant_mode") == 0) {
-    if (!a.is_none("offsets")) gated = gated + of_group(a.tensor("offsets"), groups, wish.bounds);
+    if (!a.is_none("offsets"))
+      gated = gated + row_of_group(a.tensor("offsets"), groups, wish.bounds);
     return {as_codes(in_shape_of(gated, x), type), {}};
   }
   const auto [codes, scale] = scaled_to(gated, {-1}, largest_of(type));
@@ -286,18 +287,18 @@ std::vector<at::Tensor> swiglu_quant_written(const Bound& a) {
 }
 
 // What is gated: the products of an int32 input, or the input itself.
-Bounded dequantised(const Bound& a, const at::Tensor& groups, bool bounds) {
+Bounded gate_input(const Bound& a, const at::Tensor& groups, bool bounds) {
   const at::Tensor rows = as_rows(a.tensor("x"));
   Bounded x = exact(rows, bounds);
   const bool has_bias = !a.is_none("bias");
   const bool early = has_bias && !a.tensor("bias").is_floating_point();
   if (rows.is_floating_point()) return x;
-  if (early) x = {(x.value + of_group(a.tensor("bias"), groups, false).value), x.slack};
-  if (!a.is_none("weight_scale")) x = x * of_group(a.tensor("weight_scale"), groups, bounds);
+  if (early) x = {(x.value + row_of_group(a.tensor("bias"), groups, false).value), x.slack};
+  if (!a.is_none("weight_scale")) x = x * row_of_group(a.tensor("weight_scale"), groups, bounds);
   if (!a.is_none("activation_scale")) {
     x = x * exact(a.tensor("activation_scale").reshape({-1, 1}), bounds);
   }
-  return has_bias && !early ? x + of_group(a.tensor("bias"), groups, bounds) : x;
+  return has_bias && !early ? x + row_of_group(a.tensor("bias"), groups, bounds) : x;
 }
 
 Bounded clipped_gate(const Bound& a, const Bounded& gate, const Bounded& linear) {
@@ -310,11 +311,11 @@ Bounded gate_of(const Bound& a, const Bounded& v) {
   const bool left = a.boolean("activate_left");
   switch (a.integer("swiglu_mode")) {
     case 0:
-      return half_of(v, left ? 1 : 0) * silu(half_of(v, left ? 0 : 1));
+      return chunk_of(v, left ? 1 : 0) * silu(chunk_of(v, left ? 0 : 1));
     case 1:
       return clipped_gate(a, every_second(v, 0), every_second(v, 1));
     case 2:
-      return clipped_gate(a, half_of(v, 0), half_of(v, 1));
+      return clipped_gate(a, chunk_of(v, 0), chunk_of(v, 1));
     default:
       throw BindError(fmt::format("swiglu_mode {} has no benchmark", a.integer("swiglu_mode")));
   }
@@ -323,21 +324,21 @@ Bounded gate_of(const Bound& a, const Bounded& v) {
 FormulaResults dequant_swiglu_quant(const Bound& a, Wish wish) {
   const at::Tensor groups = groups_of(a, 1);
   const at::Tensor& x = a.tensor("x");
-  Bounded gated = gate_of(a, dequantised(a, groups, wish.bounds));
+  Bounded gated = gate_of(a, gate_input(a, groups, wish.bounds));
   const Number type = code_type(a, "dst_type");
   const auto mode = static_cast<RoundMode>(a.opt_integer("round_mode").value_or(0));
   const bool has_scale = !a.is_none("quant_scale");
   if (a.integer("quant_mode") == 0) {
     if (has_scale) {
-      const Bounded scale = of_group(a.tensor("quant_scale"), groups, wish.bounds);
+      const Bounded scale = row_of_group(a.tensor("quant_scale"), groups, wish.bounds);
       gated = wish.reading == 0 ? gated / scale : gated * scale;
     }
     if (!a.is_none("quant_offset")) {
-      gated = gated + of_group(a.tensor("quant_offset"), groups, wish.bounds);
+      gated = gated + row_of_group(a.tensor("quant_offset"), groups, wish.bounds);
     }
     return {as_codes(in_shape_of(gated, x), type, mode), {}};
   }
-  if (has_scale) gated = gated * of_group(a.tensor("quant_scale"), groups, wish.bounds);
+  if (has_scale) gated = gated * row_of_group(a.tensor("quant_scale"), groups, wish.bounds);
   const auto [codes, scale] = scaled_to(gated, {-1}, largest_of(type));
   return {as_codes(in_shape_of(codes, x), type, mode),
           as_floats(in_shape_of(squeezed(scale, -1), x), at::kFloat)};
@@ -347,7 +348,7 @@ std::vector<at::Tensor> dequant_swiglu_quant_written(const Bound& a) {
   return group_masks(groups_of(a, 1), a.tensor("x"), a.integer("quant_mode") != 0);
 }
 
-constexpr FormulaRow kRows[] = {
+constexpr FormulaRow kQuantiseRows[] = {
     {.api = "NPU.npu_add_rms_norm",
      .signature = "x1, x2, gamma, epsilon=1e-06",
      .formula = &add_rms_norm,
@@ -396,6 +397,6 @@ constexpr FormulaRow kRows[] = {
 
 }  // namespace
 
-std::span<const FormulaRow> quantise_formulas() { return kRows; }
+std::span<const FormulaRow> quantise_formulas() { return kQuantiseRows; }
 
 }  // namespace msprobe::execute::npu

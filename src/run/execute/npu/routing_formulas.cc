@@ -313,7 +313,7 @@ FormulaResults kv_rmsnorm_rope_cache(const Bound& a, Wish wish) {
   return results;
 }
 
-constexpr FormulaRow kRows[] = {
+constexpr FormulaRow kRoutingRows[] = {
     {.api = "NPU.npu_kv_rmsnorm_rope_cache",
      .signature = "kv, gamma, cos, sin, index, k_cache, ckv_cache, *, k_rope_scale=None, "
                   "c_kv_scale=None, k_rope_offset=None, c_kv_offset=None, v=None, epsilon=1e-05, "
@@ -331,6 +331,6 @@ constexpr FormulaRow kRows[] = {
 
 }  // namespace
 
-std::span<const FormulaRow> routing_formulas() { return kRows; }
+std::span<const FormulaRow> routing_formulas() { return kRoutingRows; }
 
 }  // namespace msprobe::execute::npu

@@ -412,12 +412,12 @@ at::Tensor with_rope(const Bound& a, std::string_view name, std::string_view rop
   return at::cat({tensor.unflatten(2, {heads, -1}), more.unflatten(2, {heads, -1})}, -1).flatten(2);
 }
 
-struct SecondVersion {
+struct FusionAttentionCall {
   at::Tensor query, key;
   FusionAttention options;
 };
 
-SecondVersion second_version(const Bound& a, std::string_view scale) {
+FusionAttentionCall fusion_attention_call(const Bound& a, std::string_view scale) {
   const std::int64_t pse_type = a.integer("pse_type");
   if (pse_type > 1) {
     throw BindError(fmt::format("npu_fusion_attention_v2: pse_type {} has no benchmark", pse_type));
@@ -429,19 +429,19 @@ SecondVersion second_version(const Bound& a, std::string_view scale) {
   const auto integers = [&](std::string_view name) {
     return a.opt_integers(name).value_or(std::vector<std::int64_t>());
   };
-  SecondVersion found{with_rope(a, "query", "query_rope", heads),
-                      with_rope(a, "key", "key_rope", key_heads),
-                      {.head_num = heads,
-                       .input_layout = a.text("input_layout"),
-                       .pse = a.tensor_or_undefined("pse"),
-                       .atten_mask = a.tensor_or_undefined("atten_mask"),
-                       .sink = a.has("sink") ? a.tensor_or_undefined("sink") : at::Tensor(),
-                       .scale = a.real(scale),
-                       .pre_tockens = a.integer("pre_tokens"),
-                       .next_tockens = a.integer("next_tokens"),
-                       .actual_seq_qlen = integers("actual_seq_qlen"),
-                       .actual_seq_kvlen = integers("actual_seq_kvlen"),
-                       .sparse_mode = a.integer("sparse_mode")}};
+  FusionAttentionCall found{with_rope(a, "query", "query_rope", heads),
+                            with_rope(a, "key", "key_rope", key_heads),
+                            {.head_num = heads,
+                             .input_layout = a.text("input_layout"),
+                             .pse = a.tensor_or_undefined("pse"),
+                             .atten_mask = a.tensor_or_undefined("atten_mask"),
+                             .sink = a.has("sink") ? a.tensor_or_undefined("sink") : at::Tensor(),
+                             .scale = a.real(scale),
+                             .pre_tockens = a.integer("pre_tokens"),
+                             .next_tockens = a.integer("next_tokens"),
+                             .actual_seq_qlen = integers("actual_seq_qlen"),
+                             .actual_seq_kvlen = integers("actual_seq_kvlen"),
+                             .sparse_mode = a.integer("sparse_mode")}};
   // The core adds pse before it scales; type 0 adds it behind.
   if (pse_type == 0 && found.options.pse.defined()) {
     found.options.pse = widened(found.options.pse) / found.options.scale;
@@ -450,7 +450,7 @@ SecondVersion second_version(const Bound& a, std::string_view scale) {
 }
 
 PyValue run_fusion_attention_v2(const Bound& a) {
-  const SecondVersion call = second_version(a, "scale");
+  const FusionAttentionCall call = fusion_attention_call(a, "scale");
   const auto [y, max, sum] =
       npu_fusion_attention(call.query, call.key, a.tensor("value"), call.options);
   return {PyList{{y},
@@ -462,7 +462,7 @@ PyValue run_fusion_attention_v2(const Bound& a) {
                  {std::int64_t{0}}}};
 }
 
-constexpr ApiRow kRows[] = {
+constexpr ApiRow kTrainingRows[] = {
     {"Aten.npu_cross_entropy_loss_backward",
      "grad_loss, log_prob, target, weight=None, grad_zloss=None, lse_for_zloss=None, "
      "reduction='mean', ignore_index=-100, label_smoothing=0.0, "
@@ -506,20 +506,20 @@ constexpr ApiRow kRows[] = {
 
 constexpr FormulaRow kFormulas[] = {
     {.api = "NPU.npu_cross_entropy_loss",
-     .signature = kRows[2].signature,
+     .signature = kTrainingRows[2].signature,
      .formula = &cross_entropy_loss,
      .judges_only = true},
     {.api = "NPU.npu_lightning_indexer",
-     .signature = kRows[4].signature,
+     .signature = kTrainingRows[4].signature,
      .formula = &lightning_indexer,
      .written = &lightning_indexer_written,
      .judges_only = true},
     {.api = "NPU.npu_moe_gating_top_k",
-     .signature = kRows[5].signature,
+     .signature = kTrainingRows[5].signature,
      .formula = &gating_top_k,
      .judges_only = true},
     {.api = "NPU.npu_sparse_flash_attention",
-     .signature = kRows[6].signature,
+     .signature = kTrainingRows[6].signature,
      .formula = &sparse_flash_attention,
      .written = &sparse_flash_written,
      .judges_only = true},
@@ -527,7 +527,7 @@ constexpr FormulaRow kFormulas[] = {
 
 }  // namespace
 
-std::span<const ApiRow> training_operators() { return kRows; }
+std::span<const ApiRow> training_operators() { return kTrainingRows; }
 std::span<const FormulaRow> training_formulas() { return kFormulas; }
 
 }  // namespace msprobe::execute::npu
