@@ -188,6 +188,15 @@ bool is_changed_tuple(const PyValue& bench, const PyList& recorded) {
          recorded.front().as<PyList>() == nullptr;
 }
 
+// A list that an operator returns (npu_grouped_matmul) is recorded as one result.
+bool is_list_as_one(const PyValue& bench, const PyList& recorded) {
+  const auto* results = bench.as<PyList>();
+  const bool nested =
+      results != nullptr && !results->empty() && results->front().as<PyList>() != nullptr;
+  return results != nullptr && !nested && recorded.size() == 1 &&
+         recorded.front().as<PyList>() != nullptr;
+}
+
 class Recording : public OtherSide {
  public:
   explicit Recording(const PreparedCall& call) : call_(call) {}
@@ -233,6 +242,7 @@ class Recording : public OtherSide {
       return skip(SkipReason::kNothingRecorded, std::string(kNoOutput));
     }
     if (several == nullptr && values->size() == 1) return values->front();
+    if (is_list_as_one(bench, *values)) return values->front();
     if (is_changed_tuple(bench, *values)) return PyValue{PyList{{*std::move(values)}}};
     return PyValue{*std::move(values)};
   }

@@ -128,11 +128,19 @@ FormulaResult attention_output(const Bound& a, const Bounded& y) {
   if (a.is_none(scale)) return as_floats(y, a.tensor("query").scalar_type());
   const std::string_view offset = first ? "quant_offset2" : "quant_offset_out";
   const bool bounds = y.slack.defined();
-  if (a.tensor(scale).numel() != 1) {
-    throw BindError(fmt::format("{} for each channel has no benchmark", scale));
-  }
-  Bounded codes = y * exact(a.tensor(scale).reshape({}), bounds);
-  if (!a.is_none(offset)) codes = codes + exact(a.tensor(offset).reshape({}), bounds);
+  const auto over_output = [&](std::string_view name) {
+    const at::Tensor& given = a.tensor(name);
+    if (given.numel() == 1) return exact(given.reshape({}), bounds);
+    const std::string& layout = a.text("input_layout");
+    const std::int64_t width = y.value.size(-1);
+    const bool joined = layout.ends_with("BSH");
+    if (joined || layout.ends_with("BSND") || layout.ends_with("TND")) {
+      return exact(joined ? given.reshape({width}) : given.reshape({-1, width}), bounds);
+    }
+    return exact(given.reshape({-1, 1, width}), bounds);
+  };
+  Bounded codes = y * over_output(scale);
+  if (!a.is_none(offset)) codes = codes + over_output(offset);
   return as_codes(codes, Number::kInt8);
 }
 

@@ -166,9 +166,12 @@ Bounded plain_scales(const QuantMatmul& q, bool bounds) {
 
 FormulaResults quant_matmul(const Bound& a, Wish wish) {
   QuantMatmul q = quant_matmul_inputs(a, wish.bounds);
-  const bool blocks =
-      are_powers(q.scale) || (q.token.defined() && q.token.dim() > 1 && q.token.size(-1) > 1);
-  const bool groups = q.scale.dim() == 2 && q.scale.size(0) > 1 && !blocks;
+  const auto sizes = a.opt_integers("group_sizes").value_or(std::vector<std::int64_t>());
+  const std::int64_t along_sum = sizes.size() == 3 ? sizes[2] : 0;
+  const bool token_blocks = q.token.defined() && q.token.dim() > 1 && q.token.size(-1) > 1;
+  const bool blocks = are_powers(q.scale) || along_sum == 128 || token_blocks;
+  const bool many_scales = q.scale.dim() == 2 && q.scale.size(0) > 1;
+  const bool groups = !blocks && (many_scales || along_sum == 256);
   if (!a.is_none("y_scale")) {
     const at::Tensor rows = q.scale.to(at::kDouble).transpose(-2, -1);
     const Bounded scale = repeated(exact(rows, wish.bounds), q.k / rows.size(-2), -2, q.k);
@@ -459,9 +462,23 @@ FormulaResults grouped_matmul(const Bound& a, Wish wish) {
 
 // npu_ffn
 
+// The halves of a hidden layer, one of them activated. Which one is open.
+Bounded ffn_gated(const Bounded& h, const std::string& activation, std::size_t reading) {
+  const auto half = [&](std::size_t which) {
+    return viewed(h, [&](const at::Tensor& t) { return t.chunk(2, -1)[which]; });
+  };
+  const std::size_t active = reading / 2;
+  const Bounded gate = half(active);
+  const Bounded activated_half = activation == "swiglu"  ? silu(gate)
+                                 : activation == "reglu" ? relu(gate)
+                                                         : gelu(gate, reading % 2 == 1);
+  return activated_half * half(1 - active);
+}
+
 Bounded ffn_activated(const Bounded& h, const std::string& name, std::size_t reading) {
+  if (name.ends_with("glu")) return ffn_gated(h, name, reading);
   if (name == "relu") return relu(h);
-  if (name == "gelu") return gelu(h, reading == 1);
+  if (name == "gelu") return gelu(h, reading % 2 == 1);
   if (name == "silu") return silu(h);
   if (name == "fastgelu") return silu(h, 1.702);
   throw BindError(fmt::format("npu_ffn: activation '{}' has no benchmark", name));
@@ -539,7 +556,9 @@ FormulaResults ffn(const Bound& a, Wish wish) {
   return {joined(parts, type, false)};
 }
 
-constexpr std::string_view kGeluReadings[] = {"GELU by erf", "GELU by tanh"};
+constexpr std::string_view kGeluReadings[] = {"uses GELU by erf", "uses GELU by tanh",
+                                              "activates the second half, GELU by erf",
+                                              "activates the second half, GELU by tanh"};
 
 // npu_transpose_batchmatmul with a scale
 
