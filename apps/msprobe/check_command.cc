@@ -68,6 +68,11 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
              "card of the device (probe_device -o): products must be what its arithmetic gives, "
              "bit for bit (strict status)")
       .named("FILE");
+  command
+      .value("--unit", arguments.request.unit,
+             "how the device adds products of 8-bit numbers, where it keeps fewer bits than "
+             "float32: block=32,bits=13,promote=128 (strict status)")
+      .named("SPEC");
   command.group("Output");
   command
       .value("-csv_path,--result_csv_path", arguments.request.resume_csv,

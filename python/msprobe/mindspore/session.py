@@ -59,7 +59,7 @@ class Session(NativeSession):
     def _callbacks(self) -> dict:
         absent = ("size_type strided_layout call_site defaults trim_arguments is_grad_enabled disable_torch_function backward "
                   "autograd_backward mode overrides_file handler_code dispatch_code write_modules module_names classify "
-                  "operator_mode written_arguments module_call_code")
+                  "operator_mode wraps_tensors written_arguments module_call_code")
         return {**dict.fromkeys(absent.split()), "tensor_type": mindspore.Tensor, "parameter_type": mindspore.Parameter,
                 "describe_special": values.describe_special, "read_special": values.read_special,
                 "frame_text": call_site.frame_text, "frame_kind": call_site.frame_kind, "report": self.report}

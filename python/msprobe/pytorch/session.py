@@ -28,11 +28,11 @@ from msprobe.pytorch.fast_paths import FUSED, FastPaths
 from msprobe.pytorch.function_body import FunctionBody
 from msprobe.pytorch.module_names import module_names
 from msprobe.pytorch.modules import Modules
-from msprobe.pytorch.uncovered import OperatorMode, ScriptedCalls, Uncovered, written_arguments
+from msprobe.pytorch.uncovered import OperatorMode, ScriptedCalls, Uncovered, wraps_tensors, written_arguments
 
 _DTYPES = {getattr(torch, name): name for name in
            ("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 "
-            "float8_e4m3fn float8_e5m2").split() if hasattr(torch, name)}
+            "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2").split() if hasattr(torch, name)}
 
 
 def _dispatch_code():
@@ -107,6 +107,7 @@ class Session(NativeSession):
             "report": self.report,
             "classify": self._uncovered.classify if self._uncovered.is_wanted else None,
             "written_arguments": written_arguments,
+            "wraps_tensors": wraps_tensors,
             "operator_mode": lambda: OperatorMode(self.native),
             "write_modules": self._write_waiting_modules,
             "backward": torch.Tensor.backward,

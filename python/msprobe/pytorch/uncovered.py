@@ -125,6 +125,8 @@ class Uncovered:
             return None
         if prefix == "Custom":
             return (prefix, f"{namespace}.{name}") if _computes(packet) else None
+        if name in _CASTS and prefix == "Aten":  # the quantisation itself; OperatorMode leaves out other conversions
+            return prefix, name
         if name.strip("_") in self._left_out_names or _NO_ARITHMETIC.fullmatch(name) or not _computes(packet):
             return None
         return prefix, name
@@ -141,6 +143,36 @@ class Uncovered:
         return f"Tensor.{name}" if computes and not _NO_ARITHMETIC.fullmatch(name) else None
 
 
+# Types that hold tensors and are recorded as themselves.
+_DESCRIBED = frozenset("DTensor AsyncCollectiveTensor FakeTensor FunctionalTensor NestedTensor".split())
+
+
+def wraps_tensors(kind: type) -> bool:
+    """Whether a type of tensors holds others, and computes with these what it likes: torchao's quantised tensors. Its calls are recorded
+    as the operators that it runs on what it holds."""
+    if any(base.__name__ in _DESCRIBED for base in kind.__mro__):
+        return False
+    own = getattr(kind, "__torch_dispatch__", None) not in (None, torch.Tensor.__torch_dispatch__)
+    return own and hasattr(kind, "__tensor_flatten__")
+
+
+_CODES = frozenset(getattr(torch, name) for name in ("float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu").split()
+                   if hasattr(torch, name))
+
+
+_CASTS = ("to", "_to_copy")
+
+
+def _is_other_cast(function: object, args: tuple, kwargs: dict) -> bool:
+    """A conversion that is not from or to codes of 8 bits: it loses nothing that a check could find."""
+    packet = _packet_of(function)
+    if packet is None or _namespace_and_name(packet) not in [("aten", name) for name in _CASTS]:
+        return False
+    values = (*args, *kwargs.values())
+    return not any(value in _CODES if isinstance(value, torch.dtype) else isinstance(value, torch.Tensor) and value.dtype in _CODES
+                   for value in values)
+
+
 class OperatorMode(TorchDispatchMode):
     """Shows every operator that runs in it to the native collector."""
 
@@ -149,6 +181,10 @@ class OperatorMode(TorchDispatchMode):
         self._native = native
 
     def __torch_dispatch__(self, function, types_of_arguments, args=(), kwargs=None):
+        if any(wraps_tensors(kind) for kind in types_of_arguments):
+            return NotImplemented  # the type runs it, and what it runs comes here again
+        if _is_other_cast(function, args, kwargs or {}):
+            return function(*args, **(kwargs or {}))
         return self._native.run_operator(function, tuple(args), kwargs or {})
 
 

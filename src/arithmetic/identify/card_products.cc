@@ -115,7 +115,8 @@ Result<units::KnownProducts> known_products(const card::Card& card, DType dtype)
 
 Result<std::vector<units::KnownProducts>> known_products(const card::Card& card) {
   std::vector<units::KnownProducts> all;
-  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+  for (const DType dtype :
+       {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat8E4M3}) {
     const card::Line* line = card::find(card, kSection, name(dtype), "unit");
     if (line == nullptr || line->value.empty()) continue;
     Result<units::KnownProducts> known = known_products(card, dtype);

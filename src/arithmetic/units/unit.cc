@@ -36,6 +36,20 @@ float as_half(float value) {
   return std::abs(rounded) > kLargest ? std::copysign(INFINITY, value) : rounded;
 }
 
+// Moves the sum to float32 as often as the unit does.
+void add_promoted(const Unit& unit, const Terms& terms, double* sums) {
+  if (unit.promote <= 0 || terms.count <= unit.promote) return add_terms(unit, terms, sums);
+  for (std::int64_t start = 0; start < terms.count; start += unit.promote) {
+    double part[kLanes] = {};
+    const Terms some{terms.left + start, terms.right + start * kLanes, terms.left_stride,
+                     std::min<std::int64_t>(unit.promote, terms.count - start)};
+    add_terms(unit, some, part);
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      sums[lane] = static_cast<float>(sums[lane] + part[lane]);
+    }
+  }
+}
+
 // Lanes run along the columns.
 void product_by_columns(const Unit& unit, const Shape& shape, const std::vector<double>& left,
                         const std::vector<double>& right, bool transposed, float* out) {
@@ -56,7 +70,7 @@ void product_by_columns(const Unit& unit, const Shape& shape, const std::vector<
         double part[kLanes] = {};
         const Terms terms{left.data() + row * shape.terms + start, tile.data() + start * kLanes, 1,
                           std::min(half, shape.terms - start)};
-        add_terms(unit, terms, part);
+        add_promoted(unit, terms, part);
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
           sums[lane] = rounded_sum(unit.accumulator, static_cast<float>(sums[lane] + part[lane]));
         }
@@ -81,6 +95,7 @@ std::string text(const Unit& unit) {
                                           ", float16 inputs"};
   constexpr std::string_view kOrders[] = {"", ", in reverse order", ", in strides", ", by halves"};
   constexpr std::string_view kSums[] = {"", ", sums in bfloat16", ", sums in float16"};
+  if (unit.promote > 0) text += fmt::format(", in float32 every {} terms", unit.promote);
   return text.append(kInputs[std::to_underlying(unit.inputs)])
       .append(kOrders[std::to_underlying(unit.order)])
       .append(kSums[std::to_underlying(unit.accumulator)]);

@@ -39,12 +39,15 @@ struct Unit {
   Inputs inputs = Inputs::kAsTheyAre;
   Order order = Order::kInOrder;
   Accumulator accumulator = Accumulator::kFloat32;  // narrower ones are rounded to, to nearest
+  int promote =
+      0;  // after so many terms the sum is added to one in float32 and starts anew; 0: never
 
   auto operator<=>(const Unit&) const = default;
 };
 
 inline constexpr int kMostBits = 40;  // for which whole numbers of a block fit into a double
 inline constexpr int kMostBlock = 64;
+inline constexpr int kMostPromote = 1 << 20;
 
 // Whether the functions below can compute with it.
 constexpr bool is_valid(const Unit& unit) {

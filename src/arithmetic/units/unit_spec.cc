@@ -82,9 +82,12 @@ Result<void> apply(std::string_view key, std::string_view value, Unit& unit) {
     return assign(choose(key, value, kAccumulators),
                   [&](std::size_t at) { unit.accumulator = static_cast<Accumulator>(at); });
   }
+  if (key == "promote") {
+    return assign(number(key, value, kMostPromote), [&](int terms) { unit.promote = terms; });
+  }
   return fail(ErrorKind::kUsage,
               fmt::format("matrix unit: unknown key '{}' (known: block, bits, cut, sum, running, "
-                          "aligned, inputs, order, accumulator)",
+                          "aligned, inputs, order, accumulator, promote)",
                           key));
 }
 
@@ -113,12 +116,14 @@ Result<Unit> parse_unit(std::string_view spec) {
 }
 
 std::string spec(const Unit& unit) {
+  const std::string promote =
+      unit.promote > 0 ? fmt::format(",promote={}", unit.promote) : std::string();
   return fmt::format(
       "block={},bits={},cut={},sum={},running={},aligned={},inputs={},order={},"
-      "accumulator={}",
+      "accumulator={}{}",
       unit.block, unit.bits, name(unit.cut), name(unit.sum), kRunning.at(unit.joined ? 1 : 0),
       kAligned.at(unit.normalized ? 1 : 0), name(unit.inputs), name(unit.order),
-      name(unit.accumulator));
+      name(unit.accumulator), promote);
 }
 
 }  // namespace msprobe::units

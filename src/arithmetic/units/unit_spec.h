@@ -12,8 +12,8 @@ namespace msprobe::units {
 
 // Keys, in any order: block (1..64), bits (1..40), cut and sum (zero, down, nearest), running
 // (joined, apart), aligned (factors, product), inputs (as_they_are, tf32, hf32, bfloat16, float16),
-// order (in_order, reversed, strided, halves), accumulator (float32, bfloat16, float16). A key that
-// is left out keeps its value in Unit{}.
+// order (in_order, reversed, strided, halves), accumulator (float32, bfloat16, float16), promote
+// (1..2^20; not written if it is 0). A key that is left out keeps its value in Unit{}.
 Result<Unit> parse_unit(std::string_view spec);
 
 // Every key, so that parse_unit(spec(unit)) == unit.

@@ -16,7 +16,8 @@ TEST(UnitSpec, EveryFieldSurvivesTheText) {
                   .normalized = true,
                   .inputs = Inputs::kHf32,
                   .order = Order::kHalves,
-                  .accumulator = Accumulator::kFloat16};
+                  .accumulator = Accumulator::kFloat16,
+                  .promote = 128};
   const auto read = parse_unit(spec(unit));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, unit);

@@ -221,6 +221,20 @@ TEST(Unit, KeepsSumsInNarrowTypes) {
   EXPECT_EQ(sum(kBFloat16, {40000, 40000}, 1, Order::kInOrder), 79872);
 }
 
+// Ones that the running sum swallows, unless it starts anew before that.
+TEST(Unit, MovesItsSumToFloat32) {
+  constexpr std::int64_t kOnes = 32768;
+  const std::vector<float> ones(kOnes, 1.0F);
+  const auto sum = [&](int promote) {
+    float out = 0;
+    product({.block = 32, .bits = 13, .promote = promote}, {1, kOnes, 1}, ones.data(), ones.data(),
+            &out);
+    return out;
+  };
+  EXPECT_LT(sum(0), 20000.0F);
+  EXPECT_EQ(sum(128), 32768.0F);
+}
+
 TEST(Unit, PassesOnWhatIsNotFinite) {
   const float left[] = {1, INFINITY, 1, NAN};
   const float right[] = {1, 1};

@@ -32,6 +32,10 @@ constexpr std::optional<BinaryFormat> binary_format(DType dtype) {
       return BinaryFormat{3, -6};
     case DType::kFloat8E5M2:
       return BinaryFormat{2, -14};
+    case DType::kFloat8E4M3Fnuz:
+      return BinaryFormat{3, -7};
+    case DType::kFloat8E5M2Fnuz:
+      return BinaryFormat{2, -15};
     default:
       return std::nullopt;
   }

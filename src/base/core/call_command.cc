@@ -39,6 +39,7 @@ constexpr auto kOptions = std::to_array<KnownOption>({{"-api_info", Takes::kPath
                                                       {"--allow-tf32", Takes::kNothing},
                                                       {"--hf32", Takes::kNothing},
                                                       {"--card", Takes::kPath},
+                                                      {"--unit", Takes::kName},
                                                       {"-config", Takes::kPath},
                                                       {"--config-yaml", Takes::kPath},
                                                       {"--standards", Takes::kPath},

@@ -11,12 +11,11 @@
 
 #include <fmt/format.h>
 
+#include "core/code_formats.h"
 #include "core/float_formats.h"
 
 namespace msprobe {
 namespace {
-
-using Decoder = float (*)(std::uint8_t);
 
 template <class T>
 T load(const std::byte* at) {
@@ -28,33 +27,6 @@ T load(const std::byte* at) {
 template <class T>
 void store(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof value);
-}
-
-// The code nearest to `value`, ties to the even code; beyond the largest finite value what the
-// format does with overflow is decided by `decode` itself: the nearest code that is not NaN.
-std::uint8_t nearest_code(double value, Decoder decode) {
-  int best = 0;
-  double best_distance = std::numeric_limits<double>::infinity();
-  for (int code = 0; code < 256; ++code) {
-    const double candidate = decode(static_cast<std::uint8_t>(code));
-    if (std::isnan(value) != std::isnan(candidate)) continue;
-    if (std::isnan(value) || candidate == value) {
-      if (std::signbit(candidate) == std::signbit(value) || value != 0)
-        return static_cast<std::uint8_t>(code);
-    }
-    const double distance = std::abs(candidate - value);
-    if (distance < best_distance || (distance == best_distance && code % 2 == 0)) {
-      best = code;
-      best_distance = distance;
-    }
-  }
-  return static_cast<std::uint8_t>(best);
-}
-
-Decoder decoder_of(DType dtype) {
-  if (dtype == DType::kFloat8E4M3) return &float8_e4m3fn_to_float;
-  if (dtype == DType::kFloat8E5M2) return &float8_e5m2_to_float;
-  return &hifloat8_to_float;
 }
 
 // Calls `use` with a value of the C++ type that holds a real dtype's elements exactly.
@@ -88,7 +60,7 @@ void with_element(DType dtype, const std::byte* at, Use&& use) {
     case DType::kFloat64:
       return use(load<double>(at));
     default:
-      return use(double{decoder_of(dtype)(load<std::uint8_t>(at))});
+      return use(double{values_of(*code_format(dtype))[load<std::uint8_t>(at)]});
   }
 }
 
@@ -143,7 +115,7 @@ bool store_element(DType dtype, std::byte* at, Value value) {
     case DType::kFloat64:
       return store(at, static_cast<double>(value)), true;
     default:
-      return store(at, nearest_code(static_cast<double>(value), decoder_of(dtype))), true;
+      return store(at, encode(*code_format(dtype), static_cast<double>(value))), true;
   }
 }
 
@@ -156,7 +128,14 @@ DType part_of(DType complex) {
 
 Result<Tensor> cast(const Tensor& tensor, DType dtype) {
   if (tensor.dtype == dtype) return tensor;
-  if (is_complex(tensor.dtype) != is_complex(dtype)) {
+  // Bytes are codes: no other number of a byte becomes one of these formats.
+  if (tensor.dtype == DType::kUInt8 && code_format(dtype)) {
+    Tensor codes = tensor;
+    codes.dtype = dtype;
+    return codes;
+  }
+  if (is_complex(tensor.dtype) != is_complex(dtype) || is_packed(tensor.dtype) ||
+      is_packed(dtype)) {
     return fail(ErrorKind::kUsage,
                 fmt::format("{} data cannot be converted to {}", name(tensor.dtype), name(dtype)));
   }

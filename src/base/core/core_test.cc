@@ -38,7 +38,7 @@ TEST(DType, ReadsEverySpelling) {
   EXPECT_EQ(parse_dtype("Float32"), DType::kFloat32);
   EXPECT_EQ(parse_dtype("torch_npu.HiFloat8Tensor"), DType::kHiFloat8);
   EXPECT_EQ(parse_dtype("torch.float7"), std::nullopt);
-  for (int i = 0; i <= static_cast<int>(DType::kHiFloat8); ++i) {
+  for (int i = 0; i < static_cast<int>(kDTypeCount); ++i) {
     const auto dtype = static_cast<DType>(i);
     EXPECT_EQ(info(dtype).dtype, dtype);
     EXPECT_EQ(parse_dtype(text(dtype)), dtype);

@@ -9,7 +9,7 @@
 namespace msprobe {
 namespace {
 
-constexpr std::array<DTypeInfo, 19> kTypes{{
+constexpr std::array<DTypeInfo, kDTypeCount> kTypes{{
     {DType::kBool, "bool", "torch.bool", 1, DTypeClass::kBool},
     {DType::kUInt8, "uint8", "torch.uint8", 1, DTypeClass::kInteger},
     {DType::kUInt16, "uint16", "torch.uint16", 2, DTypeClass::kInteger},
@@ -29,6 +29,10 @@ constexpr std::array<DTypeInfo, 19> kTypes{{
     {DType::kFloat8E4M3, "float8_e4m3fn", "torch.float8_e4m3fn", 1, DTypeClass::kFloat8},
     {DType::kFloat8E5M2, "float8_e5m2", "torch.float8_e5m2", 1, DTypeClass::kFloat8},
     {DType::kHiFloat8, "hifloat8", "torch_npu.HiFloat8Tensor", 1, DTypeClass::kFloat8},
+    {DType::kFloat8E4M3Fnuz, "float8_e4m3fnuz", "torch.float8_e4m3fnuz", 1, DTypeClass::kFloat8},
+    {DType::kFloat8E5M2Fnuz, "float8_e5m2fnuz", "torch.float8_e5m2fnuz", 1, DTypeClass::kFloat8},
+    {DType::kFloat8E8M0, "float8_e8m0fnu", "torch.float8_e8m0fnu", 1, DTypeClass::kFloat8},
+    {DType::kFloat4E2M1x2, "float4_e2m1fn_x2", "torch.float4_e2m1fn_x2", 1, DTypeClass::kPacked},
 }};
 static_assert(std::ranges::is_sorted(kTypes, {}, &DTypeInfo::dtype), "kTypes is indexed by DType");
 

@@ -29,11 +29,15 @@ enum class DType : std::uint8_t {
   kFloat8E4M3,  // float8_e4m3fn: no infinities
   kFloat8E5M2,
   kHiFloat8,
+  kFloat8E4M3Fnuz,
+  kFloat8E5M2Fnuz,
+  kFloat8E8M0,    // a power of two: the scale of a block
+  kFloat4E2M1x2,  // two numbers in an element, the first in the low half
 };
 
-inline constexpr std::size_t kDTypeCount = static_cast<std::size_t>(DType::kHiFloat8) + 1;
+inline constexpr std::size_t kDTypeCount = static_cast<std::size_t>(DType::kFloat4E2M1x2) + 1;
 
-enum class DTypeClass : std::uint8_t { kBool, kInteger, kFloat, kFloat8, kComplex };
+enum class DTypeClass : std::uint8_t { kBool, kInteger, kFloat, kFloat8, kComplex, kPacked };
 
 struct DTypeInfo {
   DType dtype;
@@ -50,6 +54,8 @@ inline std::string_view text(DType dtype) { return info(dtype).text; }
 inline std::size_t size_bytes(DType dtype) { return info(dtype).size_bytes; }
 inline bool is_float(DType dtype) { return info(dtype).kind == DTypeClass::kFloat; }
 inline bool is_float8(DType dtype) { return info(dtype).kind == DTypeClass::kFloat8; }
+// Several numbers in an element.
+inline bool is_packed(DType dtype) { return info(dtype).kind == DTypeClass::kPacked; }
 inline bool is_complex(DType dtype) { return info(dtype).kind == DTypeClass::kComplex; }
 inline bool is_integer_or_bool(DType dtype) {
   return info(dtype).kind == DTypeClass::kInteger || info(dtype).kind == DTypeClass::kBool;

@@ -12,6 +12,7 @@ std::string_view npy_description(DType dtype) {
     case DType::kBool:
       return "|b1";
     case DType::kUInt8:
+    case DType::kFloat4E2M1x2:
       return "|u1";
     case DType::kInt8:
       return "|i1";
@@ -48,7 +49,12 @@ DType numpy_dtype(DType dtype) {
     case DType::kFloat8E4M3:
     case DType::kFloat8E5M2:
     case DType::kHiFloat8:
+    case DType::kFloat8E4M3Fnuz:
+    case DType::kFloat8E5M2Fnuz:
+    case DType::kFloat8E8M0:
       return DType::kFloat32;
+    case DType::kFloat4E2M1x2:
+      return DType::kUInt8;  // its bytes
     case DType::kComplex32:
       return DType::kComplex64;
     default:

@@ -16,6 +16,7 @@
 #include "engines/engine_process.h"
 #include "identify/card_products.h"
 #include "journal/csv_pair.h"
+#include "units/unit_spec.h"
 
 namespace msprobe::check {
 namespace {
@@ -204,6 +205,17 @@ Result<void> set_card(const CheckRequest& request, CheckOptions& options) {
   return {};
 }
 
+// What is known of the unit that multiplies 8-bit numbers, beside or without a card.
+Result<void> set_unit(const CheckRequest& request, CheckOptions& options) {
+  if (request.unit.empty()) return {};
+  const Result<units::Unit> unit = units::parse_unit(request.unit);
+  if (!unit) return propagate(unit, "--unit");
+  std::vector<units::KnownProducts>& products = options.card.products;
+  std::erase_if(products, [](const units::KnownProducts& known) { return is_float8(known.dtype); });
+  products.push_back({.dtype = DType::kFloat8E4M3, .units = {*unit}});
+  return {};
+}
+
 }  // namespace
 
 CallCommand rerun_command(const CheckRequest& request) {
@@ -219,6 +231,7 @@ CallCommand rerun_command(const CheckRequest& request) {
   engines::add_device(rerun, request.engine);
   engines::add_flags(rerun, request.engine);
   rerun.add("--card", request.card_file);
+  rerun.add("--unit", request.unit);
   rerun.add("-config", request.config_json);
   rerun.add("--config-yaml", request.config_yaml);
   rerun.add("--standards", request.verdict.standards_file);
@@ -238,6 +251,7 @@ Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings&
   if (const auto done = set_output(request, options); !done) return propagate(done);
   if (const auto done = set_sim(request, options); !done) return propagate(done);
   if (const auto done = set_card(request, options); !done) return propagate(done);
+  if (const auto done = set_unit(request, options); !done) return propagate(done);
   options.rerun = rerun_command(request);
   options.working_directory = fs::current_path();
   options.dispatch.timeout_seconds = request.timeout_seconds;

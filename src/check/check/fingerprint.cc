@@ -47,7 +47,7 @@ journal::RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& d
       {"threads", std::to_string(options.request.engine.threads)},
       {"sim_profile", options.request.engine.sim_profile},
       {"sim_config", hash_of(options.sim_config_text)},
-      {"card", hash_of(options.card.text)},
+      {"card", hash_of(options.card.text + options.request.unit)},
       {"jit_compile", yes_or_no(options.request.engine.jit_compile)},
       {"filter_api", yes_or_no(options.request.filter_api)},
       {"only", joined(options.request.only)},

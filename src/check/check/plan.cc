@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/plan.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -27,10 +28,21 @@ struct Lists {
   }
 };
 
-SkipReason reason_to_skip(const ops::NamedCall& call, const Lists& lists, const Dialect& dialect) {
+// A cast from or to 8 and 4 bits is the quantisation itself, unlike other conversions, which the
+// documents leave out.
+bool is_quantisation(std::string_view forward_json, const ops::NamedCall& call) {
+  constexpr std::string_view kCodes[] = {"torch.float8_", "torch.float4_", "HiFloat8"};
+  return call.api == "to" && std::ranges::any_of(kCodes, [&](std::string_view dtype) {
+           return forward_json.find(dtype) != forward_json.npos;
+         });
+}
+
+SkipReason reason_to_skip(const ops::NamedCall& call, std::string_view forward_json,
+                          const Lists& lists, const Dialect& dialect) {
   if (unsafe_name(call.full_name)) return SkipReason::kHostile;
   const SkipReason skip = dialect.reason_to_skip(call);
-  if (skip != SkipReason::kNone) return skip;
+  const bool runs_anyway = skip == SkipReason::kFiltered && is_quantisation(forward_json, call);
+  if (skip != SkipReason::kNone && !runs_anyway) return skip;
   return call.name && lists.leave_out(call.api) ? SkipReason::kFiltered : SkipReason::kNone;
 }
 
@@ -86,7 +98,8 @@ Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options)
       ++plan.left_out[std::string(group)];
       continue;
     }
-    const SkipReason skip = reason_to_skip(ops::NamedCall(call.full_name), lists, *options.dialect);
+    const SkipReason skip = reason_to_skip(ops::NamedCall(call.full_name), call.forward_json, lists,
+                                           *options.dialect);
     if (options.drop_repeats && skip == SkipReason::kNone && repeats.is_repeat(call)) {
       ++plan.repeats;
       continue;

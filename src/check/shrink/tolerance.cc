@@ -32,9 +32,11 @@ double eps_of(DType dtype) {
     case DType::kComplex128:
       return std::ldexp(1.0, -52);
     case DType::kFloat8E4M3:
+    case DType::kFloat8E4M3Fnuz:
       return std::ldexp(1.0, -3);
     case DType::kFloat8E5M2:
     case DType::kHiFloat8:
+    case DType::kFloat8E5M2Fnuz:
       return std::ldexp(1.0, -2);
     default:
       return 0;

@@ -208,7 +208,7 @@ void fields(Io& io, T& m) {
 template <class Io, Is<units::Unit> T>
 void fields(Io& io, T& m) {
   io(m.block), io(m.bits), io(m.cut), io(m.sum), io(m.joined), io(m.normalized), io(m.inputs);
-  io(m.order), io(m.accumulator);
+  io(m.order), io(m.accumulator), io(m.promote);
 }
 
 template <class Io, Is<units::KnownProducts> T>

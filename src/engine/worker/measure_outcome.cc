@@ -9,6 +9,7 @@
 #include "arguments/py_value.h"
 #include "core/call_name.h"
 #include "libtorch/dtypes.h"
+#include "low_precision/codes.h"
 #include "measure/mindspore_metrics.h"
 #include "ops/op.h"
 
@@ -69,10 +70,16 @@ at::Tensor rounded(const at::Tensor& bench, const at::Tensor& device) {
   return both ? bench.to(device.scalar_type()) : bench;
 }
 
+// Of packed numbers, each by itself.
+at::Tensor one_by_one(const at::Tensor& tensor) {
+  if (!low_precision::is_packed(tensor.scalar_type())) return tensor;
+  return low_precision::numbers_of(tensor).to(at::kFloat);
+}
+
 void measure_tensors(MeasuredLeaf& leaf, const at::Tensor& bench_tensor,
                      const at::Tensor& device_tensor, const How& how) {
-  const at::Tensor bench = libtorch::plain(bench_tensor);
-  const at::Tensor device = libtorch::plain(device_tensor);
+  const at::Tensor bench = one_by_one(libtorch::plain(bench_tensor));
+  const at::Tensor device = one_by_one(libtorch::plain(device_tensor));
   leaf.bench = side_of(bench);
   leaf.device = side_of(device);
   if (leaf.bench.shape != leaf.device.shape) {

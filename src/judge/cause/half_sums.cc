@@ -96,15 +96,15 @@ std::vector<std::int64_t> blocks_of(const Product& product) {
   return blocks;
 }
 
-struct Tried {
+struct TriedSums {
   double left = INFINITY;             // least share of the error
   double least = INFINITY, most = 0;  // sizes of the error of this type
   bool holds = false;                 // such sums at all
 };
 
-Tried try_type(const Rows& rows, at::ScalarType type, const std::vector<std::int64_t>& blocks,
-               double whole) {
-  Tried tried;
+TriedSums try_type(const Rows& rows, at::ScalarType type, const std::vector<std::int64_t>& blocks,
+                   double whole) {
+  TriedSums tried;
   for (const std::int64_t block : blocks) {
     const at::Tensor sum = summed_in(rows, type, block);
     if (!sum.isfinite().all().item<bool>()) continue;
@@ -151,18 +151,18 @@ std::optional<HalfSums> half_sums(const Product& product, const at::Tensor& devi
   const double whole = root_mean_square(rows.device - rows.bench);
   if (!(whole > 0)) return std::nullopt;
   const std::vector<std::int64_t> blocks = blocks_of(product);
-  std::array<Tried, kTypes.size()> tried;
+  std::array<TriedSums, kTypes.size()> tried;
   for (std::size_t i = 0; i < kTypes.size(); ++i) {
     tried[i] = try_type(rows, kTypes[i], blocks, whole);
   }
   const std::size_t better = tried[1].left < tried[0].left ? 1 : 0;
-  const Tried& best = tried[better];
-  const Tried& other = tried[1 - better];
+  const TriedSums& best = tried[better];
+  const TriedSums& other = tried[1 - better];
   if (best.left < kMostLeft) {
     const bool clear = best.left < kClearly * other.left;
     return HalfSums{clear ? std::optional(kTypes[better]) : type_of_results(rows), best.left};
   }
-  const auto in_range = [&](const Tried& type, double below, double above) {
+  const auto in_range = [&](const TriedSums& type, double below, double above) {
     return type.holds && whole >= below * type.least && whole <= above * type.most;
   };
   std::vector<at::ScalarType> near;

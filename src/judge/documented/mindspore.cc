@@ -18,9 +18,10 @@ constexpr std::string_view kNotComparable =
     "valid for computing max absolute difference, skip comparing ";
 
 constexpr std::array<std::string_view, kDTypeCount> kMindSporeNames = {
-    "Bool",      "UInt8",      "UInt16",       "UInt32",     "UInt64",  "Int8",    "Int16",
-    "Int32",     "Int64",      "Float16",      "BFloat16",   "Float32", "Float64", "Complex32",
-    "Complex64", "Complex128", "Float8E4M3FN", "Float8E5M2", "HiFloat8"};
+    "Bool",     "UInt8",          "UInt16",         "UInt32",        "UInt64",        "Int8",
+    "Int16",    "Int32",          "Int64",          "Float16",       "BFloat16",      "Float32",
+    "Float64",  "Complex32",      "Complex64",      "Complex128",    "Float8E4M3FN",  "Float8E5M2",
+    "HiFloat8", "Float8E4M3FNUZ", "Float8E5M2FNUZ", "Float8E8M0FNU", "Float4E2M1FNx2"};
 
 // "int" of "<class 'int'>", "Float32" of "torch.float32"; anything else as it is.
 std::string mindspore_type_text(std::string_view type) {

@@ -193,7 +193,7 @@ Result<void> read_apis(const YAML::Node& node, const Place& place, Rule& rule) {
 
 Words dtype_names() {
   Words names;
-  for (int i = 0; i <= static_cast<int>(DType::kHiFloat8); ++i) {
+  for (int i = 0; i < static_cast<int>(kDTypeCount); ++i) {
     names.emplace_back(name(static_cast<DType>(i)));
   }
   return names;

@@ -18,6 +18,10 @@ FloatFormat array_format(DType dtype) {
     case DType::kFloat8E4M3:
     case DType::kFloat8E5M2:
     case DType::kHiFloat8:
+    case DType::kFloat8E4M3Fnuz:
+    case DType::kFloat8E5M2Fnuz:
+    case DType::kFloat8E8M0:
+    case DType::kFloat4E2M1x2:
       return kSingle;
     default:
       return kDouble;
@@ -40,6 +44,18 @@ void set_limits(PairFormat& format, DType device) {
     case DType::kFloat8E4M3:
       format.infinite_from = kInfinity;
       format.nan_above = 464;  // half-way between 448 and the code of NaN; the tie is even
+      return;
+    case DType::kFloat8E4M3Fnuz:
+      format.infinite_from = kInfinity;
+      format.nan_above = 248;  // half-way between 240 and the next number, which is NaN
+      return;
+    case DType::kFloat8E5M2Fnuz:
+      format.infinite_from = kInfinity;
+      format.nan_above = 61440;
+      return;
+    case DType::kFloat8E8M0:
+      format.infinite_from = kInfinity;
+      format.nan_above = 0x1.8p127;
       return;
     default:
       return;

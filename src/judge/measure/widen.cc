@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/widen.h"
 
-#include <array>
 #include <cstring>
 
+#include "core/code_formats.h"
 #include "core/float_formats.h"
 
 namespace msprobe::measure {
@@ -22,24 +22,6 @@ void convert(const std::byte* source, std::span<double> out, Convert to_double) 
 template <class T>
 void convert(const std::byte* source, std::span<double> out) {
   convert<T>(source, out, [](T element) { return static_cast<double>(element); });
-}
-
-// The 8-bit formats are decoded once, into tables.
-using Table = std::array<double, 256>;
-Table table_of(float (*decode)(std::uint8_t)) {
-  Table table{};
-  for (unsigned bits = 0; bits < table.size(); ++bits) {
-    table[bits] = decode(static_cast<std::uint8_t>(bits));
-  }
-  return table;
-}
-
-const Table& table_of(DType dtype) {
-  static const Table kE4M3 = table_of(&float8_e4m3fn_to_float);
-  static const Table kE5M2 = table_of(&float8_e5m2_to_float);
-  static const Table kHiFloat8 = table_of(&hifloat8_to_float);
-  if (dtype == DType::kFloat8E4M3) return kE4M3;
-  return dtype == DType::kFloat8E5M2 ? kE5M2 : kHiFloat8;
 }
 
 // The dtype of the parts of a complex one.
@@ -79,8 +61,14 @@ void widen_from(DType dtype, const std::byte* source, std::span<double> out) {
     case DType::kFloat8E4M3:
     case DType::kFloat8E5M2:
     case DType::kHiFloat8:
-      return convert<std::uint8_t>(
-          source, out, [&table = table_of(dtype)](std::uint8_t bits) { return table[bits]; });
+    case DType::kFloat8E4M3Fnuz:
+    case DType::kFloat8E5M2Fnuz:
+    case DType::kFloat8E8M0:
+    case DType::kFloat4E2M1x2:
+      return convert<std::uint8_t>(source, out,
+                                   [&table = values_of(*code_format(dtype))](std::uint8_t code) {
+                                     return double{table[code]};
+                                   });
     case DType::kComplex32:
     case DType::kComplex64:
     case DType::kComplex128:

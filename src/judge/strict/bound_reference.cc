@@ -13,7 +13,7 @@ constexpr double kFloatSmallest = 0x1p-149;  // the smallest positive float32
 constexpr double kTf32 = 8192;               // 2^(23-10): how much farther TF32 moves an input
 constexpr std::size_t kPlaces = 16;
 
-bool is_half(const FloatType& type) { return type.eps > kFloatUnit; }
+bool is_of_16_bits(const FloatType& type) { return type.eps > kFloatUnit; }
 
 // The distance from r(b) to the next number.
 double unit(const FloatType& type, double b) {
@@ -97,7 +97,7 @@ double mean_power(double sum) {
 }
 
 double few_roundings(const FloatType& type, double b, bool one_product) {
-  if (is_half(type)) return (one_product ? 1 : 2) * unit(type, b);
+  if (is_of_16_bits(type)) return (one_product ? 1 : 2) * unit(type, b);
   return 4 * type.eps * std::abs(b) + 4 * type.smallest;
 }
 
@@ -160,7 +160,7 @@ std::vector<double> bounds(const Result& result) {
       const double added = result.product->added.empty() ? 0 : result.product->added[i];
       const Sums sums = sums_of(*result.product, i);
       const double rounded = rounded_product(result, b, sums, added);
-      const bool of_cpu = !is_half(result.type) || !result.rounds_once;
+      const bool of_cpu = !is_of_16_bits(result.type) || !result.rounds_once;
       bound = rounded + (of_cpu ? native : 0);
       if (result.may_drift) bound = std::max(bound, rounded + drift_of_product(result, sums));
     }

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "strict/judge_codes.h"
 #include "strict/judge_integers.h"
 
 namespace msprobe::strict {
@@ -29,6 +30,8 @@ std::optional<StrictFinding> judge_one_sided_complex(CallContext&, const Pair& p
 
 constexpr Judge kJudges[] = {
     {"without elements", &judge_empty},
+    {"codes of 8 and 4 bits, casts from them, and their products with scales",
+     &judge_low_precision},
     {"integers and bools", &judge_integers},
     {"complex on one side only", &judge_one_sided_complex},
 };

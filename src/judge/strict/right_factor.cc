@@ -4,7 +4,6 @@
 namespace msprobe::strict {
 namespace {
 
-using at::indexing::Slice;
 using at::indexing::TensorIndex;
 
 // Where the extents of terms and of columns begin.
@@ -61,7 +60,7 @@ at::Tensor RightFactor::first_terms(std::int64_t count) const {
 
 std::vector<TensorIndex> RightFactor::index_of(at::Tensor columns) const {
   const std::int64_t first = turned_ ? kWeightColumns : kPlaceColumns;
-  std::vector<TensorIndex> index(static_cast<std::size_t>(seen_.dim()), Slice());
+  std::vector<TensorIndex> index(static_cast<std::size_t>(seen_.dim()), at::indexing::Slice());
   for (std::int64_t dim = turned_ ? kWeightTerms : seen_.dim(); dim-- > first;) {
     index[static_cast<std::size_t>(dim)] = columns.remainder(seen_.size(dim));
     columns = columns.div(seen_.size(dim), "floor");

@@ -36,6 +36,7 @@ struct TensorRecord {
   std::string md5;
   bool is_whole = true;    // false: the local part of a DTensor that spans several devices
   std::string placements;  // of a DTensor, as recorded, without space
+  Shape strides = {};      // in elements, where it did not lie row by row; empty: it did
   bool has_shape = true;   // the oldest recordings of real data name the file and nothing else
 };
 

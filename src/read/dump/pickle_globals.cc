@@ -64,9 +64,7 @@ bool has_storages(std::string_view module) {
 
 // Element types of torch that this build does not know; any other name is not on the list.
 constexpr std::string_view kOtherDTypes[] = {
-    "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2",
-    "quint8",          "qint8",           "qint32",         "quint4x2",
-    "quint2x4",        "bits8",           "bits16",
+    "quint8", "qint8", "qint32", "quint4x2", "quint2x4", "bits8", "bits16",
 };
 
 }  // namespace

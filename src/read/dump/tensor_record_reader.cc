@@ -117,6 +117,8 @@ constexpr std::array kMembers{
            [](JsonReader& json, Draft& draft) { return read_flag(json, draft.record.is_whole); }},
     Member{"Max_except_inf_nan", &statistic<&TensorRecord::max_finite>},
     Member{"Min_except_inf_nan", &statistic<&TensorRecord::min_finite>},
+    Member{"stride",
+           [](JsonReader& json, Draft& draft) { return read_shape(json, draft.record.strides); }},
 };
 
 const std::size_t kUnknown = kMembers.size();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collect/float_sums.h"
+#include "core/code_formats.h"
 #include "core/float_formats.h"
 #include "core/modulus.h"
 
@@ -234,7 +235,43 @@ std::optional<Statistics> of_mindspore_elements(const StridedView& view, double 
   }
 }
 
+// Codes have so few numbers that they are counted.
+Statistics of_codes(const StridedView& view, double repeats) {
+  std::array<std::uint64_t, 256> counts{};
+  for_each_run(view, true, [&](const std::byte* run, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) ++counts[std::to_integer<std::size_t>(run[i])];
+  });
+  const std::array<float, 256>& values = values_of(*code_format(view.dtype));
+  const bool pairs = is_packed(view.dtype);
+  FloatSums sums;
+  FiniteExtremes extremes;
+  const auto add = [&](double value, double times) {
+    sums.has_nan = sums.has_nan || std::isnan(value);
+    sums.max = std::max(sums.max, value);
+    sums.min = std::min(sums.min, value);
+    sums.sum += value * times;
+    sums.sum_of_squares += value * value * times;
+    extremes.add(value);
+  };
+  for (std::size_t code = 0; code < counts.size(); ++code) {
+    if (counts[code] == 0) continue;
+    const auto times = static_cast<double>(counts[code]);
+    add(values[code], times);
+    if (pairs) add(values[code >> 4], times);
+  }
+  Statistics out;
+  const double numbers = static_cast<double>(view.numel()) * (pairs ? 2 : 1);
+  out.max = real(sums.has_nan ? std::nan("") : sums.max);
+  out.min = real(sums.has_nan ? std::nan("") : sums.min);
+  out.mean = real(sums.sum / numbers);
+  out.norm = real(std::sqrt(sums.sum_of_squares * repeats));
+  round_to_float32(out);
+  if (!std::isfinite(out.max.real) || !std::isfinite(out.min.real)) extremes.store(out);
+  return out;
+}
+
 Statistics of_elements(const StridedView& view, double repeats) {
+  if (code_format(view.dtype)) return of_codes(view, repeats);
   switch (view.dtype) {
     case DType::kBool:
       return of_bools(view);

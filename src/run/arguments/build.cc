@@ -10,6 +10,7 @@
 #include "arguments/hf32.h"
 #include "arguments/packed_sequence.h"
 #include "arguments/random_tensor.h"
+#include "arguments/recorded_strides.h"
 #include "core/cast.h"
 #include "dump/tensor_file.h"
 #include "libtorch/dtypes.h"
@@ -210,6 +211,7 @@ class Builder {
             : stored_tensor(wanted, options_);
     if (!tensor) return std::unexpected(tensor.error());
     if (adjustment_.inputs == ops::InputRule::kHf32 && options_.replay.hf32) round_to_hf32(*tensor);
+    if (!record.strides.empty()) *tensor = laid_out(*tensor, record.strides);
     const at::ScalarType type = tensor->scalar_type();
     if (record.requires_grad && (at::isFloatingType(type) || at::isComplexType(type))) {
       tensor->set_requires_grad(true);

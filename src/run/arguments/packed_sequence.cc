@@ -68,7 +68,7 @@ bool second_stays_on_cpu(std::string_view bare_name, const PyCall& call) {
 
 void sort_group_ends(std::string_view bare_name, const dump::CallRecord& record, PyList& args,
                      PyDict& kwargs) {
-  if (bare_name != "_grouped_mm" && bare_name != "grouped_mm") return;
+  if (bare_name.find("grouped_mm") == bare_name.npos) return;
   const auto sort = [](const dump::Value& recorded, PyValue& value) {
     const auto* ends = recorded.as<dump::TensorRecord>();
     auto* drawn = std::get_if<at::Tensor>(&value.data);
@@ -78,9 +78,10 @@ void sort_group_ends(std::string_view bare_name, const dump::CallRecord& record,
     }
     *drawn = std::get<0>(drawn->sort());
   };
-  constexpr std::size_t kPlace = 2;
   const dump::List& recorded = record.forward.input_args;
-  if (recorded.size() > kPlace && args.size() > kPlace) sort(recorded[kPlace], args[kPlace]);
+  for (std::size_t i = 2; i < std::min(recorded.size(), args.size()); ++i) {
+    sort(recorded[i], args[i]);
+  }
   for (const auto& [name, value] : record.forward.input_kwargs) {
     const auto built = std::ranges::find(kwargs, name, &PyDict::value_type::first);
     if (name == "offs" && built != kwargs.end()) sort(value, built->second);

@@ -12,6 +12,7 @@
 
 #include "arguments/philox_words.h"
 #include "libtorch/dtypes.h"
+#include "low_precision/codes.h"
 
 namespace msprobe::arguments {
 namespace {
@@ -47,7 +48,9 @@ std::string python_text(const Statistic& statistic) {
   }
 }
 
+// Of an 8-bit float its own: what is drawn beyond it would be infinite or NaN.
 double largest(at::ScalarType type) {
+  if (const auto format = low_precision::code_format(type)) return msprobe::largest(*format);
   switch (type) {
     case at::kHalf:
       return 65504;
@@ -163,8 +166,10 @@ void fill_infinite(at::Tensor& tensor, const Range& range) {
 
 at::Tensor random_floats(const dump::TensorRecord& record, at::ScalarType type, Philox& random) {
   Range range = range_of(record);
-  const bool narrow = is_float8(*record.dtype);
-  at::Tensor tensor = at::empty(record.shape, narrow ? at::kFloat : type);
+  const bool coded = low_precision::code_format(type).has_value();
+  Shape shape = record.shape;
+  if (is_packed(*record.dtype) && !shape.empty()) shape.back() *= 2;
+  at::Tensor tensor = at::empty(shape, coded ? at::kFloat : type);
   if (range.finite_known && std::isnan(range.high.real)) {
     tensor.fill_(kNan);
   } else if (range.finite_known && std::isinf(range.high.real)) {
@@ -180,7 +185,7 @@ at::Tensor random_floats(const dump::TensorRecord& record, at::ScalarType type, 
     fill_floats(tensor, Uniform(low, high), random);
     write_ends(tensor, range, low, high);
   }
-  return narrow ? tensor.to(type) : tensor;
+  return coded ? low_precision::encoded(type, tensor) : tensor;
 }
 
 std::int64_t as_int64(const Statistic& statistic) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "execute/scaled_operators.h"
 #include "execute/value_tree.h"
 
 namespace msprobe::execute {
@@ -132,7 +133,9 @@ SideOptions Benchmark::run_options() const {
 
 OrSkip<PyValue> Benchmark::run() {
   side_ = bench_side(call_.arguments.call, precision_, call_.with_grad);
-  return run_forward(call_.api, side_, run_options(), SkipReason::kBenchFailed);
+  const Api* own = call_.options.bench_as_device ? nullptr : find_benchmark(call_.name.bare_name);
+  return run_forward(own == nullptr ? call_.api : *own, side_, run_options(),
+                     SkipReason::kBenchFailed);
 }
 
 // True: the benchmark is to run once more, in float32 now.

@@ -14,6 +14,7 @@
 #include "execute/other_side.h"
 #include "execute/precision.h"
 #include "execute/replay_dialect.h"
+#include "execute/scaled_operators.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -108,6 +109,7 @@ class Execution {
     if (!result) return result.error();
     outcome_.forward_left_to_cpu = std::move(result->left_to_cpu);
     PyValue& other = result->output;
+    clear_undefined_groups(call_.name.bare_name, call_.arguments.call, bench_.output(), other);
     npu::clear_undefined(api_of(call_.record.full_name), bench_.side().call, bench_.output(),
                          other);
     npu::drop_missing_gradients(api_of(call_.record.full_name), bench_.output(), other);

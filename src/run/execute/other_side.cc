@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "execute/other_side.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,11 +21,23 @@ namespace {
 // A call that raised, or that a recomputed checkpoint broke off; or data_mode left them out.
 constexpr std::string_view kNoOutput = "the dump has no outputs of this call";
 
-// A device that computed from float8 returns float32 where it means float16.
-PyValue narrowed(const PyValue& output) {
+// A device that computed from float8 returns float32 where it means float16, as was recorded.
+PyValue narrowed(const dump::CallRecord& record, const PyValue& output) {
   const auto* tensor = output.as<at::Tensor>();
   if (tensor == nullptr || tensor->scalar_type() != at::kFloat) return output;
+  const auto& recorded = record.forward.output;
+  const auto* first = recorded.empty() ? nullptr : recorded.front().as<dump::TensorRecord>();
+  if (first == nullptr || first->dtype != DType::kFloat16) return output;
   return {tensor->to(at::kHalf)};
+}
+
+// A product with scales that PyTorch's CPU has no kernel for.
+bool lacks_recipe(const Skip& failed) {
+  constexpr std::string_view kTexts[] = {"Invalid scaling configuration",
+                                         "CPU does not support swizzle",
+                                         "Could not run 'aten::_scaled_grouped_mm"};
+  return std::ranges::any_of(
+      kTexts, [&](std::string_view text) { return failed.text.find(text) != std::string::npos; });
 }
 
 // What the device's library makes of what the device gave.
@@ -75,7 +89,7 @@ class LibtorchDevice : public OtherSide {
     OrSkip<PyValue> output = watched(result.left_to_cpu, [&] { return run(); });
     if (!output) return std::unexpected(output.error());
     OrSkip<PyValue> seen = caught(SkipReason::kDeviceFailed, [&] {
-      output_ = call_.arguments.float8_input ? narrowed(*output) : *std::move(output);
+      output_ = call_.arguments.float8_input ? narrowed(call_.record, *output) : *std::move(output);
       const PyList mutated = mutated_arguments(side_.call, call_.record.forward.mutated);
       const PyValue all = with_mutated(output_, mutated);
       return on_host(library().wanted() ? seen_by_library(library(), all) : all);
@@ -120,7 +134,14 @@ class LibtorchDevice : public OtherSide {
   // What `run` gives, and what was left to the CPU meanwhile; an error says so too.
   template <class Run>
   auto watched(std::vector<std::string>& left, const Run& run) -> decltype(run()) {
-    if (call_.options.device.is_cpu() || library().own_fallback) return run();
+    if (call_.options.device.is_cpu()) {
+      auto result = run();
+      if (result || !lacks_recipe(result.error())) return result;
+      return skip(SkipReason::kNotOnDevice,
+                  "not on the device: PyTorch's CPU multiplies codes with scales of tensors and "
+                  "rows only");
+    }
+    if (library().own_fallback) return run();
     const libtorch::LeftToCpu watch(call_.options.device);
     auto result = run();
     left = watch.operators();

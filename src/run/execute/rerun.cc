@@ -7,6 +7,7 @@
 #include "execute/caught.h"
 #include "execute/mutated.h"
 #include "execute/replay_dialect.h"
+#include "execute/scaled_operators.h"
 #include "execute/value_tree.h"
 #include "libtorch/autograd.h"
 #include "ops/op.h"
@@ -148,7 +149,8 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
     });
     if (found && found->defined()) return Leaves{{}, {{*variation.only_gradient, {*found}}}};
   }
-  const Api* api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
+  const Api* api = variation.raise ? find_benchmark(name_.bare_name) : nullptr;
+  if (api == nullptr) api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
   const OrSkip<PyValue> output = run_forward(*api, *side, run, SkipReason::kBenchFailed);
   if (!output) return std::unexpected(output.error());
   const PyValue all = with_mutated(*output, mutated_arguments(side->call, record_.forward.mutated));

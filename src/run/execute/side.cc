@@ -7,6 +7,7 @@
 #include "execute/value_tree.h"
 #include "libtorch/autocast.h"
 #include "libtorch/device.h"
+#include "low_precision/codes.h"
 
 namespace msprobe::execute {
 namespace {
@@ -50,6 +51,7 @@ at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision,
   const at::ScalarType type = copy.scalar_type();
   if (precision.round_inputs && type == at::kFloat) copy = copy.to(*precision.autocast);
   const at::ScalarType recorded = copy.scalar_type();
+  if (low_precision::is_packed(recorded)) return copy.clone();  // what it is; it has no arithmetic
   copy = copy.to(precision.raised(type), /*non_blocking=*/false, /*copy=*/true);
   const bool floats = at::isFloatingType(recorded) || at::isComplexType(recorded);
   return change && floats ? change(copy, recorded) : copy;

@@ -39,6 +39,16 @@ constexpr Row kRows[] = {
     {DType::kFloat8E4M3, at::kFloat8_e4m3fn},
     {DType::kFloat8E5M2, at::kFloat8_e5m2},
 #endif
+#if MSPROBE_TORCH_SINCE(2, 2)
+    {DType::kFloat8E4M3Fnuz, at::kFloat8_e4m3fnuz},
+    {DType::kFloat8E5M2Fnuz, at::kFloat8_e5m2fnuz},
+#endif
+#if MSPROBE_TORCH_SINCE(2, 7)
+    {DType::kFloat8E8M0, at::kFloat8_e8m0fnu},
+#endif
+#if MSPROBE_TORCH_SINCE(2, 8)
+    {DType::kFloat4E2M1x2, at::kFloat4_e2m1fn_x2},
+#endif
 };
 
 }  // namespace

@@ -93,6 +93,7 @@ struct PythonCallbacks {
   PyRef classify;  // function -> what Uncovered says of it: None, (prefix, name), True, a name
   PyRef written_arguments;  // function -> the arguments that its operator writes into
   PyRef operator_mode;      // () -> a mode that shows the operators which run in it to run_operator
+  PyRef wraps_tensors;      // type of a tensor -> whether it holds others and computes with these
   PyRef write_modules;      // () : backward entries of modules that wait for the next event
   PyRef overrides_file, handler_code, dispatch_code;
   std::unordered_map<PyObject*, DType> dtypes;  // objects that live as long as the process
@@ -129,8 +130,9 @@ struct Collector {
   std::unordered_set<std::string> backward_names;  // written in this step
   std::unordered_map<PyObject*, Uncovered> uncovered;
   std::unordered_map<std::string, RecordedApi*> api_of_uncovered;
-  std::uint64_t recorded_calls = 0;  // in this step; of modules, too
-  std::uint64_t seen_elements = 0;   // of the results of recorded calls in this step
+  std::unordered_map<PyTypeObject*, bool> wrappers;  // types of tensors that were asked for
+  std::uint64_t recorded_calls = 0;                  // in this step; of modules, too
+  std::uint64_t seen_elements = 0;  // of the results of recorded calls in this step
   std::map<std::string, std::uint64_t>
       unseen;  // elements that no recorded call covers, by function
   CallFrames frames;
@@ -158,6 +160,8 @@ PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, Py
                       PyObject* kwargs);
 
 // A call of a function that is not on the list.
+// A call whose arguments wrap tensors: the operators that run in it are recorded.
+PyObject* run_inside(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
 PyObject* run_uncovered(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs);
 
 // run_operator(operator, args, kwargs): what the mode of operators calls.

@@ -177,6 +177,23 @@ void write_xor(JsonText& json, const StridedView& view, const Statistics& statis
   json.string(fmt::format("{:#018x}", word));
 }
 
+// Of a tensor that does not lie row by row: kernels choose their way by it, and some operators tell
+// what they are asked by it.
+template <class Json>
+void write_strides(Json& json, const StridedView& view) {
+  std::int64_t wanted = 1;
+  bool rows = true;
+  for (std::size_t d = view.shape.size(); d-- > 0;) {
+    rows = rows && (view.shape[d] == 1 || view.strides[d] == wanted);
+    wanted *= std::max<std::int64_t>(view.shape[d], 1);
+  }
+  if (rows || view.numel() == 0) return;
+  json.key("stride");
+  json.begin_array();
+  for (const std::int64_t stride : view.strides) json.integer(stride);
+  json.end_array();
+}
+
 // The legacy form has integers for bools.
 RecordedStatistic as_integer(RecordedStatistic statistic) {
   if (statistic.kind == RecordedStatistic::Kind::kBool)
@@ -266,6 +283,9 @@ void Describer::write_dump_tensor(Read& read, const std::string& path) {
   json_.begin_array();
   for (const std::int64_t extent : read.view.shape) json_.integer(extent);
   json_.end_array();
+  if (read.has_data && collector_.settings.rule != StatisticsRule::kMindSpore) {
+    write_strides(json_, read.view);
+  }
   if (settings.summary == Summary::kXor) {
     json_.key("md5");
     read.has_data ? write_xor(json_, read.view, statistics) : json_.null();

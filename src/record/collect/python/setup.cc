@@ -54,6 +54,7 @@ constexpr LentRow kLent[] = {
     {"classify", &PythonCallbacks::classify},
     {"written_arguments", &PythonCallbacks::written_arguments},
     {"operator_mode", &PythonCallbacks::operator_mode},
+    {"wraps_tensors", &PythonCallbacks::wraps_tensors},
     {"write_modules", &PythonCallbacks::write_modules},
     {"overrides_file", &PythonCallbacks::overrides_file},
     {"handler_code", &PythonCallbacks::handler_code},

@@ -88,6 +88,49 @@ PyRef changed_arguments(Collector& collector, RecordedApi& api, PyObject* func,
   return mutations.changed(result, result == Py_None ? api.written.get() : nullptr);
 }
 
+// A tensor that only holds others (torchao's Float8TrainingTensor, MXTensor): a call of it is not
+// the operator that its name says, but what the type makes of it.
+bool is_wrapper(Collector& collector, PyObject* value) {
+  PyTypeObject* type = Py_TYPE(value);
+  auto* object = reinterpret_cast<PyObject*>(type);
+  const PythonCallbacks& callbacks = collector.callbacks;
+  if (object == callbacks.tensor_type.get() || object == callbacks.parameter_type.get()) {
+    return false;
+  }
+  const auto known = collector.wrappers.find(type);
+  if (known != collector.wrappers.end()) return known->second;
+  bool wraps = false;
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(callbacks.tensor_type.get())) != 0) {
+    const RecordingSuspended inside;
+    const PyRef answer = PyRef::take(PyObject_CallOneArg(callbacks.wraps_tensors.get(), object));
+    wraps = answer.get() == Py_True;
+    report_and_clear(collector, "looking at a type of tensors");
+  }
+  Py_INCREF(object);  // so that its address stays its own
+  return collector.wrappers.emplace(type, wraps).first->second;
+}
+
+bool holds_wrapper(Collector& collector, PyObject* value) {
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+      if (is_wrapper(collector, PySequence_Fast_GET_ITEM(value, i))) return true;
+    }
+    return false;
+  }
+  return is_wrapper(collector, value);
+}
+
+bool takes_wrapper(Collector& collector, PyObject* args, PyObject* kwargs) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+    if (holds_wrapper(collector, PyTuple_GET_ITEM(args, i))) return true;
+  }
+  PyObject *key = nullptr, *item = nullptr;
+  for (Py_ssize_t at = 0; kwargs != nullptr && PyDict_Next(kwargs, &at, &key, &item);) {
+    if (holds_wrapper(collector, item)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 PyObject* record_call(Collector& collector, RecordedApi& api, PyObject* func, PyObject* args,
@@ -195,6 +238,8 @@ PyObject* torch_function(Collector& collector, PyObject* func, PyObject* args, P
   const char* running_operator = take_running_operator();
   if (kwargs == Py_None) kwargs = nullptr;
   if (!collector.active || RecordingSuspended::is_running()) return call(func, args, kwargs);
+  if (collector.callbacks.wraps_tensors.get() != Py_None && takes_wrapper(collector, args, kwargs))
+    return run_inside(collector, func, args, kwargs);
   RecordedApi* api = nullptr;
   if (running_operator != nullptr) {
     const auto found = collector.api_of_operator.find(running_operator);

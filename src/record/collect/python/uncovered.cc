@@ -104,6 +104,12 @@ const PyTypeObject* attribute_reader() {
 
 }  // namespace
 
+PyObject* run_inside(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
+  const bool reads_attribute = Py_TYPE(func) == &_PyMethodWrapper_Type;
+  if (reads_attribute) return PyObject_Call(func, args, kwargs);
+  return run_operators(collector, func, args, kwargs);
+}
+
 PyObject* run_uncovered(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
   // What reads an attribute is made anew each time.
   const bool reads_attribute = Py_TYPE(func) == attribute_reader();

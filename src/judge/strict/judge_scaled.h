@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of codes with scales: judged against their exact sum, with a bound that knows how
+// devices add them. docs/low_precision.md derives it.
+#pragma once
+
+#include <optional>
+
+#include "low_precision/scaled_product.h"
+#include "strict/call_context.h"
+
+namespace msprobe::strict {
+
+// Half the distance from 1 to the next float32.
+inline constexpr double kHalfFloatEps = 0x1p-24;
+
+// Nothing: another call.
+std::optional<StrictFinding> judge_scaled(CallContext& context, const Pair& pair);
+
+// How far the sums of a right device may be off, for every element, before the result is rounded.
+// In any order, in float32, rounded or cut; scales before, between or after the sums.
+at::Tensor sum_error(const low_precision::TermSizes& sizes);
+
+// The same for a unit of few bits, from what its model gives for these numbers: the error that it
+// has in the order of the data, and as much again.
+at::Tensor unit_error(const low_precision::ScaledProduct& product,
+                      const low_precision::TermSizes& sizes, const units::Unit& unit);
+
+}  // namespace msprobe::strict
