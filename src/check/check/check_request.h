@@ -22,8 +22,8 @@ struct CheckRequest {
   std::string config_json;
   std::string config_yaml;
   engines::EngineOptions engine;
-  std::string card_file;             // of probe_device; empty: none
-  std::string unit;  // of 8-bit products, as units::parse_unit takes it; empty: not known
+  std::string card_file;  // of probe_device; empty: none
+  std::string unit;       // of 8-bit products, as units::parse_unit takes it; empty: not known
   std::vector<std::string> devices;  // as the user names them
   std::vector<std::string> only;
   bool save_error_data = false;

@@ -98,8 +98,8 @@ Result<Plan> plan_calls(const dump::DumpIndex& dump, const PlanOptions& options)
       ++plan.left_out[std::string(group)];
       continue;
     }
-    const SkipReason skip = reason_to_skip(ops::NamedCall(call.full_name), call.forward_json, lists,
-                                           *options.dialect);
+    const SkipReason skip =
+        reason_to_skip(ops::NamedCall(call.full_name), call.forward_json, lists, *options.dialect);
     if (options.drop_repeats && skip == SkipReason::kNone && repeats.is_repeat(call)) {
       ++plan.repeats;
       continue;

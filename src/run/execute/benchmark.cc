@@ -133,7 +133,8 @@ SideOptions Benchmark::run_options() const {
 
 OrSkip<PyValue> Benchmark::run() {
   side_ = bench_side(call_.arguments.call, precision_, call_.with_grad);
-  const Api* own = call_.options.bench_as_device ? nullptr : find_benchmark(call_.name.bare_name);
+  const Api* own =
+      call_.options.replay().bench_as_device ? nullptr : find_benchmark(call_.name.bare_name);
   return run_forward(own == nullptr ? call_.api : *own, side_, run_options(),
                      SkipReason::kBenchFailed);
 }
