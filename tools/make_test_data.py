@@ -148,6 +148,10 @@ def write_pt(folder: pathlib.Path) -> None:
     rezip(plain, folder / "npu.pt", lambda name, data: npu if name.endswith("data.pkl") else data)
     for name in ("big_endian", "deflated", "comment", "zip64", "minimal", "npu"):
         index.append(line(f"{name}.pt", *expected))
+    bytes_ = torch.tensor([[0, 56, 194], [68, 108, 206]], dtype=torch.uint8)
+    for name in ("float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"):
+        torch.save(bytes_.view(getattr(torch, name)), folder / f"{name}.pt")
+        index.append(line(f"{name}.pt", f"torch.{name}", (2, 3), bytes_.numpy().tobytes()))
     (folder / "index.txt").write_text("".join(index))
 
     refused = {
@@ -158,7 +162,6 @@ def write_pt(folder: pathlib.Path) -> None:
         "sparse": torch.eye(2).to_sparse(),
         "quantised": torch.quantize_per_tensor(torch.zeros(2), 1.0, 0, torch.quint8),
         "meta": torch.zeros(2, device="meta"),
-        "fnuz": torch.zeros(2).to(torch.float8_e4m3fnuz),
         "numpy": np.zeros(2),
     }
     for name, value in refused.items():

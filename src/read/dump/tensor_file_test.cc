@@ -81,7 +81,6 @@ TEST(TensorFile, RefusesFilesThatHoldSomethingElse) {
       {"pt/refused_sparse.pt", ErrorKind::kUnsupported, "a sparse tensor"},
       {"pt/refused_quantised.pt", ErrorKind::kUnsupported, "a quantised tensor"},
       {"pt/refused_meta.pt", ErrorKind::kUnsupported, "without data"},
-      {"pt/refused_fnuz.pt", ErrorKind::kUnsupported, "dtype float8_e4m3fnuz"},
       {"pt/refused_numpy.pt", ErrorKind::kHostile, "call numpy._core.multiarray._reconstruct"},
       {"pt/refused_legacy.pt", ErrorKind::kUnsupported, "before version 1.6"},
       {"npy/refused_objects.npy", ErrorKind::kHostile, "pickled Python objects"},
