@@ -1199,7 +1199,7 @@ constexpr Op kOps[] = {
     {"native_dropout_backward", kAten, {.drops = kPart}},
     {"native_group_norm", kTorch | kAten, {.risk = kCore}},
     {"native_group_norm_backward", kAten},
-    {"native_layer_norm", kTorch | kAten, {.risk = kCore}},
+    {"native_layer_norm", kTorch | kAten, {.sums = kNormalizedShape, .risk = kCore}},
     {"native_layer_norm_backward", kAten},
     {"native_norm", kTorch, {.risk = kCore}},
     {"ne", kTensor | kTorch | kAten | kMint | kMsTensor | kMsOps},

@@ -62,6 +62,22 @@ TEST(JudgeCall, NormOfSingleElementsMayLeaveTheirRounding) {
   }
 }
 
+// The same operator under its other name.
+TEST(JudgeCall, NativeNormOfASingleElementMayLeaveItsRounding) {
+  RunCall run(with_backward(
+      call("Torch.native_layer_norm.0", {{tensor({1}, DType::kFloat32, true, -4.3, -4.3)},
+                                         {dump::List{{std::int64_t{1}}}},
+                                         {tensor({1}, DType::kFloat32, true, -8.5, -8.5)},
+                                         {tensor({1}, DType::kFloat32, true, -1.8, -1.8)},
+                                         {0.5}}),
+      {{tensor({1}, DType::kFloat32, false, 1.5, 1.5)}}));
+  ASSERT_GT(run.outcome.backward.size(), 1U);
+  run.outcome.backward[1].device = {at::full({1}, 4.3 * 0x1p-24 * 1.5)};
+  EXPECT_TRUE(is_right(run.judge().backward[1])) << run.judge().backward[1].reason;
+  run.outcome.backward[1].device = {at::full({1}, 0.01)};
+  EXPECT_EQ(run.judge().backward[1].status, Verdict::kError);
+}
+
 // One sum of many that is worse than all others, but not than a running sum in float32 may be.
 TEST(JudgeCall, OneSumThatIsWorseThanTheOthersIsSeen) {
   RunCall run(

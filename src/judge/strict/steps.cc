@@ -84,13 +84,9 @@ std::optional<StrictFinding> try_product(Trial& trial) {
   auto& [context, pair, type, exact, product, tried, conditioned] = trial;
   if (!product || tried.found.not_finite > 0) return std::nullopt;
   auto bound = product_bound(context, pair, type);
-  if (bound) {
-    if (auto finding = judge_product(context, pair, type, *bound, tried)) return finding;
-    if (bound->one_way() && tried.found.not_finite == 0) return failed(context, pair, type, tried);
-    return std::nullopt;
-  }
-  // It was not made as one product alone, and something of it may have been rounded before.
-  if (is_half(type) && trial.holds(first_limits(type))) return trial.pass("few roundings");
+  if (!bound) return std::nullopt;
+  if (auto finding = judge_product(context, pair, type, *bound, tried)) return finding;
+  if (bound->one_way() && tried.found.not_finite == 0) return failed(context, pair, type, tried);
   return std::nullopt;
 }
 
