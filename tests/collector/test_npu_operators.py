@@ -12,12 +12,12 @@ import collected
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "npu_operators"))
-import attention  # noqa: E402
-import products  # noqa: E402
-import quantise  # noqa: E402
-import recorder  # noqa: E402
-import routing  # noqa: E402
-import training  # noqa: E402
+import attention
+import products
+import quantise
+import recorder
+import routing
+import training
 
 
 def kv_cache_in_place(kv, gamma, cos, sin, index, k_cache, ckv_cache, **keywords):
