@@ -137,6 +137,17 @@ def check_pipes(command):
     expect("piped log: the answer is on the terminal", "FAIL Torch.mul.1" in sent.replace("\033[31m", "").replace("\033[0m", "").replace("\033[1m", ""), sent)
 
 
+def check_a_reader_that_leaves(command):
+    """... | head, in a process that ignores SIGPIPE, as services do."""
+    running = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               restore_signals=False)
+    running.stdout.readline()
+    running.stdout.close()
+    told = running.stderr.read()
+    running.wait()
+    expect("a reader that leaves: no complaint", "cannot be written" not in told, told)
+
+
 def check_json(command):
     done = in_pipe([*command, "--json"])
     summary = json.loads(done.stdout)
@@ -219,7 +230,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(ROOT)
         command = [program, "acc_check", os.path.relpath(CASE / "dump.json"), "-d", "recorded", "-o", scratch]
-        for check in (check_a_terminal, check_what_the_environment_says, check_all_is_well, check_one_call, check_pipes, check_json):
+        for check in (check_a_terminal, check_what_the_environment_says, check_all_is_well, check_one_call, check_pipes,
+                      check_a_reader_that_leaves, check_json):
             check(command)
         check_directories(command, scratch)
         check_resumed_directories(command, scratch)

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "core/new_file.h"
@@ -33,6 +34,12 @@ void end_by_shrunken_file(int number, siginfo_t* info, void* /*context*/) {
   ::_exit(kCannot);
 }
 
+// `msprobe ... | head`: nobody waits for the rest.
+bool reader_is_gone() {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 void end_cleanly() {
@@ -52,7 +59,9 @@ void end_cleanly() {
 bool standard_output_arrived() {
   errno = 0;
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  return !failed || errno == EPIPE || errno == EBADF;
+  if (!failed || errno == EPIPE || errno == EBADF || reader_is_gone()) return true;
+  if (errno == 0) errno = EIO;  // an earlier write failed, and its reason is gone
+  return false;
 }
 
 }  // namespace msprobe::app

@@ -8,7 +8,11 @@ import os
 import sys
 from typing import Any, Tuple
 
-from msprobe import _pair
+try:
+    from msprobe import _pair
+except ImportError as error:
+    raise ImportError("msprobe.metrics and msprobe.testing: their native module is missing or built for another Python; run 'pip install .' in "
+                      "the directory of msprobe to build it for this one") from error
 
 __all__ = ["metrics"]
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """msprobe.metrics and msprobe.testing.assert_close."""
+import subprocess
+import sys
 import unittest
 
 import numpy
@@ -16,6 +18,13 @@ def message_of(actual, expected, **keywords) -> str:
     except AssertionError as error:
         return str(error)
     return ""
+
+
+class Installation(unittest.TestCase):
+    def test_a_module_of_another_python_is_named(self):
+        done = subprocess.run([sys.executable, "-c", "import sys; sys.modules['msprobe._pair'] = None; import msprobe.testing"],
+                              capture_output=True, text=True)
+        self.assertIn("their native module is missing or built for another Python; run 'pip install .'", done.stderr)
 
 
 class Metrics(unittest.TestCase):
