@@ -86,6 +86,7 @@ class Codes {
 struct Hypothesis {
   std::string_view cause;
   double (*value)(CodeFormat, double);
+  bool of_range = false;
 };
 
 double toward_zero(CodeFormat format, double number) {
@@ -129,8 +130,8 @@ double doubled(CodeFormat format, double number) {
 }
 
 constexpr Hypothesis kHypotheses[] = {
-    {"saturation: the largest number in place of infinity or NaN", &saturated},
-    {"infinity or NaN in place of the largest number", &not_finite},
+    {"saturation: the largest number in place of infinity or NaN", &saturated, true},
+    {"infinity or NaN in place of the largest number", &not_finite, true},
     {"rounded toward zero", &toward_zero},
     {"ties rounded away from zero", &ties_away},
     {"rounded away from zero", &away_from_zero},
@@ -152,6 +153,8 @@ std::string cause_of(const Codes& codes, const std::vector<std::int64_t>& wrong)
   };
   if (share([](const Element& e) { return std::isnan(e.number); }) == 1) return "lost NaN";
   for (const Hypothesis& hypothesis : kHypotheses) {
+    // One code fits many rules, but those of the range.
+    if (wrong.size() == 1 && !hypothesis.of_range) return "one bad element";
     const double fitting = share([&](const Element& e) {
       return !std::isnan(e.number) && same_number(e.device, hypothesis.value(format, e.number));
     });
@@ -163,7 +166,6 @@ std::string cause_of(const Codes& codes, const std::vector<std::int64_t>& wrong)
   };
   const bool many = static_cast<double>(wrong.size()) > 0.05 * static_cast<double>(codes.count());
   if (many && share(is_neighbour) >= kMostOfThem) return "rounded to a random neighbour";
-  if (wrong.size() == 1) return "one bad element";
   return "";
 }
 
