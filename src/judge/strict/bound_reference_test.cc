@@ -97,7 +97,8 @@ reference::Result measured(CallContext& context, const Pair& pair, const FloatTy
 class CheckedCall {
  public:
   explicit CheckedCall(RunCall run) : run_(std::move(run)) {
-    CallContext context(run_.record, run_.options, run_.outcome, StrictOptions());
+    const StrictOptions nothing_more;
+    CallContext context(run_.record, run_.options, run_.outcome, nothing_more);
     const auto look = [&](const std::vector<execute::LeafPair>& leaves, Direction direction) {
       for (std::size_t i = 0; i < leaves.size(); ++i) add(context, leaves[i], direction, i);
     };
