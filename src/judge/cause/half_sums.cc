@@ -26,7 +26,7 @@ constexpr double kLargestRatio = 4;
 // What a type gives with other blocks than those that were tried.
 constexpr double kAboutTheSize = 1.5;
 // Nearly all results are numbers of the type.
-constexpr double kNearlyAll = 0.99;
+constexpr double kNearlyAllSums = 0.99;
 constexpr std::int64_t kMostSteps = 4096;
 // A sample of this size is enough. All of a large result would cost several products.
 constexpr std::int64_t kSampled = 1 << 14;
@@ -129,7 +129,7 @@ bool is_of(const Rows& rows, at::ScalarType type) {
              .le(eps * rows.device.abs())
              .to(at::kDouble)
              .mean()
-             .item<double>() >= kNearlyAll;
+             .item<double>() >= kNearlyAllSums;
 }
 
 std::optional<at::ScalarType> type_of_results(const Rows& rows) {

@@ -406,7 +406,8 @@ TEST(JudgeCall, Tf32InputsPassWhereTheyAreAllowed) {
   }
   run.set_device(at::matmul(inputs[0], inputs[1]));
   EXPECT_EQ(run.forward().status, Verdict::kError);
-  const auto allowed = [&] { return judge_call(run.record, run.options, run.outcome, {true}); };
+  run.options.arguments.replay.allow_tf32 = true;
+  const auto allowed = [&] { return judge_call(run.record, run.options, run.outcome); };
   EXPECT_EQ(allowed().forward[0].status, Verdict::kPass) << allowed().forward[0].reason;
   run.set_device(at::matmul(inputs[0], inputs[1]) * 1.01);
   EXPECT_EQ(allowed().forward[0].status, Verdict::kError);

@@ -39,7 +39,7 @@ constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
 // So many columns of the draws, with all that is computed of them, stay in the cache.
 constexpr std::int64_t kColumns = 4096;
 
-StrictFinding wrong(std::string reason) {
+StrictFinding wrong_draw(std::string reason) {
   return {Verdict::kError, "random: " + std::move(reason), ""};
 }
 
@@ -63,9 +63,9 @@ std::optional<StrictFinding> outlier(const Statistic& statistic, std::int64_t nu
   const double deviations = all ? kDeviations : kFewDeviations;
   const double limit = deviations * std::sqrt(variance + few) + 2 * eps * statistic.range;
   if (std::abs(statistic.of_device - mean) <= limit) return std::nullopt;
-  return wrong(fmt::format("{} is {}, {} draws of the benchmark give {} +- {}", statistic.what,
-                           number_text(statistic.of_device), statistic.of_draws.numel(),
-                           number_text(mean), number_text(std::sqrt(variance))));
+  return wrong_draw(fmt::format("{} is {}, {} draws of the benchmark give {} +- {}", statistic.what,
+                                number_text(statistic.of_device), statistic.of_draws.numel(),
+                                number_text(mean), number_text(std::sqrt(variance))));
 }
 
 // Sums over some columns of the draws, and of the device below them: one row per statistic. `zero`:
@@ -160,17 +160,18 @@ std::optional<StrictFinding> judge_support(const at::Tensor& device, const at::T
   const at::Tensor odd = device.isfinite().logical_not();
   if (odd.any().item<bool>() && draws.isfinite().all().item<bool>()) {
     const auto at_first = odd.to(at::kByte).argmax().item<std::int64_t>();
-    return wrong(fmt::format("{} elements are not finite, first at {}; no draw of the benchmark is",
-                             odd.sum().item<std::int64_t>(), place_text(shape, at_first)));
+    return wrong_draw(
+        fmt::format("{} elements are not finite, first at {}; no draw of the benchmark is",
+                    odd.sum().item<std::int64_t>(), place_text(shape, at_first)));
   }
   if (draws.eq(draws.round()).all().item<bool>() && !device.eq(device.round()).all().item<bool>()) {
-    return wrong("values that are not integers, unlike all draws of the benchmark");
+    return wrong_draw("values that are not integers, unlike all draws of the benchmark");
   }
   if (!may_permute(draws)) return std::nullopt;
   const at::Tensor sorted = std::get<0>(draws.sort(1));
   if (sorted.eq(sorted[0]).all().item<bool>() &&
       !std::get<0>(device.sort(0)).eq(sorted[0]).all().item<bool>()) {
-    return wrong("not a permutation of what every draw permutes");
+    return wrong_draw("not a permutation of what every draw permutes");
   }
   return std::nullopt;
 }
@@ -204,7 +205,7 @@ std::optional<StrictFinding> judge_two_values(const at::Tensor& device, const at
   const at::Tensor bad = binary.logical_and(neither);
   if (!bad.any().item<bool>()) return std::nullopt;
   const auto first = bad.to(at::kByte).argmax().item<std::int64_t>();
-  return wrong(fmt::format(
+  return wrong_draw(fmt::format(
       "{} elements have neither of their two possible values, first at {}: device {}, possible {} "
       "and {}",
       bad.sum().item<std::int64_t>(), place_text(shape, first),
@@ -235,7 +236,7 @@ std::optional<StrictFinding> judge_dropped_runs(const at::Tensor& device, const 
   const bool in_draws = longest_run(draws.eq(0)) * 2 >= longest;
   if (chance >= kNoChance || in_draws) return std::nullopt;
   const auto end = open.nonzero().flatten()[last].item<std::int64_t>();
-  StrictFinding found = wrong(
+  StrictFinding found = wrong_draw(
       fmt::format("{} elements in a row are zero, up to {}", longest, place_text(shape, end)));
   found.cause = fmt::format("lost: {} elements in a row are zero", longest);
   return found;
@@ -361,7 +362,7 @@ std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bar
   const bool drops = dropped == ops::Drops::kZeroes || dropped == ops::Drops::kPart;
   if (drops && direction == Direction::kBackward && forward.defined() &&
       has_other_mask(all_draws.rerun(), device, forward)) {
-    return wrong("the gradient does not have the mask of the output");
+    return wrong_draw("the gradient does not have the mask of the output");
   }
   return StrictFinding{
       Verdict::kPass,
