@@ -85,6 +85,8 @@ def try_line(line: Line, scratch: pathlib.Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
         subprocess.run([venv / "bin" / "pip", "install", "--quiet", "numpy"], check=True)
     environment |= {"VIRTUAL_ENV": str(venv), "PATH": f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"}
+    # A compiler cache, where there is one, serves all lines that compile.
+    environment |= {"CCACHE_BASEDIR": str(scratch), "CCACHE_NOHASHDIR": "1"}
     place = SOURCE
     if not line.in_build_tree:
         place = scratch / "clone"
