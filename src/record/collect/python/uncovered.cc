@@ -105,7 +105,7 @@ const PyTypeObject* attribute_reader() {
 }  // namespace
 
 PyObject* run_inside(Collector& collector, PyObject* func, PyObject* args, PyObject* kwargs) {
-  const bool reads_attribute = Py_TYPE(func) == &_PyMethodWrapper_Type;
+  const bool reads_attribute = Py_TYPE(func) == attribute_reader();
   if (reads_attribute) return PyObject_Call(func, args, kwargs);
   return run_operators(collector, func, args, kwargs);
 }
