@@ -8,4 +8,9 @@ mode=(--dry-run --Werror)
 [ "${1:-}" = "--fix" ] && mode=(-i)
 git ls-files -z --cached --others --exclude-standard '*.cc' '*.h' | xargs -0 clang-format-19 "${mode[@]}"
 python3 tools/check_spdx.py "$@"
+# Names of Python that begin so are its own: one version has them and the next has not.
+if git grep -nE '\b_Py[A-Z]' -- src apps; then
+  echo "private names of Python" >&2
+  exit 1
+fi
 python3 tools/check_writers.py
