@@ -7,6 +7,9 @@ set(MSPROBE_FURTHER_TORCH "" CACHE STRING "further PyTorch versions to build an 
 set(MSPROBE_ENGINE_DIR ${CMAKE_INSTALL_BINDIR})
 if(MSPROBE_PACKAGE)
   string(REGEX MATCH "^[0-9]+\\.[0-9]+" torch "${Torch_VERSION}")
+  if(MSPROBE_OLD_ABI AND torch VERSION_GREATER_EQUAL 2.6)  # which come in both; older ones have the old one
+    string(APPEND torch "-abi0")
+  endif()
   set(MSPROBE_ENGINE_DIR ${CMAKE_INSTALL_LIBEXECDIR}/msprobe/torch-${torch})
   set(MSPROBE_PICKER_DIR ${CMAKE_INSTALL_LIBEXECDIR}/msprobe)
   set(MSPROBE_ENGINE_PYTHON /usr/bin/python3)

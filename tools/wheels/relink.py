@@ -43,7 +43,7 @@ def relinked(words, root, out):
     for index, word in enumerate(words):
         if index == at + 1:
             command.append(str(made))
-        elif word.startswith("-Wl,-rpath,"):
+        elif word.startswith(("-Wl,-rpath,", "--sysroot=")):  # what was cross-compiled has a root of its own
             continue
         elif re.search(r"\.so(\.[0-9.]+)?$", word) and not re.search(r"lib(torch|c10)", word) and not word.startswith("-"):
             archive = archive_of(root, word)

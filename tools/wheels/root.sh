@@ -4,12 +4,20 @@
 # as archives, built here from their packages' sources where Debian has none.
 #
 #   tools/wheels/root.sh ROOT      Needs Debian 12 with g++ and cmake; a few minutes of one core
+#
+# MSPROBE_WHEEL_MACHINE=aarch64: for that machine, by a cross compiler (tools/make_wheels.sh sets it).
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./packages.sh
 export MSPROBE_WHEEL_ROOT
 MSPROBE_WHEEL_ROOT=$(realpath -m "$1")
 root=$MSPROBE_WHEEL_ROOT
+prefix=
+if [ "${MSPROBE_WHEEL_MACHINE:-$(uname -m)}" != "$(uname -m)" ]; then
+  prefix=$MSPROBE_WHEEL_MACHINE-linux-gnu-
+  [ "$MSPROBE_WHEEL_MACHINE" != aarch64 ] || export MSPROBE_WHEEL_ARCHITECTURE=arm64
+fi
+multiarch=$("${prefix}g++" -print-multiarch)
 [ ! -e "$root/complete" ] || exit 0
 work=$root/work
 mkdir -p "$work" "$root/link"
@@ -20,11 +28,11 @@ fetch_sources bookworm "$work" "$work/sources" fmtlib spdlog yaml-cpp simdjson h
 find "$root" -path "$work" -prune -o -type l -lname '/*' -print | while read -r link; do
   ln -sfnr "$root$(readlink "$link")" "$link"
 done
-libraries=$root/usr/lib/$(g++ -print-multiarch)
+libraries=$root/usr/lib/$multiarch
 rm -f "$libraries"/lib{sqlite3,xxhash,z}.so*  # their archives are linked
-gcc --sysroot="$root" -O2 -fPIC -c old_glibc.c -o "$root/link/old_glibc.o"
+"${prefix}gcc" --sysroot="$root" -O2 -fPIC -c old_glibc.c -o "$root/link/old_glibc.o"
 # What g++ links as libstdc++; the names begin at the root.
-echo "INPUT(${libraries#"$root"}/libstdc++.so.6 /usr/lib/gcc/$(g++ -print-multiarch)/12/libstdc++.a)" > "$root/link/libstdc++.so"
+echo "INPUT(${libraries#"$root"}/libstdc++.so.6 /usr/lib/gcc/$multiarch/12/libstdc++.a)" > "$root/link/libstdc++.so"
 
 archive() {  # archive SOURCE [option...]: built and installed in the root
   local source=$1

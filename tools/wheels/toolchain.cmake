@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain for the libraries inside the wheels: this machine's compiler and the C library of an older Debian, in MSPROBE_WHEEL_ROOT
-# (tools/wheels/root.sh).
+# Toolchain for the libraries inside the wheels: this machine's compiler, or that for MSPROBE_WHEEL_MACHINE, and the C library of an older
+# Debian, in MSPROBE_WHEEL_ROOT (tools/wheels/root.sh).
 set(root $ENV{MSPROBE_WHEEL_ROOT})
 set(CMAKE_SYSROOT ${root})
-execute_process(COMMAND g++ -print-multiarch OUTPUT_VARIABLE CMAKE_LIBRARY_ARCHITECTURE OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(cxx g++)
+cmake_host_system_information(RESULT host QUERY OS_PLATFORM)
+if(DEFINED ENV{MSPROBE_WHEEL_MACHINE} AND NOT host STREQUAL "$ENV{MSPROBE_WHEEL_MACHINE}")
+  set(CMAKE_SYSTEM_NAME Linux)
+  set(CMAKE_SYSTEM_PROCESSOR $ENV{MSPROBE_WHEEL_MACHINE})
+  set(CMAKE_C_COMPILER ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu-gcc)
+  set(cxx ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu-g++)
+  set(CMAKE_CXX_COMPILER ${cxx})
+endif()
+execute_process(COMMAND ${cxx} -print-multiarch OUTPUT_VARIABLE CMAKE_LIBRARY_ARCHITECTURE OUTPUT_STRIP_TRAILING_WHITESPACE)
 set(libraries ${root}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
 # Before the compiler's own directories, which have the C library of this machine.
 set(places "-L${root}/link -B${libraries} -L${libraries} -L${root}/lib/${CMAKE_LIBRARY_ARCHITECTURE}")

@@ -4,6 +4,7 @@
 #
 #   try.sh TORCH [PYTHON]     beside wheels/ and msprobe/ (examples and tools of the repository)
 set -euo pipefail
+cd "$(dirname "$0")"
 . /etc/os-release
 python=${2:-python3}
 [ ! -d /opt/python/lib ] || export LD_LIBRARY_PATH=/opt/python/lib  # a Python that was mounted
