@@ -14,6 +14,9 @@ import shlex
 import subprocess
 import sys
 
+# Of functions that glibc 2.29 and 2.30 have in a new version (old_glibc.c).
+OLD_NAMES = ("exp", "exp2", "log", "log2", "pow", "pthread_cond_clockwait")
+
 
 def link_command(build, target):
     done = subprocess.run(["ninja", "-C", build, "-t", "commands", target], capture_output=True, text=True, check=True)
@@ -54,7 +57,7 @@ def relinked(words, root, out):
             command.append(word)
     libraries, = (root / "usr/lib").glob("*-linux-gnu")
     flags = [f"--sysroot={root}", f"-L{root}/link", f"-B{libraries}", f"-L{libraries}", f"-L{root}/lib/{libraries.name}", "-Wl,--exclude-libs,ALL",
-             "-Wl,--strip-all"]
+             "-Wl,--strip-all", *(f"-Wl,--wrap={name}" for name in OLD_NAMES)]
     if not sees_torch:
         flags.append("-static-libstdc++")
     ends = ["-Wl,--start-group", *dict.fromkeys(archives), "-Wl,--end-group", f"{root}/link/old_glibc.o", "-lm", "-ldl", "-lpthread"]
