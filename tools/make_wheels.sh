@@ -84,7 +84,7 @@ for version in $torch_versions; do
 done
 
 echo "== wheels"
-rm -rf "$work/plain"
+rm -rf "$work/plain" "$out"/msprobe*"_$machine.whl"
 python3 tools/wheels/pack.py "$work/stage" "$work/plain" "$machine"
 for wheel in "$work"/plain/*.whl; do
   # PyTorch's libraries are the user's own.
