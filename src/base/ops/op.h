@@ -133,6 +133,7 @@ enum class Raise : std::uint8_t {
   kNever,          // conversions: raising would change what they are asked to do
   kWithoutDtype,   // not where a dtype is among the arguments: view(dtype)
   kEvenToFloat64,  // also from half types: float32 is not much better than what is judged
+  kToFloat32,      // no further: PyTorch has no kernel for float64
 };
 
 // Results that are not the same twice.

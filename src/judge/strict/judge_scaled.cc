@@ -27,7 +27,7 @@ using low_precision::TermSizes;
 
 constexpr double kSlightExcess = 4;
 // Products of more terms take too long in the arithmetic of a unit: about 10 s.
-constexpr double kMostUnitTerms = 0x1p31;
+constexpr double kMostUnitTerms = 0x1p30;
 // Units that keep fewer bits than this are not like float32.
 constexpr int kFloatLikeBits = 20;
 // The unit of Ada, which cuts more often than that of Hopper: 13 bits behind the largest exponent.
@@ -72,7 +72,7 @@ at::Tensor rounding_error(const ScaledProduct& product, const at::Tensor& device
     const at::Tensor power = at::exp2(at::floor(at::log2(most.clamp_min(of.least_normal))));
     return power * (of.eps / 2);
   };
-  const bool was_bfloat16 = device.scalar_type() == at::kFloat &&
+  const bool was_bfloat16 = device.scalar_type() == at::kFloat && rounds_twice(product) &&
                             at::equal(device.nan_to_num(0, 0, 0),
                                       device.nan_to_num(0, 0, 0).to(at::kBFloat16).to(at::kFloat));
   if (was_bfloat16 && device.numel() > 1) return 2 * half_units(*float_type(at::kBFloat16));
@@ -93,6 +93,72 @@ std::optional<units::Unit> known_unit(const CallContext& context, const ScaledPr
   return std::nullopt;
 }
 
+// The largest power of two that divides every number of each row; infinity for a row of zeros.
+at::Tensor unit_of_rows(const at::Tensor& numbers) {
+  if (numbers.size(1) == 0) return at::full({numbers.size(0)}, HUGE_VAL, at::kDouble);
+  const auto [fraction, exponent] = at::frexp(numbers.nan_to_num(0, 0, 0));
+  // 53 bits of the fraction as a whole number, and its lowest bit.
+  const at::Tensor whole = (fraction.abs() * 0x1p53).to(at::kLong);
+  const at::Tensor low = whole.bitwise_and(whole.neg()).to(at::kDouble);
+  const at::Tensor units = at::ldexp(low, exponent.to(at::kDouble) - 53);
+  return at::amin(units.masked_fill(whole.eq(0), HUGE_VAL), 1);
+}
+
+// Where every partial sum is exact in float32, whatever the order and the unit: of MX and NVFP4,
+// and of short sums.
+at::Tensor sums_are_exact(const ScaledProduct& product) {
+  constexpr double kExact = 0x1p22;
+  at::Tensor exact = at::zeros(product.shape, at::kBool);
+  for (const low_precision::Part& part : product.parts) {
+    const auto scaled = [](low_precision::Factor factor) {
+      factor.scale = 1;
+      return factor.scaled();
+    };
+    const at::Tensor left = scaled(part.left), right = scaled(part.right);
+    const at::Tensor sums =
+        at::mm(left.nan_to_num(0, 0, 0).abs(), right.nan_to_num(0, 0, 0).abs().t());
+    const at::Tensor units = unit_of_rows(left).unsqueeze(1) * unit_of_rows(right).unsqueeze(0);
+    part.place_in(exact).copy_(sums.lt(kExact * units).logical_and(sums.lt(3e38)));
+  }
+  return exact;
+}
+
+// What a unit of few bits may be off.
+struct UnitErrors {
+  at::Tensor drift;   // of the model, signed
+  at::Tensor spread;  // of another order of the terms
+  at::Tensor sizes;   // of the sums, to compare elements by
+};
+
+UnitErrors errors_of(const ScaledProduct& product, const TermSizes& sizes,
+                     const units::Unit& unit) {
+  constexpr double kUsual = 0.99;
+  constexpr std::int64_t kMostSorted = 1 << 22;  // what LibTorch takes quantiles of
+  units::Unit other = unit;
+  other.order =
+      unit.order == units::Order::kReversed ? units::Order::kInOrder : units::Order::kReversed;
+  UnitErrors errors;
+  errors.drift = (unit_sums(product, unit) - sizes.products).nan_to_num(0, 0, 0);
+  const at::Tensor again = (unit_sums(product, other) - sizes.products).nan_to_num(0, 0, 0);
+  errors.sizes = (sizes.norms + sizes.products.nan_to_num(0, 0, 0).abs()).clamp_min(1e-300);
+  const at::Tensor apart = (errors.drift - again).abs();
+  const at::Tensor shares = (apart / errors.sizes).flatten();
+  const at::Tensor some = shares.numel() > kMostSorted ? shares.narrow(0, 0, kMostSorted) : shares;
+  const double usual = some.numel() == 0 ? 0 : at::quantile(some, kUsual).item<double>();
+  const double unit_size = std::ldexp(1.0, -unit.bits);
+  errors.spread = 2 * apart + 2 * usual * errors.sizes + 4 * unit_size * sizes.norms;
+  return errors;
+}
+
+// How much of the model's drift there is in `off`, between none and half as much again.
+double share_of_drift(const at::Tensor& off, const at::Tensor& drift) {
+  constexpr double kMost = 1.5;
+  const at::Tensor clean = off.nan_to_num(0, 0, 0);
+  const double square = drift.square().sum().item<double>();
+  if (square == 0) return 0;
+  return std::clamp((clean * drift).sum().item<double>() / square, 0.0, kMost);
+}
+
 bool overflows_when_scaled(const ScaledProduct& product) {
   for (const auto& part : product.parts) {
     for (const auto* factor : {&part.left, &part.right}) {
@@ -110,7 +176,8 @@ class ScaledJudge {
       : context_(context), pair_(pair), product_(product), sizes_(term_sizes(product)) {
     bench_ = sizes_.products;
     if (product.bias.defined()) bench_ = bench_ + product.bias;
-    errors_ = sum_error(sizes_);
+    errors_ = sum_error(product, sizes_);
+    if (!product.scaled && context.allows_tf32(pair)) errors_ = errors_ + tf32_error();
     if (product.bias.defined()) {
       errors_ =
           errors_ + 2 * kHalfFloatEps * (bench_.abs() + product.bias.abs()).nan_to_num(0, 0, 0);
@@ -124,10 +191,7 @@ class ScaledJudge {
     for (const Reading& reading : readings_of(product_)) {
       StrictFinding finding = judge_reading(reading, errors_);
       if (is_alarm(finding) && few_bits && unit_cost(product_) <= kMostUnitTerms) {
-        const at::Tensor wide = errors_ + unit_error(product_, sizes_, *unit);
-        StrictFinding again = judge_reading(reading, wide);
-        if (is_right(again)) again.reason += fmt::format(", as a unit of {} bits adds", unit->bits);
-        finding = std::move(again);
+        finding = judge_unit(reading, *unit);
       }
       if (is_right(finding)) {
         finding.reason += reading.text;
@@ -139,6 +203,26 @@ class ScaledJudge {
   }
 
  private:
+  // A unit of few bits loses toward zero, the more the longer its sums are: how much, depends on
+  // its blocks and their order, but one share of what the model loses is right for all elements.
+  StrictFinding judge_unit(const Reading& reading, const units::Unit& unit) {
+    const UnitErrors unit_errors = errors_of(product_, sizes_, unit);
+    const at::Tensor off = low_precision::numbers_of(pair_.device) / reading.factor - bench_;
+    const double share =
+        share_of_drift(off / unit_errors.sizes, unit_errors.drift / unit_errors.sizes);
+    const at::Tensor bench = bench_;
+    bench_ = bench_ + share * unit_errors.drift;
+    StrictFinding found = judge_reading(reading, errors_ + unit_errors.spread);
+    bench_ = bench;
+    if (is_right(found)) found.reason += fmt::format(", as a unit of {} bits adds", unit.bits);
+    return found;
+  }
+
+  // Factors of float32 that were rounded to TF32.
+  at::Tensor tf32_error() const {
+    return 0x1p-8 * sizes_.norms + 0x1p-10 * sizes_.products.nan_to_num(0, 0, 0).abs();
+  }
+
   StrictFinding judge_reading(const Reading& reading, const at::Tensor& errors) {
     const at::Tensor bench = bench_ * reading.factor;
     const at::Tensor allowed = errors * std::abs(reading.factor);
@@ -226,38 +310,31 @@ class ScaledJudge {
 
 }  // namespace
 
-at::Tensor sum_error(const TermSizes& sizes) {
+at::Tensor sum_error(const ScaledProduct& product, const TermSizes& sizes) {
   constexpr double kFloatSmallestSum = 0x1p-149;
   const double terms = static_cast<double>(std::max<std::int64_t>(sizes.terms, 1));
   const at::Tensor sums = sizes.products.nan_to_num(0, 0, 0).abs();
   // Rounded to nearest, in any order; the scales four times.
-  at::Tensor errors = std::sqrt(terms) * kHalfFloatEps * (2 * sums + 4 * sizes.norms) +
-                      4 * kHalfFloatEps * sizes.sums;
+  at::Tensor errors = std::sqrt(terms) * kHalfFloatEps * (2 * sums + 4 * sizes.norms);
+  if (product.scaled) errors += 4 * kHalfFloatEps * sizes.sums;
   // Cut: every 8 terms lose up to a unit of the running sum.
   errors += (terms / 8 + 2) * kFloatEps * (sums + kWalk * sizes.norms);
-  return errors + terms * kFloatSmallestSum;
-}
-
-at::Tensor unit_error(const ScaledProduct& product, const TermSizes& sizes,
-                      const units::Unit& unit) {
-  constexpr double kUsual = 0.99;
-  constexpr std::int64_t kMostSorted = 1 << 22;  // what LibTorch takes quantiles of
-  const at::Tensor errors = (unit_sums(product, unit) - sizes.products).abs().nan_to_num(0, 0, 0);
-  const at::Tensor norms = sizes.norms.clamp_min(1e-300);
-  const at::Tensor shares = (errors / norms).flatten();
-  const at::Tensor some = shares.numel() > kMostSorted ? shares.narrow(0, 0, kMostSorted) : shares;
-  const double usual = some.numel() == 0 ? 0 : at::quantile(some, kUsual).item<double>();
-  const double unit_size = std::ldexp(1.0, -unit.bits);
-  return 2 * errors + (2 * usual + 4 * unit_size) * sizes.norms;
+  errors += terms * kFloatSmallestSum;
+  if (!product.scaled) return errors;
+  // The scales of whole tensors are multiplied, and the sum by them.
+  const bool whole = std::ranges::any_of(product.parts, [](const low_precision::Part& part) {
+    return part.left.scale != 1 || part.right.scale != 1;
+  });
+  const at::Tensor exact = whole ? 4 * kHalfFloatEps * sums : at::zeros_like(sums);
+  return at::where(sums_are_exact(product), exact, errors);
 }
 
 std::optional<StrictFinding> judge_scaled(CallContext& context, const Pair& pair) {
   if (pair.direction == Direction::kBackward || pair.leaf.path != "0") return std::nullopt;
-  if (execute::find_benchmark(context.name.bare_name) == nullptr) return std::nullopt;
   const auto call = context.rerun.arguments();
   if (!call) return std::nullopt;
   const auto product = execute::scaled_product_of(context.name.bare_name, **call);
-  if (!product || !product->scaled || pair.device.sizes() != product->shape) return std::nullopt;
+  if (!product || pair.device.sizes() != product->shape) return std::nullopt;
   StrictFinding finding = ScaledJudge(context, pair, *product).judge();
   if (pair.device.numel() > 0)
     finding.reason += text(*product, pair.device, pair.bench.to(at::kDouble));

@@ -17,12 +17,9 @@ inline constexpr double kHalfFloatEps = 0x1p-24;
 std::optional<StrictFinding> judge_scaled(CallContext& context, const Pair& pair);
 
 // How far the sums of a right device may be off, for every element, before the result is rounded.
-// In any order, in float32, rounded or cut; scales before, between or after the sums.
-at::Tensor sum_error(const low_precision::TermSizes& sizes);
-
-// The same for a unit of few bits, from what its model gives for these numbers: the error that it
-// has in the order of the data, and as much again.
-at::Tensor unit_error(const low_precision::ScaledProduct& product,
-                      const low_precision::TermSizes& sizes, const units::Unit& unit);
+// In any order, in float32, rounded or cut; scales before, between or after the sums. Nothing where
+// every partial sum is exact.
+at::Tensor sum_error(const low_precision::ScaledProduct& product,
+                     const low_precision::TermSizes& sizes);
 
 }  // namespace msprobe::strict

@@ -109,11 +109,11 @@ class Execution {
     if (!result) return result.error();
     outcome_.forward_left_to_cpu = std::move(result->left_to_cpu);
     PyValue& other = result->output;
-    clear_undefined_groups(call_.name.bare_name, call_.arguments.call, bench_.output(), other);
     npu::clear_undefined(api_of(call_.record.full_name), bench_.side().call, bench_.output(),
                          other);
     npu::drop_missing_gradients(api_of(call_.record.full_name), bench_.output(), other);
-    const PyValue shown = bench_.rounded(with_mutated(bench_.output(), mutated));
+    PyValue shown = bench_.rounded(with_mutated(bench_.output(), mutated));
+    clear_undefined_groups(call_.name.bare_name, call_.arguments.call, shown, other);
     const bool first_only = ops::traits_of(call_.name.bare_name).first_output_only;
     outcome_.forward =
         first_only ? pair_leaves(first_of(shown), first_of(other)) : pair_leaves(shown, other);
@@ -135,6 +135,7 @@ class Execution {
     OrSkip<GradientPairs> found = other_->backward(bench_, *bench, outcome_.arriving);
     if (!found) return found.error();
     outcome_.backward = std::move(found->pairs);
+    clear_undefined_gradients(call_.name.bare_name, call_.arguments.call, outcome_.backward);
     outcome_.backward_note = std::move(found->note);
     outcome_.backward_node = std::move(found->node);
     outcome_.backward_left_to_cpu = std::move(found->left_to_cpu);

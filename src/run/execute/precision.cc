@@ -7,6 +7,7 @@
 #include "execute/execute_call.h"
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
+#include "low_precision/codes.h"
 #include "ops/autocast.h"
 #include "ops/op.h"
 
@@ -20,6 +21,7 @@ bool is_half(at::ScalarType type) { return type == at::kHalf || type == at::kBFl
 struct Seen {
   std::set<at::ScalarType> floats;  // float16, bfloat16, float32
   bool dtype_argument = false;
+  bool codes = false;  // of 8 or 4 bits
 };
 
 Seen look_at(const PyCall& call) {
@@ -30,6 +32,7 @@ Seen look_at(const PyCall& call) {
     if (tensor == nullptr) return;
     const at::ScalarType type = tensor->scalar_type();
     if (is_half(type) || type == at::kFloat) seen.floats.insert(type);
+    seen.codes = seen.codes || low_precision::code_format(type);
   };
   for (const PyValue& value : call.args) for_each_leaf(value, look);
   for (const auto& [name, value] : call.kwargs) for_each_leaf(value, look);
@@ -89,10 +92,12 @@ Precision precision_of(const PyCall& call, const dump::CallRecord& record, const
                     !(traits.raise == ops::Raise::kWithoutDtype && seen.dtype_argument);
   const bool only_float = seen.floats.empty() || seen.floats == std::set{at::kFloat};
   const bool two_steps = traits.raise == ops::Raise::kEvenToFloat64;
-  const bool float_stays = hf32 && traits.inputs == ops::InputRule::kHf32;
+  const bool float_stays =
+      traits.raise == ops::Raise::kToFloat32 || (hf32 && traits.inputs == ops::InputRule::kHf32);
   precision.target = two_steps || (only_float && !float_stays) ? at::kDouble : at::kFloat;
   const auto output = recorded_float(record);
-  precision.autocast = autocast_of(seen, output);
+  // Autocast leaves codes alone; their scales are float32, whatever the result is.
+  if (!seen.codes) precision.autocast = autocast_of(seen, output);
   precision.round_inputs =
       precision.autocast && output == precision.autocast && !seen.dtype_argument && traits.autocast;
   precision.half = half_of(seen, output);

@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "execute/api.h"
+#include "execute/execute_call.h"
 #include "low_precision/scaled_product.h"
 
 namespace msprobe::execute {
@@ -18,9 +20,11 @@ std::optional<low_precision::ScaledProduct> scaled_product_of(std::string_view b
 // What the benchmark runs in place of the operator; null: the operator itself.
 const Api* find_benchmark(std::string_view bare_name);
 
-// The result of a grouped product holds what the memory held where no group is: there it becomes
-// the benchmark's.
-void clear_undefined_groups(std::string_view bare_name, const PyCall& call, const PyValue& bench,
+// A grouped product holds what the memory held where no group is, and so does a gradient of its
+// factor: there both become zero.
+void clear_undefined_groups(std::string_view bare_name, const PyCall& call, PyValue& bench,
                             PyValue& device);
+void clear_undefined_gradients(std::string_view bare_name, const PyCall& call,
+                               std::vector<LeafPair>& gradients);
 
 }  // namespace msprobe::execute

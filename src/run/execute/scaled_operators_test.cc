@@ -111,7 +111,8 @@ TEST_F(ScaledOperators, GroupsOfTokensHaveTheirOwnFactorAndScales) {
   EXPECT_TRUE(close(result.slice(0, 4, 8), part(4, 8, 2)));
   EXPECT_TRUE(result.slice(0, 8, 10).eq(0).all().item<bool>());
   PyValue device{at::full({10, 4}, NAN)};
-  clear_undefined_groups("_scaled_grouped_mm", call, {result}, device);
+  PyValue bench{result};
+  clear_undefined_groups("_scaled_grouped_mm", call, bench, device);
   const at::Tensor& cleared = *device.as<at::Tensor>();
   EXPECT_TRUE(cleared.slice(0, 8, 10).eq(0).all().item<bool>());
   EXPECT_TRUE(cleared.slice(0, 0, 8).isnan().all().item<bool>());
