@@ -133,8 +133,30 @@ TEST_F(InDirectory, AFileThatShrinksWhileItIsMappedReadsAsZeros) {
   EXPECT_EQ(file.text()[4'999], 'x');
   EXPECT_EQ(file.text()[599'999], '\0');
   EXPECT_TRUE(has_shrunk(directory_ / "large", file));
+}
+
+TEST_F(InDirectory, AFileThatIsDeletedWhileItIsMappedKeepsItsContent) {
+  put("large", std::string(600'000, 'x'));
+  const FileBytes file = load_file(directory_ / "large").value();
   fs::remove(directory_ / "large");
+  EXPECT_EQ(file.text()[599'999], 'x');
   EXPECT_FALSE(has_shrunk(directory_ / "large", file));
+}
+
+// As after an error of the disk: the file has its size, and yet a part of it was lost.
+TEST_F(InDirectory, AFileThatWasSmallerForAWhileIsKnown) {
+  install_sigbus_handler();
+  put("large", std::string(600'000, 'x'));
+  {
+    const FileBytes file = load_file(directory_ / "large").value();
+    fs::resize_file(directory_ / "large", 5'000);
+    EXPECT_EQ(file.text()[599'999], '\0');
+    fs::resize_file(directory_ / "large", 600'000);
+    EXPECT_TRUE(has_shrunk(directory_ / "large", file));
+  }
+  const FileBytes again = load_file(directory_ / "large").value();
+  EXPECT_EQ(again.text()[599'999], '\0');
+  EXPECT_FALSE(has_shrunk(directory_ / "large", again));
 }
 
 TEST_F(InDirectory, LargeFilesAreMapped) {

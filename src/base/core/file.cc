@@ -15,6 +15,7 @@
 
 #include "core/aligned_memory.h"
 #include "core/open_beneath.h"
+#include "core/shrunken_file.h"
 
 namespace msprobe {
 namespace {
@@ -67,8 +68,10 @@ Result<FileBytes> load_open(int fd, std::size_t max_bytes, std::size_t map_from,
   if (address == MAP_FAILED) {
     return fail(ErrorKind::kIo, fmt::format("{}: cannot map: {}", shown, reason(errno)));
   }
-  std::shared_ptr<const void> owner(
-      address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+  std::shared_ptr<const void> owner(address, [size](const void* mapped) {
+    forget_lost_pages(mapped, size);
+    ::munmap(const_cast<void*>(mapped), size);
+  });
   return FileBytes{std::move(owner), {static_cast<const std::byte*>(address), size}, true};
 }
 
