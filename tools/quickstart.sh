@@ -52,9 +52,9 @@ if [ -n "$build" ]; then
   out=$build/example
 else
   msprobe=$(dirname "$python")/msprobe
-  out=${TMPDIR:-/tmp}/msprobe_quickstart_$(id -u)
+  out=$(mktemp -d "${TMPDIR:-/tmp}/msprobe_quickstart.XXXXXX")  # anybody could wait in /tmp for a known name
 fi
-rm -rf "$out"
+rm -rf "${build:+$out}"
 export MSPROBE_LOG_LEVEL=2
 
 # The checks of a device with wrong kernels end with status 1: that is the point of the example.
