@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Files and directories are made in one way: by src/base/core/new_file.h, and in Python by python/msprobe/common/new_file.py. No other source
-opens a file for writing. And no source reads files with a stream, which takes an error of the disk for the end of the file: core/file.h does.
+opens a file for writing. And no source reads files with a stream, or lists a directory with an iterator: both take an error of the disk for
+the end. src/base/core/file.h and look_up.h do not.
 
 usage: check_writers.py
 
@@ -16,10 +17,13 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WRITES = re.compile(
-    r"\b[io]?fstream\b(?!>)|\bfopen\(|\bfreopen\(|\bO_(?:WRONLY|RDWR|CREAT|TRUNC)\b|\bcreat\(|\bmkstemps?\(|\bmkostemps?\(|\bmkdtemp\("
+    r"\b(?:recursive_)?directory_iterator\b|\b[io]?fstream\b(?!>)|\bfopen\(|\bfreopen\(|\bO_(?:WRONLY|RDWR|CREAT|TRUNC)\b|\bcreat\(|\bmkstemps?\(|\bmkostemps?\(|\bmkdtemp\("
     r"|\brename(?:at2?)?\(|SYS_renameat2?\b|\bcopy_file\(|\bcreate_director(?:y|ies)\(|\bmkdir(?:at)?\(|\bsqlite3_open|\bworkbook_new")
 # Who may, and why.
 ALLOWED = {
+    "src/base/core/look_up.cc": {"directory_iterator"},
+    "src/check/check/config_places.cc": {"directory_iterator"},     # of the program itself, for lib/python3.x
+    "apps/msprobe/python_package.cc": {"directory_iterator"},        # the same
     "src/base/core/new_file.cc": {"O_WRONLY", "O_RDWR", "O_CREAT", "mkdir(", "rename("},
     "src/record/collect/growing_json.cc": {"rename(", "SYS_renameat2"},  # exchanges two files that new_file made
     "src/show/report/database.cc": {"sqlite3_open"},                  # of a file that new_file made, following no link
@@ -65,6 +69,8 @@ def cpp_problems(used: set) -> list[str]:
                     used.add((name, found))
                 elif found == "ifstream":
                     problems.append(f"{name}:{number}: {found}: files are read by core/file.h")
+                elif found.endswith("directory_iterator"):
+                    problems.append(f"{name}:{number}: {found}: directories are listed by core/look_up.h")
                 else:
                     problems.append(f"{name}:{number}: {found.rstrip('(')}: files are made by core/new_file.h")
     return problems

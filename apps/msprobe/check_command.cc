@@ -208,8 +208,11 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
     one.request.api_info = dump.path;
     one.request.out = (out / dump.place).string();
     // Those that are complete are only read; those that were not reached begin.
-    if (!resume_csv.empty()) one.request.resume_csv = latest_result(one.request.out);
-    const Result<bool> interrupted = check_one(one, interrupt, dump.place.string(), output);
+    const Result<std::string> begun =
+        resume_csv.empty() ? Result<std::string>("") : latest_result(one.request.out);
+    if (begun) one.request.resume_csv = *begun;
+    const Result<bool> interrupted = begun ? check_one(one, interrupt, dump.place.string(), output)
+                                           : Result<bool>(propagate(begun));
     if (!interrupted) output.cannot(interrupted.error());
     whole = whole && interrupted && !*interrupted;
     if (interrupted ? *interrupted : interrupted.error().kind != ErrorKind::kFormat) break;
@@ -237,8 +240,10 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   }
   std::error_code error;
   if (const std::string& resumed = arguments.request.resume_csv; fs::is_directory(resumed, error)) {
-    one.request.resume_csv = latest_result(resumed);
-    if (one.request.resume_csv.empty()) {
+    const Result<std::string> latest = latest_result(resumed);
+    if (!latest) return refuse(latest.error());
+    one.request.resume_csv = *latest;
+    if (latest->empty()) {
       return refuse({ErrorKind::kUsage,
                      fmt::format("{}: no accuracy_checking_result_*.csv to continue", resumed)});
     }

@@ -196,6 +196,9 @@ void CheckOutput::end(const check::CheckOutcome& outcome, const std::string& mor
                          check::coverage_line(outcome.coverage), more);
   }
   if (!counts.empty()) print(counts);
+  if (live_ && !live_->problem().empty()) {
+    log::warning("some calls are shown without their source line: {}", live_->problem());
+  }
   if (live_) done.run = std::move(live_->run());
   live_.reset();
   const Result<void> completed = complete(done);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/look_up.h"
 #include "core/path_check.h"
 #include "core/shell_words.h"
 #include "journal/csv_pair.h"
@@ -34,13 +35,15 @@ std::optional<std::uint64_t> numbered(std::string_view name,
 }
 
 // Directories of steps or ranks in `directory`, in the order of their numbers.
-std::vector<fs::path> places_in(const fs::path& directory,
-                                std::initializer_list<std::string_view> words) {
+Result<std::vector<fs::path>> places_in(const fs::path& directory,
+                                        std::initializer_list<std::string_view> words) {
+  const auto entries = list_directory(directory);
+  if (!entries) return propagate(entries);
   std::vector<std::pair<std::uint64_t, fs::path>> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
+  for (const fs::directory_entry& entry : *entries) {
+    std::error_code ignored;
     const auto number = numbered(entry.path().filename().string(), words);
-    if (number && entry.is_directory(error)) found.emplace_back(*number, entry.path());
+    if (number && entry.is_directory(ignored)) found.emplace_back(*number, entry.path());
   }
   std::ranges::sort(found);
   std::vector<fs::path> paths;
@@ -49,15 +52,19 @@ std::vector<fs::path> places_in(const fs::path& directory,
 }
 
 // The results of a check of several dumps: DIR/step1/rank0, DIR/rank0 or DIR/step1.
-std::vector<NamedResult> results_below(const fs::path& directory) {
+Result<std::vector<NamedResult>> results_below(const fs::path& directory) {
   std::vector<NamedResult> results;
-  for (const fs::path& outer : places_in(directory, {"step", "rank", "proc"})) {
-    std::vector<fs::path> inner = places_in(outer, {"rank", "proc"});
-    inner.insert(inner.begin(), outer);
-    for (const fs::path& place : inner) {
-      if (const std::string latest = latest_result(place); !latest.empty()) {
-        results.push_back({latest, place.lexically_relative(directory).string()});
-      }
+  const Result<std::vector<fs::path>> outer = places_in(directory, {"step", "rank", "proc"});
+  if (!outer) return propagate(outer);
+  for (const fs::path& below : *outer) {
+    Result<std::vector<fs::path>> places = places_in(below, {"rank", "proc"});
+    if (!places) return propagate(places);
+    places->insert(places->begin(), below);
+    for (const fs::path& place : *places) {
+      const Result<std::string> latest = latest_result(place);
+      if (!latest) return propagate(latest);
+      if (latest->empty()) continue;
+      results.push_back({*latest, place.lexically_relative(directory).string()});
     }
   }
   return results;
@@ -84,10 +91,14 @@ Result<fs::path> resumed_directory(const std::string& given, std::span<const Inp
                           given));
 }
 
-std::string latest_result(const fs::path& directory) {
+Result<std::string> latest_result(const fs::path& directory) {
+  const Result<bool> there = is_there(directory);
+  if (!there) return propagate(there);
+  if (!*there) return "";
+  const auto entries = list_directory(directory);
+  if (!entries) return propagate(entries);
   std::string latest;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
+  for (const fs::directory_entry& entry : *entries) {
     const std::string path = entry.path().string();
     if (journal::csv_paths_of(entry.path())) latest = std::max(latest, path);
   }
@@ -97,13 +108,13 @@ std::string latest_result(const fs::path& directory) {
 Result<std::vector<NamedResult>> results_to_show(const std::string& given) {
   std::error_code error;
   if (fs::is_directory(given, error)) {
-    if (const std::string latest = latest_result(given); !latest.empty()) {
-      return std::vector<NamedResult>{{latest, {}}};
-    }
-    std::vector<NamedResult> several = results_below(given);
-    if (!several.empty()) return several;
     const Result<fs::path> readable = check_input_directory(given);
     if (!readable) return propagate(readable);
+    const Result<std::string> latest = latest_result(given);
+    if (!latest) return propagate(latest);
+    if (!latest->empty()) return std::vector<NamedResult>{{*latest, {}}};
+    Result<std::vector<NamedResult>> several = results_below(given);
+    if (!several || !several->empty()) return several;
     return fail(ErrorKind::kUsage,
                 fmt::format("{}: no accuracy_checking_result_*.csv in it, nor in directories "
                             "step<N> and rank<N>; name the -o directory of a check, or a CSV",

@@ -17,8 +17,9 @@ namespace msprobe::app {
 Result<std::filesystem::path> resumed_directory(const std::string& given,
                                                 std::span<const InputDump> dumps);
 
-// The result CSV in `directory` with the latest time in its name; empty if there is none.
-std::string latest_result(const std::filesystem::path& directory);
+// The result CSV in `directory` with the latest time in its name; empty if there is none,
+// or no such directory.
+Result<std::string> latest_result(const std::filesystem::path& directory);
 
 struct NamedResult {
   std::filesystem::path csv;

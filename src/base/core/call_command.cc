@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "core/look_up.h"
 #include "core/shell_words.h"
 #include "core/visible_text.h"
 
@@ -13,6 +14,11 @@ namespace msprobe {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool is_missing(const fs::path& path) {
+  const Result<bool> there = is_there(path);
+  return there && !*there;
+}
 
 constexpr std::string_view kProgram = "msprobe";
 constexpr std::string_view kCheck = "acc_check";
@@ -136,8 +142,7 @@ CallCommand CallCommand::from_anywhere(const fs::path& base) const {
   for (Option& option : absolute.options_) {
     const KnownOption* known = find_option(option.name);
     const fs::path path = option.value;
-    std::error_code error;
-    if (!is_path(*known) || path.is_absolute() || !fs::exists(base / path, error)) continue;
+    if (!is_path(*known) || path.is_absolute() || is_missing(base / path)) continue;
     option.value = fs::absolute(base / path).lexically_normal().string();
   }
   return absolute;

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/file.h"
+#include "core/look_up.h"
 #include "core/shell_words.h"
 #include "journal/journal.h"
 #include "journal/map_file.h"
@@ -38,21 +39,17 @@ bool is_run_file(const fs::path& path) {
   return name.starts_with(kRunFileStart) && name.ends_with(kRunFileSuffix);
 }
 
-// Sorted, so that messages do not depend on the file system.
 Result<std::vector<fs::path>> find_run_files(const fs::path& directory) {
-  std::error_code error;
+  const auto entries = list_directory(directory);
+  if (!entries) return propagate(entries);
   std::vector<fs::path> found;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (is_run_file(at->path())) found.push_back(at->path());
-  }
-  if (error) {
-    return fail(ErrorKind::kIo, fmt::format("{}: {}", directory.string(), error.message()));
+  for (const fs::directory_entry& entry : *entries) {
+    if (is_run_file(entry.path())) found.push_back(entry.path());
   }
   if (found.empty()) {
     return fail(ErrorKind::kUsage, fmt::format("{}: no results of acc_check (no {}*{})",
                                                directory.string(), kRunFileStart, kRunFileSuffix));
   }
-  std::ranges::sort(found);
   return found;
 }
 

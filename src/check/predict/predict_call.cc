@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/call_name.h"
+#include "core/look_up.h"
 #include "core/new_file.h"
 #include "core/npy_header.h"
 #include "dump/tensor_file.h"
@@ -45,10 +46,11 @@ Numbers numbers_of(const Tensor& tensor) {
 // Tensors that the engine saved under numbered names; a number that is left out ends them.
 Result<std::vector<Numbers>> saved_tensors(const fs::path& prefix) {
   std::vector<Numbers> tensors;
-  std::error_code error;
   while (true) {
     const fs::path path = fmt::format("{}.{}.pt", prefix.string(), tensors.size());
-    if (!fs::exists(path, error)) return tensors;
+    const Result<bool> there = is_there(path);
+    if (!there) return propagate(there);
+    if (!*there) return tensors;
     const Result<Tensor> tensor = dump::load_tensor_file(path);
     if (!tensor) return propagate(tensor);
     tensors.push_back(numbers_of(*tensor));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/look_up.h"
 #include "core/new_file.h"
 
 namespace msprobe::shrink {
@@ -31,15 +32,15 @@ bool has_data(const dump::ForwardRecord& forward) {
 
 Result<void> copy_data(const fs::path& from, const std::string& call, const fs::path& to) {
   if (const Result<void> made = make_directories(to); !made) return made;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(from, error)) {
+  const auto entries = list_directory(from);
+  if (!entries) return propagate(entries);
+  for (const fs::directory_entry& entry : *entries) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(call + ".")) continue;
     const Result<void> copied = copy_to_new_file(entry.path(), to / name);
     if (!copied) return copied;
   }
-  if (!error) return {};
-  return fail(ErrorKind::kIo, fmt::format("{}: {}", from.string(), error.message()));
+  return {};
 }
 
 }  // namespace msprobe::shrink

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/look_up.h"
 #include "core/python_text.h"
 #include "dump/construct_json.h"
 #include "dump/printable.h"
@@ -148,13 +149,13 @@ class Comparison {
 
   Result<void> open_companions() {
     const fs::path directory = options_.target.parent_path();
-    std::error_code ignored;
     if (options_.stack_mode != StackMode::kOff) {
       const fs::path path =
           options_.stack_json.empty() ? directory / "stack.json" : options_.stack_json;
       const bool wanted =
           options_.stack_mode == StackMode::kRequired || !options_.stack_json.empty();
-      if (wanted || fs::exists(path, ignored)) {
+      const Result<bool> there = is_there(path);
+      if (wanted || !there || *there) {
         Result<dump::StackIndex> stacks = dump::open_stacks(path);
         if (!stacks) return propagate(stacks);
         if (!stacks->note().empty() && events_.on_note) events_.on_note(stacks->note());
@@ -162,7 +163,7 @@ class Comparison {
       }
     }
     const fs::path construct = directory / "construct.json";
-    if (fs::exists(construct, ignored)) {
+    if (const Result<bool> there = is_there(construct); !there || *there) {
       Result<dump::ConstructIndex> modules = dump::open_construct(construct);
       if (modules) {
         modules_ = *std::move(modules);

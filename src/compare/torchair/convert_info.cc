@@ -14,6 +14,7 @@
 
 #include "core/file.h"
 #include "core/float_formats.h"
+#include "core/look_up.h"
 #include "core/new_file.h"
 #include "core/shrunken_file.h"
 #include "ge/elements.h"
@@ -191,26 +192,35 @@ Kind kind_of_file(const std::string& name) {
   return parsed->kind == ge::FileKind::kBinary ? Kind::kGe : Kind::kForeign;
 }
 
-std::vector<std::filesystem::path> files_under(const std::filesystem::path& root) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> files;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(root, fs::directory_options::skip_permission_denied,
-                                         error);
-  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->is_regular_file(ignored) && !entry->is_symlink(ignored))
-      files.push_back(entry->path());
+// Sorted by path. No link is followed.
+struct FilesUnder {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::pair<std::filesystem::path, std::string>> unread;  // directories, and why
+
+  void add(const std::filesystem::path& directory) {
+    const auto entries = list_directory(directory);
+    if (!entries) unread.emplace_back(directory, entries.error().message);
+    for (const std::filesystem::directory_entry& entry : entries.value_or(DirectoryEntries())) {
+      std::error_code ignored;
+      if (entry.is_symlink(ignored)) continue;
+      if (entry.is_directory(ignored)) add(entry.path());
+      if (entry.is_regular_file(ignored)) files.push_back(entry.path());
+    }
   }
-  std::ranges::sort(files);
-  return files;
-}
+};
 
 }  // namespace
 
 ConvertTotals Converter::pass(bool only_settled) {
   ConvertTotals totals;
-  for (const std::filesystem::path& path : files_under(root_)) {
+  FilesUnder under;
+  under.add(root_);
+  for (const auto& [directory, reason] : under.unread) {
+    ++totals.refused;
+    if (events_.on_problem) events_.on_problem(directory, reason);
+  }
+  std::ranges::sort(under.files);
+  for (const std::filesystem::path& path : under.files) {
     const Kind kind = kind_of_file(path.filename().string());
     if (kind == Kind::kInfo) ++totals.already;
     if (kind != Kind::kGe && kind != Kind::kFx) continue;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/look_up.h"
 #include "ge/file_name.h"
 #include "torchair/digits.h"
 #include "torchair/walk.h"
@@ -272,10 +273,9 @@ void find_graphs_above(const fs::path& root, GeTree& tree) {
   fs::path directory = root;
   for (int i = 0; i < kLevels && tree.graphs.empty() && directory.has_relative_path(); ++i) {
     directory = directory.parent_path();
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (const auto graph = parse_graph_name(entry->path())) tree.graphs.push_back(*graph);
+    const auto entries = list_directory(directory);  // not part of the dump
+    for (const fs::directory_entry& entry : entries.value_or(DirectoryEntries())) {
+      if (const auto graph = parse_graph_name(entry.path())) tree.graphs.push_back(*graph);
     }
   }
 }
@@ -344,6 +344,7 @@ Result<GeTree> find_ge(const fs::path& root) {
     }
     if (std::ranges::any_of(files, is_ge_file)) directories.push_back(directory);
   });
+  tree.unread = walk.unread();
   for (const fs::path& directory : directories) {
     if (const auto unit = parse_ge_directory(directory)) tree.units.push_back(*unit);
   }
@@ -353,6 +354,7 @@ Result<GeTree> find_ge(const fs::path& root) {
     }
   }
   if (tree.units.empty()) {
+    if (!tree.unread.empty()) return fail(ErrorKind::kIo, tree.unread.front());
     return fail(
         ErrorKind::kUsage,
         fmt::format("{}: Cannot get ge dump data, because the gathered_files_list is empty. No "
@@ -388,7 +390,9 @@ Result<FxTree> find_fx(const fs::path& root) {
     }
     tree.units.push_back(std::move(unit));
   });
+  tree.unread = walk.unread();
   if (tree.units.empty()) {
+    if (!tree.unread.empty()) return fail(ErrorKind::kIo, tree.unread.front());
     return fail(
         ErrorKind::kUsage,
         fmt::format("{}: Cannot get fx dump data, because the gathered_files_list is empty. No "

@@ -42,6 +42,7 @@ struct GeTree {
   std::vector<GraphFile> graphs;  // in order of rank, graph, time
   std::vector<GeUnit> units;      // in order of rank, graph, token
   std::vector<std::string> notes;
+  std::vector<std::string> unread;  // directories, and why
 };
 
 struct FxUnit {
@@ -57,6 +58,7 @@ struct FxUnit {
 
 struct FxTree {
   std::vector<FxUnit> units;
+  std::vector<std::string> unread;  // directories, and why
 };
 
 enum class TreeKind : std::uint8_t { kGe, kFx, kNeither };

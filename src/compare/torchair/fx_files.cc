@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "core/file_start.h"
+#include "core/look_up.h"
 #include "dump/npy.h"
 #include "torchair/digits.h"
 #include "torchair/fx_dumps.h"
@@ -87,19 +88,18 @@ FxFiles FxFiles::open(const fs::path& directory) {
   FxFiles files;
   std::map<std::string, FxNode> nodes;
   const RealNames real_names(directory, files.unread_);
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = real_names.of(entry->path().filename().string());
+  const auto entries = list_directory(directory);
+  if (!entries) files.note_unread(entries.error());
+  for (const fs::directory_entry& entry : entries.value_or(DirectoryEntries())) {
+    const std::string name = real_names.of(entry.path().filename().string());
     std::optional<FxName> parsed = parse_fx_name(name);
     if (!parsed) continue;
-    if (parsed->array.is_info && has_original(entry->path())) continue;
-    parsed->array.path = entry->path();
+    if (parsed->array.is_info && has_original(entry.path())) continue;
+    parsed->array.path = entry.path();
     parsed->array.name = name;
     FxNode& node = nodes[parsed->key];
     (parsed->is_output ? node.outputs : node.inputs).push_back(std::move(parsed->array));
   }
-  if (error) files.unread_.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   for (auto& [key, node] : nodes) {
     for (FxNode& run : split_runs(std::move(node))) files.nodes_[key].push_back({std::move(run)});
   }

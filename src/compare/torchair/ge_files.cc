@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "core/look_up.h"
 #include "ge/elements.h"
 #include "ge/statistics_file.h"
 #include "measure/chunks.h"
@@ -121,13 +122,13 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
                                   std::vector<std::string>& unread) {
   const RealNames real_names(directory, unread);
   std::vector<GeFile> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
+  const auto entries = list_directory(directory);
+  if (!entries) unread.push_back(entries.error().message);
+  for (const fs::directory_entry& entry : entries.value_or(DirectoryEntries())) {
     std::error_code ignored;
-    if (entry->is_directory(ignored)) continue;  // other non-files get a row with the reason
+    if (entry.is_directory(ignored)) continue;  // other non-files get a row with the reason
     GeFile file;
-    file.source.path = entry->path();
+    file.source.path = entry.path();
     file.name = file.source.path.filename().string();
     const auto parsed = ge::parse_file_name(real_names.of(file.name));
     if (parsed) {
@@ -147,7 +148,6 @@ std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
     if (file.source.kind == ge::FileKind::kInfo && has_original(file.source.path)) continue;
     files.push_back(std::move(file));
   }
-  if (error) unread.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   measure::spread(files.size(), threads, [&](std::size_t i) {
     describe(files[i]);
     note_manual_slice(files[i]);

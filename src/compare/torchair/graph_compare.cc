@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "core/look_up.h"
 #include "core/visible_text.h"
 #include "dump/printable.h"
 #include "measure/chunks.h"
@@ -60,11 +61,10 @@ class Progress {
 
 std::uint64_t bytes_in(const fs::path& directory) {
   std::uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
+  const auto entries = list_directory(directory);  // what cannot be read is said elsewhere
+  for (const fs::directory_entry& entry : entries.value_or(DirectoryEntries())) {
     std::error_code ignored;
-    const std::uintmax_t size = entry->file_size(ignored);
+    const std::uintmax_t size = entry.file_size(ignored);
     if (!ignored) bytes += size;
   }
   return bytes;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "core/look_up.h"
 #include "torchair/fx_files.h"
 #include "torchair/ge_files.h"
 #include "torchair/info_file.h"
@@ -39,10 +40,10 @@ std::optional<bool> info_is_range(const fs::path& path, bool is_array,
 std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx,
                                            std::vector<std::string>& unread) {
   const RealNames real_names(directory, unread);
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = real_names.of(entry->path().filename().string());
+  const auto entries = list_directory(directory);
+  if (!entries) unread.push_back(entries.error().message);
+  for (const fs::directory_entry& entry : entries.value_or(DirectoryEntries())) {
+    const std::string name = real_names.of(entry.path().filename().string());
     bool is_info = false;
     if (is_fx) {
       const auto parsed = parse_fx_name(name);
@@ -53,12 +54,11 @@ std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx
       is_info = parsed ? parsed->kind == ge::FileKind::kInfo
                        : ge::is_hashed_name(name) && name.ends_with(".npz");
     }
-    if (!is_info || has_original(entry->path())) continue;
-    if (const auto range = info_is_range(entry->path(), is_fx, unread)) {
+    if (!is_info || has_original(entry.path())) continue;
+    if (const auto range = info_is_range(entry.path(), is_fx, unread)) {
       return *range ? GraphMode::kStatistics : GraphMode::kReal;
     }
   }
-  if (error) unread.push_back(fmt::format("{}: {}", directory.string(), error.message()));
   return std::nullopt;
 }
 

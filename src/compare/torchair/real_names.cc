@@ -5,14 +5,14 @@
 #include <string_view>
 
 #include "core/file.h"
+#include "core/look_up.h"
 #include "ge/file_name.h"
 
 namespace msprobe::torchair {
 
 RealNames::RealNames(const std::filesystem::path& directory, std::vector<std::string>& unread) {
   const std::filesystem::path path = directory / "mapping.csv";
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) return;
+  if (const Result<bool> there = is_there(path); there && !*there) return;
   const Result<FileBytes> mapping = load_file(path);
   if (!mapping) {
     unread.push_back(mapping.error().message);

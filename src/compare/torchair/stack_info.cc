@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/file.h"
+#include "core/look_up.h"
 
 namespace msprobe::torchair {
 
@@ -35,8 +36,7 @@ StackInfo parse_stack_info(std::string_view python) {
 Result<StackInfo> read_stack_info(const std::filesystem::path& graph_text) {
   std::filesystem::path python = graph_text;
   python.replace_extension(".py");
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(python, error)) return StackInfo{};
+  if (const Result<bool> there = is_there(python); there && !*there) return StackInfo{};
   const Result<FileBytes> file = load_file(python);
   if (!file) return propagate(file);
   return parse_stack_info(file->text());

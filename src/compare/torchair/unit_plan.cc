@@ -143,6 +143,10 @@ Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
     if (auto missing = keep_rank(*device, options)) return *missing;
   }
   plan.notes = device->notes;
+  plan.unread = device->unread;
+  const auto add_unread = [&](const std::vector<std::string>& more) {
+    plan.unread.insert(plan.unread.end(), more.begin(), more.end());
+  };
   plan.bench_root = bench_part(options);
   // Above the compared dump, what is found of GE is that dump itself.
   const bool is_above = is_inside(plan.device_root, plan.bench_root);
@@ -154,10 +158,12 @@ Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
     Result<GeTree> tree = find_ge(plan.bench_root);
     if (!tree) return propagate(tree);
     for (const std::string& note : tree->notes) plan.notes.push_back("golden: " + note);
+    add_unread(tree->unread);
     bench = ge_groups(*device, *tree);
   } else {
     const Result<FxTree> tree = find_fx(plan.bench_root);
     if (!tree) return propagate(tree);
+    add_unread(tree->unread);
     bench = fx_groups(*device, *tree, options.fx_token_offset, plan.fx_token_offset, plan.notes,
                       plan.unread);
   }

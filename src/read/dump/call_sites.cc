@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/look_up.h"
 #include "dump/json_walk.h"
 #include "dump/printable.h"
 
@@ -68,10 +69,13 @@ Result<CallSites> open_call_sites(const std::filesystem::path& path) {
   return index_call_sites(*std::move(file), path.string());
 }
 
+std::filesystem::path call_sites_file(const std::filesystem::path& dump) {
+  return dump.parent_path() / "call_sites.json";
+}
+
 std::optional<CallSites> call_sites_of(const std::filesystem::path& dump) {
-  const std::filesystem::path path = dump.parent_path() / "call_sites.json";
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  const std::filesystem::path path = call_sites_file(dump);
+  if (const Result<bool> there = is_there(path); there && !*there) return std::nullopt;
   Result<CallSites> sites = open_call_sites(path);
   if (!sites) return std::nullopt;
   return *std::move(sites);

@@ -48,6 +48,9 @@ Result<CallSites> open_call_sites(const std::filesystem::path& path);
 // The same for bytes that are already there.
 Result<CallSites> index_call_sites(FileBytes file, std::string_view name);
 
+// Where those of a dump are, whose dump.json is given.
+std::filesystem::path call_sites_file(const std::filesystem::path& dump);
+
 // Those of the dump whose dump.json is given; none if it has no such file, or an unreadable one.
 std::optional<CallSites> call_sites_of(const std::filesystem::path& dump);
 

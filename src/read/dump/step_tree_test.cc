@@ -54,6 +54,14 @@ TEST_F(StepTreeTest, TakesTheRanksOfOneStep) {
   EXPECT_THAT(found(), ElementsAre("-1.0: rank", "-1.1: rank1"));
 }
 
+// It used to be left out in silence, and the others were "all".
+TEST_F(StepTreeTest, ADumpThatCannotBeLookedAtIsAnError) {
+  add_dump("step0/rank0");
+  fs::create_directories(root_ / "step0/rank1");
+  fs::create_symlink("dump.json", root_ / "step0/rank1/dump.json");
+  EXPECT_THAT(found(), ElementsAre(HasSubstr("step0/rank1/dump.json: cannot access")));
+}
+
 TEST_F(StepTreeTest, TakesOneDumpOrOneProcessWithoutRank) {
   add_dump("step0/proc77");
   EXPECT_THAT(found(), ElementsAre("0.-1: step0/proc77"));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "core/look_up.h"
 #include "documented/judge.h"
 #include "dump/call_sites.h"
 #include "dump/dump_json.h"
@@ -228,20 +229,20 @@ Result<std::string> describe_calls(ReportRun& run, const fs::path& dump) {
   if (const Result<void> found = describe_arguments(run, dump); !found) return propagate(found);
   std::string warning;
   // Without a file, the report lacks only what comes from it.
-  const auto is_there = [](const fs::path& path) {
-    std::error_code error;
-    return fs::is_regular_file(path, error);
+  const auto is_missing = [](const fs::path& path) {
+    const Result<bool> there = is_there(path);
+    return there && !*there;
   };
   const auto read = [&](const fs::path& path,
                         Result<std::string> (*reader)(ReportRun&, const fs::path&)) {
-    if (!is_there(path)) return;
+    if (is_missing(path)) return;
     const Result<std::string> note = reader(run, path);
     if (warning.empty()) warning = note ? *note : note.error().message;
   };
   read(stack_file_of(dump), &read_stacks);
-  read(dump.parent_path() / "call_sites.json", &read_sites);
+  read(dump::call_sites_file(dump), &read_sites);
   ModuleNames modules;
-  if (const fs::path construct = dump.parent_path() / "construct.json"; is_there(construct)) {
+  if (const fs::path construct = dump.parent_path() / "construct.json"; !is_missing(construct)) {
     Result<ModuleNames> names = read_construct(construct);
     if (!names && warning.empty()) warning = names.error().message;
     if (names) modules = *std::move(names);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/call_name.h"
+#include "core/look_up.h"
 #include "report/answer.h"
 #include "report/describe_calls.h"
 #include "report/report_row.h"
@@ -40,13 +41,23 @@ const ReportCall* LiveRun::add(const documented::ResultRow& result,
   return &run_.calls.back();
 }
 
-void LiveRun::find_place(ReportCall& call) {
-  if (!std::exchange(opened_, true)) {
-    sites_ = dump::call_sites_of(dump_);
-    if (Result<dump::StackIndex> stacks = dump::open_stacks(stack_file_of(dump_)); stacks) {
-      stacks_ = std::move(*stacks);
+void LiveRun::open_places() {
+  const auto open = [this](const std::filesystem::path& path, auto reader, auto& into) {
+    const Result<bool> there = is_there(path);
+    if (there && !*there) return;
+    auto found = reader(path);
+    if (found) {
+      into = *std::move(found);
+    } else if (problem_.empty()) {
+      problem_ = found.error().message;
     }
-  }
+  };
+  open(dump::call_sites_file(dump_), &dump::open_call_sites, sites_);
+  open(stack_file_of(dump_), &dump::open_stacks, stacks_);
+}
+
+void LiveRun::find_place(ReportCall& call) {
+  if (!std::exchange(opened_, true)) open_places();
   if (sites_) call.site = sites_->where(call.name);
   if (!call.site.line.empty() || !stacks_) return;
   const std::vector<std::string> frames = frames_of(*stacks_, call.name);

@@ -24,15 +24,20 @@ class LiveRun {
   const ReportCall* add(const documented::ResultRow& result,
                         std::span<const documented::DetailRow> details);
 
+  // Why the places of calls are not known although they were recorded; empty: nothing is wrong.
+  const std::string& problem() const { return problem_; }
+
   ReportRun& run() { return run_; }
   const ReportRun& run() const { return run_; }
 
  private:
+  void open_places();
   void find_place(ReportCall& call);
 
   std::filesystem::path dump_;
   ReportRun run_;
   bool opened_ = false;
+  std::string problem_;
   std::optional<dump::CallSites> sites_;
   std::optional<dump::StackIndex> stacks_;
 };

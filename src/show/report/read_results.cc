@@ -10,6 +10,7 @@
 
 #include "core/call_name.h"
 #include "core/file.h"
+#include "core/look_up.h"
 #include "core/shell_words.h"
 #include "documented/result_row.h"
 #include "documented/skip_message.h"
@@ -247,15 +248,16 @@ Result<Kinds> titles_of(const fs::path& path) {
   return titles;
 }
 
-// The same name with `to` for `from`, where that file exists.
+// The same name with `to` for `from`, where that file exists. What cannot be looked at is opened,
+// which says why.
 fs::path partner(const fs::path& path, std::string_view from, std::string_view to) {
   std::string name = path.filename().string();
   const std::size_t at = name.rfind(from);
   if (at == std::string::npos) return {};
   name.replace(at, from.size(), to);
   fs::path found = path.parent_path() / name;
-  std::error_code error;
-  return fs::is_regular_file(found, error) ? found : fs::path();
+  const Result<bool> there = is_there(found);
+  return !there || *there ? found : fs::path();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/look_up.h"
 #include "journal/csv_pair.h"
 #include "journal/run_file.h"
 #include "report/changes.h"
@@ -20,16 +21,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // From the run file beside a check's pair; empty without one.
-journal::RunFacts recorded_facts(const fs::path& details) {
+Result<journal::RunFacts> read_facts(const fs::path& details) {
   const journal::CsvNames names;
   std::string name = details.stem().string();
-  if (!name.starts_with(names.details)) return {};
+  if (!name.starts_with(names.details)) return journal::RunFacts{};
   name.replace(0, names.details.size(), names.run);
   const fs::path path = details.parent_path() / (name + std::string(journal::kRunFileSuffix));
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return {};
+  const Result<bool> there = is_there(path);
+  if (!there) return propagate(there);
+  if (!*there) return journal::RunFacts{};
   const Result<journal::RunFile> file = journal::RunFile::inspect(path);
-  return file ? file->facts() : journal::RunFacts{};
+  if (file) return file->facts();
+  if (file.error().kind == ErrorKind::kIo) return propagate(file);
+  return journal::RunFacts{};
 }
 
 std::string fact(const journal::RunFacts& facts, std::string_view key) {
@@ -40,8 +44,7 @@ std::string fact(const journal::RunFacts& facts, std::string_view key) {
 // Without the dump, the report lacks only what comes from it; the one that --dump names is wanted.
 Result<void> describe(ReportRun& run, const std::string& dump, const ResultRunsJob& job) {
   if (dump.empty()) return {};
-  std::error_code error;
-  if (!fs::is_regular_file(dump, error)) {
+  if (const Result<bool> there = is_there(dump); there && !*there) {
     job.say(log::Severity::kInfo,
             fmt::format("{} does not exist: the report shows no arguments and no stacks", dump));
     return {};
@@ -62,8 +65,7 @@ Result<void> describe(ReportRun& run, const std::string& dump, const ResultRunsJ
 // Maps are an extra: a fault of their file is reported, and the report goes on.
 void add_error_maps(ReportRun& run, const fs::path& details, const ResultRunsJob& job) {
   const fs::path path = map_path(details);
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return;
+  if (const Result<bool> there = is_there(path); there && !*there) return;
   const Result<std::size_t> left_out = read_error_maps(run, path);
   if (!left_out) {
     job.say(log::Severity::kWarning,
@@ -76,7 +78,13 @@ void add_error_maps(ReportRun& run, const fs::path& details, const ResultRunsJob
 }
 
 Result<ReportRun> read_check(const ResultFiles& files, const ResultRunsJob& job) {
-  const journal::RunFacts facts = recorded_facts(files.details);
+  const Result<journal::RunFacts> recorded = read_facts(files.details);
+  if (!recorded) {
+    job.say(log::Severity::kWarning,
+            fmt::format("the report shows no commands, and judges by --profile: {}",
+                        recorded.error().message));
+  }
+  const journal::RunFacts facts = recorded.value_or(journal::RunFacts());
   JudgedBy judged_by{.profile = job.profile, .standards = job.standards, .device = {}};
   if (!job.profile_given && fact(facts, "profile") == "reference") {
     judged_by.profile = documented::Profile::kReference;
@@ -155,7 +163,7 @@ void compare_in_time(ReportRun& older, ReportRun& newer) {
 }  // namespace
 
 std::string recorded_device(const fs::path& details) {
-  return fact(recorded_facts(details), "device");
+  return fact(read_facts(details).value_or(journal::RunFacts()), "device");
 }
 
 Result<std::vector<ReportRun>> read_result_runs(const ResultRunsJob& job) {
