@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the n-th system call of a command fail, and look at what is left: the status, the files, the messages.
 
-usage: fault_check.py PROGRAM LIBRARY FAKE_ENGINE [--engine ENGINE] [--points N] [--only COMMAND...] [--call CALL...] [--list]
+usage: fault_check.py PROGRAM LIBRARY FAKE_ENGINE [--engine ENGINE] [--python PACKAGE]
+                      [--points N] [--only COMMAND...] [--call CALL...] [--list]
 
 For every command, one run without a fault says what must come out. Then the command runs again and again, each time with one fault: an
-open, read, write, rename, fsync, mmap or ftruncate of a file of the test fails (no space, an error of the disk, no memory), is interrupted,
-or takes half of the bytes. LIBRARY (fault_library.cc) does that. After each:
+open, read, write, rename, fsync, mmap, ftruncate, mkdir, stat or listing of a file of the test fails (no space, an error of the disk, no
+memory), is interrupted, or takes half of the bytes. LIBRARY (fault_library.cc) does that. After each:
   - the status is that of the run without a fault, and then every file and the output are as without it; or it is 2, with a message.
     1 where a call was lost for it is fine too;
   - every output is as it should be, or not there; a CSV that grows may end after any row;
   - no other file is left, and no input changed.
 --points N tries N calls of each kind, spread over the run (default 4); 0 tries each of them, which takes an hour or two.
-With --engine, the commands that need LibTorch are tried too.
+With --engine, the commands that need LibTorch are tried too; with --python, the recorder in a training of PyTorch.
 """
 import argparse
+import base64
 import json
 import os
 import pathlib
@@ -26,6 +28,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ET
 import zipfile
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
@@ -34,11 +37,12 @@ FOREVER = 1 << 40
 # Call, error, how many in a row.
 FAULTS = [("open", EIO, 1), ("read", EIO, 1), ("read", EINTR, 1), ("read", HALF, FOREVER), ("write", ENOSPC, FOREVER), ("write", EIO, 1),
           ("write", EINTR, 1), ("write", HALF, FOREVER), ("rename", EIO, 1), ("sync", EIO, 1), ("sync", EINTR, 1), ("map", ENOMEM, 1),
-          ("truncate", EIO, 1)]
+          ("truncate", EIO, 1), ("list", EIO, 1), ("mkdir", ENOSPC, 1), ("stat", EIO, 1)]
 NAMES = {EIO: "EIO", EINTR: "EINTR", ENOMEM: "ENOMEM", ENOSPC: "ENOSPC", HALF: "half"}
 STAMP = re.compile(rb"20\d{12}(_\d+)?")
 TIMES = re.compile(rb"20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?(\.\d+)?|\(\d+\)|\b\d+(\.\d+)? (m?s|min|calls/s)\b|\"seconds\": ?[\d.e-]+")
 GROWS = re.compile(r"accuracy_checking_(result|details|maps|run)")
+LESS = re.compile(rb"WARNING\] (no arguments and stacks in the report|some calls are shown without|the report shows no (commands|error maps))")
 BY_CHANCE = re.compile(r"device\w+_STAMP/")  # which device took which call
 
 
@@ -167,14 +171,16 @@ class Checks:
                 return f"{at} changed"
         complete = True
         # What cannot be read has no verdict: its row says so, and the command ends with 1.
-        lost = status == 1 and fault.call in ("open", "read", "map") and re.search(
+        lost = status == 1 and fault.call in ("open", "read", "map", "list", "stat") and re.search(
             b"ERROR|WARNING|lost|not converted|skipped|cannot", done.stdout + done.stderr)
+        # Results are right without what only explains them.
+        plainer = status == wanted.returncode and LESS.search(done.stderr)
         for at, path in found.items():
             if at in outputs:
                 torn = self.difference(at, path, outputs[at], inputs.get(at))
                 if torn == "short":
                     complete = False
-                elif torn and not (torn == "other" and (status == 2 or lost)):
+                elif torn and not (torn == "other" and (status == 2 or lost or (plainer and not at.endswith(".csv")))):
                     return f"{at} is {torn}, status {status}"
             elif at not in inputs and not BY_CHANCE.search(at):
                 return f"{at} is left, status {status}"
@@ -189,7 +195,7 @@ class Checks:
             return f"status {status}, but {sorted(gone)} should be gone"
         if status != wanted.returncode:
             return f"status {status} instead of {wanted.returncode}"
-        if plain(done.stdout) != plain(wanted.stdout):
+        if not plainer and plain(done.stdout) != plain(wanted.stdout):
             lines = zip(plain(done.stdout).splitlines(), plain(wanted.stdout).splitlines())
             return f"another standard output: {next((pair for pair in lines if pair[0] != pair[1]), 'longer or shorter')}"
         return ""
@@ -262,7 +268,8 @@ def content_of(path):
     if path.suffix == ".html":
         if not content.rstrip().endswith(b"</html>"):
             raise ValueError("cut off")
-        return "a page"
+        packed = re.compile(rb'(<script type="text/plain" id="b\d+">)([^<]*)</script>')
+        return plain(packed.sub(lambda block: block[1] + zlib.decompress(base64.b64decode(block[2])), content))
     if path.suffix == ".db":
         database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         try:
@@ -294,7 +301,13 @@ def prepare(checks):
     calls = [("a", "mapped", "error", "b")[i % 4] for i in range(24)]
     (at / "dump").mkdir()
     (at / "dump" / "dump.json").write_text(dump(calls))
-    (at / "dump" / "stack.json").write_text(json.dumps({"0": [[f"Torch.a.{i}.forward" for i in range(0, 24, 4)], ["File train.py, line 3, in f"]]}))
+    (at / "dump" / "stack.json").write_text(json.dumps({"0": [[f"Torch.{name}.{i}.forward" for i, name in enumerate(calls)], ["File train.py, line 3, in f"]]}))
+    (at / "dump" / "construct.json").write_text(json.dumps({f"Torch.{name}.{i}.forward": "Module.net.Net.forward.0" for i, name in enumerate(calls)}))
+    for rank in (0, 1):
+        (at / "recording" / "step0" / f"rank{rank}").mkdir(parents=True)
+        (at / "recording" / "step0" / f"rank{rank}" / "dump.json").write_text(dump(calls[:4]))
+    (at / "large").mkdir()  # is mapped
+    (at / "large" / "dump.json").write_text(dump(["a"] * 1500))
     (at / "other").mkdir()
     (at / "other" / "dump.json").write_text(dump(calls, 1.5))
     shutil.copytree(DATA / "dumps" / "convnet_tensor", at / "real")
@@ -332,6 +345,8 @@ def with_fake_engine(checks, has_graphs):
     summary = ["--json=out/a.json", "--report=out/a.html"]
     run = ["-d", "cpu", "-o", "out"]
     checks.case("acc_check", "acc_check", "-api_info", "dump/dump.json", *run, *summary, *ALL)
+    checks.case("acc_check recording", "acc_check", "recording", *run)
+    checks.case("acc_check large", "acc_check", "large/dump.json", "--only", "Torch.a.700", *run, faults=[fault for fault in FAULTS if fault[0] != "write"])
     checks.case("multi_acc_check", "multi_acc_check", "-api_info", "dump/dump.json", "-n", "2", "-d", "cpu:0", "-o", "out")
     checks.case("run_ut", "run_ut", "-forward", "older/forward_info_0.json", "-backward", "older/backward_info_0.json", *run, *summary, *ALL)
     checks.case("merge_checks", "merge_checks", "shards/one", "shards/two", "-o", "out", "--json=out/a.json")
@@ -340,6 +355,8 @@ def with_fake_engine(checks, has_graphs):
     both = ["compare", "-tp", "other/dump.json", "-gp", "dump/dump.json", "-o", "out", "--xlsx", "--json", "out/a.json", "--report=out/a.html",
             "--junit", "out/a.xml", "--db", "out/a.db", "-da"]
     checks.case("compare", *both)
+    checks.case("compare recording", "compare", "recording/step0", "recording/step0", "-o", "out")
+    checks.case("compare large", "compare", "large", "large", "-o", "out")
     checks.case("compare real data", "compare", "-tp", "real_other/dump.json", "-gp", "real/dump.json", "-o", "out", "--xlsx")
     checks.case("compare --nan", "compare", "--nan", "-tp", "dump/dump.json")
     if has_graphs:
@@ -380,12 +397,88 @@ def with_engine(checks):
     checks.case("probe_device", "probe_device", "-d", "cpu", "--only", "casts", "-o", "out/card.json", "--html", "out/card.html")
 
 
+TRAINING = """
+import sys, torch
+from msprobe.pytorch import PrecisionDebugger
+torch.manual_seed(1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU())
+debugger = PrecisionDebugger(task=sys.argv[1], dump_path="dump_out", step=[0, 1], level="mix")
+for step in range(2):
+    debugger.start(model)
+    model(torch.randn(5, 8)).sum().backward()
+    debugger.stop()
+    debugger.step()
+print("trained to the end")
+"""
+
+
+def broken_recording(work, done):
+    """What is wrong with what a recorder left, whose disk failed; empty: nothing."""
+    said = done.stdout + done.stderr
+    if done.returncode not in (0, 1):
+        return f"status {done.returncode}"
+    is_told = re.search(rb"WARNING|ERROR|Error", said)
+    if done.returncode == 1 and not is_told:
+        return "no message"
+    names = set()
+    for path in sorted((work / "dump_out").rglob("*")):
+        if path.suffix == ".partial":
+            return f"{path.name} is left"
+        try:
+            if path.suffix == ".json":
+                names.update(re.findall(r'"data_name": "([^"]+)"', json.dumps(json.loads(path.read_bytes()))))
+            if path.suffix == ".pt":
+                with zipfile.ZipFile(path) as archive:
+                    if archive.testzip():
+                        return f"{path.name} is damaged"
+        except (ValueError, zipfile.BadZipFile) as error:
+            return f"{path.name} is torn ({error})"
+    files = [str(path.relative_to(work)) for path in sorted((work / "dump_out").rglob("*")) if path.is_file()]
+    if not is_told and files != broken_recording.whole:
+        return f"nothing is said of {sorted(set(files) ^ set(broken_recording.whole))[:3]}"
+    return ""
+
+
+def recorder(checks):
+    """The collector in a training: it goes on, and what is on the disk can be read."""
+    python = pathlib.Path(sys.executable).resolve()
+    checks.options.program = pathlib.Path(sys.executable)
+    os.environ["PYTHONPATH"] = str(checks.options.python)
+    (checks.fresh / "train.py").write_text(TRAINING)
+    for task in ("tensor", "statistics"):
+        name = f"recorder {task}"
+        if checks.options.only and not any(name.startswith(only) for only in checks.options.only):
+            continue
+        words = ["-B", "train.py", task]
+        done, _ = checks.run(words, Fault(), python.name)
+        if done.returncode != 0:
+            checks.failures.append(f"{name}: without a fault: {done.stderr.decode()[-300:]}")
+            continue
+        broken_recording.whole = [str(path.relative_to(checks.work)) for path in sorted((checks.work / "dump_out").rglob("*")) if path.is_file()]
+        tried, counted = 0, {}
+        for call, error, count in FAULTS:
+            if checks.options.call and call not in checks.options.call:
+                continue
+            if call not in counted:
+                counted[call] = checks.run(words, Fault(call), python.name)[1]
+            for at in points(counted[call], checks.options.points):
+                fault = Fault(call, error, count, at)
+                done, _ = checks.run(words, fault, python.name)
+                tried += 1
+                if problem := broken_recording(checks.work, done):
+                    checks.failures.append(f"{name}: {fault}: {problem}; said: {(done.stdout + done.stderr).decode(errors='replace').strip()[-300:]}")
+                    if checks.options.list:
+                        print("  " + checks.failures[-1], flush=True)
+        print(f"{name}: {tried} faults, calls {counted}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("library", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("fake", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--engine", type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("--python", type=lambda path: pathlib.Path(path).resolve(), help="the package of the collector, for this Python")
     parser.add_argument("--points", type=int, default=4)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--call", nargs="*")
@@ -397,6 +490,8 @@ def main():
         with_fake_engine(checks, has_graphs)
         if options.engine:
             with_engine(checks)
+        if options.python:
+            recorder(checks)
     for failure in checks.failures:
         print(failure)
     print(f"{checks.runs} runs, {len(checks.failures)} failures")

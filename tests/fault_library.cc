@@ -4,9 +4,8 @@
 //   FAULT_PROGRAM    name of the program; others that inherit the environment are left alone
 //                    (an engine runs beside msprobe; several engines count together)
 //   FAULT_DIRECTORY  only files below it count
-//   FAULT_CALL       open, read, write, rename, sync, map or truncate
-//   FAULT_AT         which call, from 1; 0: none
-//   FAULT_FOR        how many calls from there on
+//   FAULT_CALL       open, read, write, rename, sync, map, truncate, list (a directory), mkdir or
+//   stat FAULT_AT         which call, from 1; 0: none FAULT_FOR        how many calls from there on
 //   FAULT_ERROR      number of the error; 0: half of the bytes are taken
 //   FAULT_COUNT      a file of 8 bytes that takes the number of calls
 // Streams of <cstdio> call the system from inside the C library, where nothing can be put between.
@@ -20,10 +19,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -266,6 +267,45 @@ int rename(const char* from, const char* to) {
              ? failed(-1)
              : static_cast<int>(::syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
 }
+int mkdir(const char* path, mode_t mode) {
+  return fails("mkdir", path) ? failed(-1)
+                              : static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+DIR* opendir(const char* path) {
+  if (fails("list", path)) return failed<DIR*>(nullptr);
+  return next(&opendir, "opendir")(path);
+}
+DIR* fdopendir(int fd) {
+  if (fails("list", fd)) return failed<DIR*>(nullptr);
+  return next(&fdopendir, "fdopendir")(fd);
+}
+dirent* readdir(DIR* directory) {
+  if (fails("list", ::dirfd(directory))) return failed<dirent*>(nullptr);
+  return next(&readdir, "readdir")(directory);
+}
+dirent64* readdir64(DIR* directory) {
+  if (fails("list", ::dirfd(directory))) return failed<dirent64*>(nullptr);
+  return next(&readdir64, "readdir64")(directory);
+}
+
+// A name that is not there stays so: what fails is the look at a file that exists.
+int stat(const char* path, struct stat* status) {
+  static const auto next_one = next(&stat, "stat");
+  const int result = next_one(path, status);
+  return result == 0 && fails("stat", path) ? failed(-1) : result;
+}
+int lstat(const char* path, struct stat* status) {
+  static const auto next_one = next(&lstat, "lstat");
+  const int result = next_one(path, status);
+  return result == 0 && fails("stat", path) ? failed(-1) : result;
+}
+int fstat(int fd, struct stat* status) {
+  static const auto next_one = next(&fstat, "fstat");
+  const int result = next_one(fd, status);
+  return result == 0 && fails("stat", fd) ? failed(-1) : result;
+}
+
 void* mmap(void* address, std::size_t size, int protection, int flags, int fd, off_t offset) {
   if (fd >= 0 && fails("map", fd)) return failed(MAP_FAILED);
   return reinterpret_cast<void*>(::syscall(SYS_mmap, address, size, protection, flags, fd, offset));
