@@ -85,6 +85,11 @@ def check_recurrent():
             for how in ({}, {"bidirectional": True, "num_layers": 2, "batch_first": True, "dropout": 0.3, "bias": False}):
                 function, parameters = layer(kind(6, 8, **how).to(dtype))
                 same(f"{kind.__name__} {how} {dtype}", function, drawn(3, 4, 6, dtype=dtype), *parameters)
+
+                def of_packed(x, *given, function=function):
+                    packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 3, 1]), batch_first=True)
+                    return function(packed, *given)[0].data
+                same(f"{kind.__name__} {how} {dtype}, packed", of_packed, drawn(3, 4, 6, dtype=dtype), *parameters)
         for kind in (torch.nn.LSTMCell, torch.nn.GRUCell, torch.nn.RNNCell):
             function, parameters = layer(kind(6, 8).to(dtype))
             same(f"{kind.__name__} {dtype}", function, drawn(4, 6, dtype=dtype), *parameters)

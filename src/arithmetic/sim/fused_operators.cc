@@ -76,11 +76,14 @@ void run_fused(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* s
                 "Expected all tensors to be on the same device, but found at least two devices, ",
                 device, " and ", tensor.device(), "! (", op.schema().name(), ")");
   };
-  std::for_each(stack->end() - arguments, stack->end(), [&](const c10::IValue& value) {
+  for (std::ptrdiff_t i = 0; i < arguments; ++i) {
+    const c10::IValue& value = *(stack->end() - arguments + i);
+    // Those of a packed sequence are on the CPU for every device.
+    if (op.schema().arguments()[static_cast<std::size_t>(i)].name() == "batch_sizes") continue;
     if (value.isTensor()) on_device(value.toTensor());
-    if (!value.isTensorList()) return;
+    if (!value.isTensorList()) continue;
     for (const at::Tensor& tensor : value.toTensorVector()) on_device(tensor);
-  });
+  }
   std::for_each(stack->end() - arguments, stack->end(), Move(c10::Device(c10::kCPU)));
   {
     const AutocastOnCpu autocast;

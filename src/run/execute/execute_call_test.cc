@@ -7,6 +7,7 @@
 #include "execute/outcome_for_test.h"
 #include "execute/precision.h"
 #include "execute/recorded_gradients.h"
+#include "execute/side.h"
 #include "libtorch/autograd.h"
 
 namespace msprobe::execute {
@@ -78,6 +79,15 @@ TEST(Precision, TheRecordedOutputTellsOfAutocast) {  // spec 4.6
   EXPECT_FALSE(precision_of(py, record, {"Torch", "add", "0"}).round_inputs);
   record.forward.output = {{tensor({1})}};
   EXPECT_FALSE(precision_of(py, record, {"Functional", "linear", "0"}).autocast);
+}
+
+TEST(DeviceSide, KeepsStridesThatLeaveGaps) {
+  const PyCall half{{{at::ones({2, 8}).narrow(1, 0, 4)}}};
+  const CallSide side = device_side(half, at::kMeta, /*with_grad=*/false);
+  const auto* moved = side.call.args[0].as<at::Tensor>();
+  ASSERT_NE(moved, nullptr);
+  EXPECT_TRUE(moved->is_meta());
+  EXPECT_EQ(moved->strides(), (std::vector<std::int64_t>{8, 1}));
 }
 
 TEST(ExecuteCall, RunsBothSides) {

@@ -57,9 +57,20 @@ at::Tensor raised_copy(const at::Tensor& tensor, const Precision& precision,
   return change && floats ? change(copy, recorded) : copy;
 }
 
+// With the strides of `tensor`: a kernel may depend on them, and to() loses those that leave gaps.
+at::Tensor moved_to(const at::Tensor& tensor, at::Device device) {
+  const at::Tensor moved = tensor.to(device);
+  if (moved.layout() != at::kStrided || moved.strides() == tensor.strides()) return moved;
+  try {
+    return at::empty_strided(tensor.sizes(), tensor.strides(), moved.options()).copy_(moved);
+  } catch (const c10::Error&) {
+    return moved;  // a back end without such strides, and elements that share memory
+  }
+}
+
 at::Tensor moved_copy(const at::Tensor& tensor, at::Device device) {
   const libtorch::BelowAutograd below;
-  return tensor.detach().to(device);
+  return moved_to(tensor.detach(), device);
 }
 
 // The gradients that arrive are listed per output, or per tensor where outputs are nested.
@@ -78,7 +89,7 @@ std::vector<at::Tensor> leaves_for(const PyValue& output, std::size_t arriving) 
 }
 
 at::Tensor as_weight(const at::Tensor& gradient, const at::Tensor& output) {
-  return gradient.detach().to(output.options().dtype(output.scalar_type()));
+  return moved_to(gradient.detach().to(output.scalar_type()), output.device());
 }
 
 // The outputs that are differentiated, and the gradients that arrive there.
