@@ -182,13 +182,16 @@ def check_directories(command, scratch):
     expect("several dumps: one report", len(pages) == 1 and not list(out.glob("step1/*/*.html")), str(pages))
     sent, _, status = on_terminal(both, 100)
     shown = "\n".join(lines_of(sent))
-    expect("several dumps: a sentence each", status == 1 and all(f"{place}, recorded: 2 APIs wrong" in shown for place in
-                                                             ("step1/rank0", "step1/rank1")), shown)
-    expect("several dumps: over all", "0 of 2 dumps OK" in shown, shown)
+    expect("several dumps: a sentence", status == 1 and "step1/rank0, recorded: 2 APIs wrong" in shown, shown)
+    expect("several dumps: what repeats is said once", "step1/rank1, recorded: the same calls and causes as in step1/rank0; " in shown
+           and shown.count("FAIL Torch.mul.1") == 1, shown)
+    expect("several dumps: over all", "0 of 2 dumps OK" in shown and "all 2 dumps, recorded: 2 APIs wrong" in shown
+           and "2 calls, in 2 of 2 dumps" in shown, shown)
 
     (tree / "step1" / "rank0" / "dump.json").write_text("{")
     broken = in_pipe(both)
     expect("a damaged dump does not stop the others", broken.returncode == 2 and "step1/rank1, recorded: 2 APIs wrong" in broken.stdout, broken.stderr)
+    expect("a damaged dump is counted", "0 of 2 dumps OK, 1 could not be checked" in broken.stdout, broken.stdout)
 
 
 def check_resumed_directories(command, scratch):

@@ -185,8 +185,11 @@ sim::FiredRules watch_rules(const check::CheckRequest& request) {
   return sim::FiredRules::watch(whole ? request.engine.sim_config : "");
 }
 
-void say_silent(const sim::FiredRules& rules) {
-  for (const std::string& line : rules.silent()) log::warning("{}", line);
+// Of some calls, some rules say nothing.
+void say_silent(const sim::FiredRules& rules, const std::vector<std::string>& only) {
+  const std::vector<std::string> silent = rules.silent();
+  if (!only.empty() && silent.size() < rules.size()) return;
+  for (const std::string& line : silent) log::warning("{}", line);
 }
 
 // Each dump has its own directory below that of the output. A damaged one does not keep the
@@ -217,7 +220,7 @@ ExitStatus check_all(const CheckArguments& arguments, const std::vector<InputDum
     whole = whole && interrupted && !*interrupted;
     if (interrupted ? *interrupted : interrupted.error().kind != ErrorKind::kFormat) break;
   }
-  if (whole) say_silent(rules);
+  if (whole) say_silent(rules, arguments.request.only);
   return output.close();
 }
 
@@ -251,7 +254,7 @@ ExitStatus run_check_command(const CheckArguments& arguments) {
   CheckOutput output(one.shown, one.request.verdict, one.progress_label);
   const Result<bool> interrupted = check_one(one, interrupt, {}, output);
   if (!interrupted) return refuse(interrupted.error());
-  if (!*interrupted) say_silent(rules);
+  if (!*interrupted) say_silent(rules, arguments.request.only);
   return output.close();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "check_json.h"
@@ -14,6 +15,7 @@
 #include "core/shell_words.h"
 #include "core/visible_text.h"
 #include "report/answer.h"
+#include "report/overall.h"
 #include "report/scripts.h"
 #include "summary.h"
 #include "terminal/call_line.h"
@@ -83,6 +85,13 @@ std::vector<std::string> left_out(const check::Coverage& coverage) {
   return parts;
 }
 
+// The call that the next command is about.
+std::optional<std::size_t> first_to_look_at(const report::Answer& answer) {
+  if (!answer.cards.empty()) return answer.cards.front().worst_call;
+  if (!answer.raised.empty()) return answer.raised.front().first_call;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void declare_shown_options(cli::Parser& command, ShownOptions& options) {
@@ -109,12 +118,16 @@ void CheckOutput::expect_several(fs::path out) { several_ = std::move(out); }
 
 void CheckOutput::cannot(const Error& error) {
   bar_.clear();
+  ++not_checked_;
   worst_ = refuse(error);
 }
 
 void CheckOutput::watch(check::CheckOptions& options, const std::string& title) {
   start_ = std::chrono::steady_clock::now();
   title_ = title;
+  repeated_ = 0;
+  earlier_failures_.merge(failures_);
+  failures_.clear();
   device_library_ = options.request.engine.device_library;
   lines_ = 0;
   whole_results_ = !options.request.only.empty();
@@ -154,6 +167,17 @@ void CheckOutput::print(const std::string& text) {
   std::fflush(answer_);
 }
 
+// A wrong kernel is usually wrong in every step and on every rank: one line says it.
+bool CheckOutput::was_shown_before(const report::ReportCall& call, Mark mark) {
+  if (!several_) return false;
+  const std::string failure = fmt::format("{}\n{}\n{}", call.name, static_cast<int>(mark),
+                                          report::cause_name(live_->run(), call));
+  failures_.insert(failure);
+  if (!earlier_failures_.contains(failure)) return false;
+  ++repeated_;
+  return true;
+}
+
 void CheckOutput::show_call(const check::JudgedCall& judged) {
   for (const documented::DetailRow& row : judged.details) {
     if (row.explanation.empty()) continue;
@@ -165,6 +189,7 @@ void CheckOutput::show_call(const check::JudgedCall& judged) {
   if (mark == Mark::kNone) return;
   failed_ += mark == Mark::kFail || mark == Mark::kLost || mark == Mark::kRaised ? 1 : 0;
   if (whole_results_ || !(shown_.verbose || terminal::has_line(mark, verdict_.fail_on()))) return;
+  if (was_shown_before(*call, mark)) return;
   const bool all = !screen_.is_terminal || shown_.quiet;
   if (++lines_ > kMostLines && !all) return;
   print(terminal::call_line(live_->run(), *call, style()));
@@ -262,12 +287,21 @@ Result<void> CheckOutput::write_files() const {
   return write_runs(shown_.report, *runs, page(), verdict_.fail_on());
 }
 
-void CheckOutput::show_answer(const Done& done) {
-  const check::CheckOutcome& outcome = done.outcome;
-  const report::Answer answer = report::answer_of(done.run);
+// The script of a call that was shrunk, or the command that shrinks it.
+std::string CheckOutput::next_command(const Done& done, const std::string& call) const {
+  const fs::path script =
+      report::scripts_directory(done.outcome.paths.details) / call / "reproduce.py";
+  std::error_code error;
+  if (fs::is_regular_file(script, error)) {
+    return fmt::format("python3 {}", shell_path(shown_path(script)));
+  }
+  const CallCommand shrink = done.run.rerun.as_shrink();
+  return (shrink.empty() ? done.run.rerun : shrink).text_for(call);
+}
+
+terminal::Closing CheckOutput::closing_of(const Done& done, const report::Answer& answer) const {
   terminal::Closing closing = terminal::closing_of(done.run);
-  closing.device = outcome.device.empty() ? done.run.title : outcome.device;
-  if (several_) closing.device = fmt::format("{}, {}", done.title, closing.device);
+  closing.device = done.outcome.device.empty() ? done.run.title : done.outcome.device;
   closing.seconds = done.seconds;
   closing.failed = done.status != kPassed;
   const bool strict_fails =
@@ -275,28 +309,41 @@ void CheckOutput::show_answer(const Done& done) {
   if (by_documents(verdict_.fail_on()) && closing.failed != strict_fails) {
     closing.decided_by = "--fail-on " + verdict_.fail_on_name;
   }
-  closing.left_out = left_out(outcome.coverage);
-  closing.results = shown_path(outcome.paths.result);
-  const fs::path report =
-      several_ ? fs::path() : report::page_path(shown_.report, outcome.paths.details);
-  closing.report = report.empty() ? "" : shown_path(report);
-  if (!several_) closing.summary = json_path_;
-  if (!whole_results_ && (!answer.cards.empty() || !answer.raised.empty())) {
-    const std::size_t first =
-        answer.cards.empty() ? answer.raised.front().first_call : answer.cards.front().worst_call;
-    const std::string& name = done.run.calls[first].name;
-    const CallCommand shrink = done.run.rerun.as_shrink();
-    const CallCommand& command = shrink.empty() ? done.run.rerun : shrink;
-    const fs::path script =
-        report::scripts_directory(outcome.paths.details) / name / "reproduce.py";
-    std::error_code error;
-    if (fs::is_regular_file(script, error)) {
-      closing.next = fmt::format("python3 {}", shell_path(shown_path(script)));
-    } else {
-      closing.next = command.text_for(name);
-    }
-    if (shown_.report.html.empty()) {
-      closing.report = fmt::format("msprobe report {}", shell_path(closing.results));
+  closing.left_out = left_out(done.outcome.coverage);
+  return closing;
+}
+
+void CheckOutput::say_what_repeats(const Done& done, const report::Answer& answer,
+                                   terminal::Closing& closing) {
+  if (done.status == kPassed || failures_.empty()) return;
+  const std::string findings =
+      fmt::format("{}\n{}", terminal::finding_text(answer, closing), fmt::join(failures_, "\n"));
+  const auto [first, is_new] = first_with_.try_emplace(findings, done.title);
+  if (!is_new) {
+    closing.same_as = first->second;
+  } else if (repeated_ > 0) {
+    print(fmt::format("{} call{} as in an earlier dump\n", repeated_,
+                      repeated_ == 1 ? " fails" : "s fail"));
+  }
+}
+
+void CheckOutput::show_answer(const Done& done) {
+  const report::Answer answer = report::answer_of(done.run);
+  terminal::Closing closing = closing_of(done, answer);
+  if (several_) {
+    closing.device = fmt::format("{}, {}", done.title, closing.device);
+    say_what_repeats(done, answer, closing);
+  } else {
+    closing.results = shown_path(done.outcome.paths.result);
+    const fs::path report = report::page_path(shown_.report, done.outcome.paths.details);
+    closing.report = report.empty() ? "" : shown_path(report);
+    closing.summary = json_path_;
+    const std::optional<std::size_t> first = first_to_look_at(answer);
+    if (!whole_results_ && first) {
+      closing.next = next_command(done, done.run.calls[*first].name);
+      if (shown_.report.html.empty()) {
+        closing.report = fmt::format("msprobe report {}", shell_path(closing.results));
+      }
     }
   }
   if (whole_results_) {
@@ -305,21 +352,49 @@ void CheckOutput::show_answer(const Done& done) {
     }
   }
   print(std::exchange(explanations_, {}));
-  const std::string worst = whole_results_ ? "" : terminal::worst_groups(done.run, answer, style());
   // What was printed line by line needs no second list of the same.
-  if (answer.cards.size() + answer.raised.size() > 1 || lines_ > 1) print("\n" + worst);
+  const bool listed = answer.cards.size() + answer.raised.size() <= 1 && lines_ <= 1;
+  if (!several_ && !whole_results_ && !listed) {
+    print("\n" + terminal::worst_groups(done.run, answer, style()));
+  }
   print(terminal::closing_text(answer, closing, style()));
 }
 
+// Over all dumps: the causes, one sentence, and how many dumps are right.
 void CheckOutput::show_overall(ExitStatus status) {
+  std::vector<const report::ReportRun*> runs;
+  std::vector<const Done*> of_call;  // the dump that a call of the runs is of
   std::size_t good = 0;
-  for (const Done& done : done_) good += done.status == kPassed ? 1 : 0;
-  const terminal::Field said{fmt::format("{} of {} dumps OK", good, done_.size()),
+  double seconds = 0;
+  for (const Done& done : done_) {
+    good += done.status == kPassed ? 1 : 0;
+    seconds += done.seconds;
+    runs.push_back(&done.run);
+    of_call.insert(of_call.end(), done.run.calls.size(), &done);
+  }
+  const report::Overall overall = report::overall_of(runs);
+  terminal::Closing closing = terminal::closing_of(overall.run);
+  closing.device = fmt::format("all {} dumps, {}", done_.size(), done_.front().outcome.device);
+  closing.seconds = seconds;
+  closing.failed = status != kPassed;
+  closing.results = shown_path(*several_);
+  closing.report = shown_.report.html.empty() ? "" : shown_path(page());
+  closing.summary = json_path_;
+  const std::optional<std::size_t> first = first_to_look_at(overall.answer);
+  if (!whole_results_ && first) {
+    closing.next = next_command(*of_call[*first], overall.run.calls[*first].name);
+    if (closing.report.empty()) {
+      closing.report = fmt::format("msprobe report {}", shell_path(closing.results));
+    }
+  }
+  print("\n");
+  if (!whole_results_) print(terminal::worst_groups(overall.run, overall.answer, style()));
+  std::string counts = fmt::format("{} of {} dumps OK", good, done_.size() + not_checked_);
+  if (not_checked_ > 0) counts += fmt::format(", {} could not be checked", not_checked_);
+  const terminal::Field said{counts,
                              status == kPassed ? terminal::Paint::kGreen : terminal::Paint::kRed};
-  print("\n" + terminal::flow({&said, 1}, 1, 2, style()));
-  if (!shown_.report.html.empty())
-    print(fmt::format("report:  {}\n", visible_line(shown_path(page()))));
-  if (!json_path_.empty()) print(fmt::format("json:    {}\n", visible_line(json_path_)));
+  print(terminal::flow({&said, 1}, 1, 2, style()));
+  print(terminal::closing_text(overall.answer, closing, style()));
 }
 
 ExitStatus CheckOutput::close() {

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "progress_bar.h"
 #include "report/live_run.h"
 #include "report_options.h"
+#include "terminal/call_line.h"
 #include "terminal/closing.h"
 #include "terminal/screen.h"
 
@@ -72,6 +75,10 @@ class CheckOutput {
   std::filesystem::path page() const;
   std::string json_summary(ExitStatus status) const;
   Result<void> write_files() const;
+  bool was_shown_before(const report::ReportCall& call, terminal::Mark mark);
+  terminal::Closing closing_of(const Done& done, const report::Answer& answer) const;
+  void say_what_repeats(const Done& done, const report::Answer& answer, terminal::Closing& closing);
+  std::string next_command(const Done& done, const std::string& call) const;
   void show_answer(const Done& done);
   void show_overall(ExitStatus status);
 
@@ -89,6 +96,12 @@ class CheckOutput {
   std::string json_path_;       // of the summary, once it is written to a file
   std::string explanations_;    // of --explain
   bool said_cpu_ = false;       // that the CPU is compared with itself
+  // Of several dumps: what fails and why, in this one and in those before; findings -> the first
+  // dump that has them.
+  std::set<std::string> failures_, earlier_failures_;
+  std::map<std::string, std::string> first_with_;
+  std::size_t repeated_ = 0;     // lines that were not shown again
+  std::size_t not_checked_ = 0;  // dumps
   std::size_t lines_ = 0;
   std::size_t failed_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -136,6 +136,27 @@ TEST_F(CheckOutputTest, TheWorstOfSeveralDecides) {
       AllOf(HasSubstr("step0, sim:0"), HasSubstr("step1, sim:0"), HasSubstr("1 of 2 dumps OK")));
 }
 
+TEST_F(CheckOutputTest, WhatIsWrongInSeveralDumpsIsShownOnce) {
+  testing::internal::CaptureStdout();
+  CheckOutput output({}, {});
+  output.expect_several(scratch_.path());
+  for (const char* title : {"step0", "step1", "step2"}) {
+    check::CheckOptions options;
+    options.dump = scratch_.path() / "dump.json";
+    output.watch(options, title);
+    options.judged(kWrong);
+    output.end(outcome_of({kWrong}));
+  }
+  EXPECT_EQ(output.close(), kFailed);
+  const std::string text = testing::internal::GetCapturedStdout();
+  const std::size_t first = text.find("FAIL Torch.mm.0");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("FAIL Torch.mm.0", first + 1), std::string::npos) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("step2, sim:0: the same calls and causes as in step0;"),
+                          HasSubstr("3 calls, in 3 of 3 dumps"), HasSubstr("0 of 3 dumps OK"),
+                          HasSubstr("all 3 dumps, sim:0: 1 API wrong (mm 3 of 3); 3 of 3 calls")));
+}
+
 TEST_F(CheckOutputTest, ADumpThatCannotBeCheckedEndsWithTwo) {
   CheckOutput output({}, {});
   output.cannot({ErrorKind::kFormat, "not a dump"});

@@ -79,7 +79,7 @@ export function cards(all: RunInfo, actionsOf: (card: Card) => CardActions, owne
              h('div', {class: 'actions'},
                h('button', {type: 'button', class: 'small', onclick: () => actions.open(card.worstCall)}, card.raised ? 'first call' : 'worst call'),
                info.rerun !== '' && copyButton('copy rerun', () => callCommand(info.rerun, actions.name(card.worstCall))),
-               info.shrink !== '' && !card.raised && copyButton('copy shrink', () => callCommand(info.shrink, actions.name(card.worstCall)))));
+               info.shrink !== '' && copyButton('copy shrink', () => callCommand(info.shrink, actions.name(card.worstCall)))));
   };
   const grid = h('ul', {class: 'cards'}, ...causes.slice(0, kShownCards).map(made));
   const rest = causes.slice(kShownCards);

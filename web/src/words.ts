@@ -80,16 +80,16 @@ export function sentence(info: RunInfo): string {
   const said: string[] = [];
   const {apis, standings} = answer;
   if (isComparison(info)) said.push(partingSentence(info));
+  if (answer.raised.length > 0) {
+    const named = answer.raised.slice(0, kNamed).map(({api, calls}, i) => `${bareApi(api)} (${count(calls)}${i === 0 ? ` ${nounOf(info, calls)}` : ''})`);
+    const rest = answer.raised.length > kNamed ? ` and ${count(answer.raised.length - kNamed)} more` : '';
+    said.push(`${count(answer.raised.length)} ${kindOf(info)}${answer.raised.length === 1 ? ' does' : 's do'} not run on the device: ${named.join(', ')}${rest}.`);
+  }
   if (apis.length > 0 && showsCauses(info)) {
     const named = apis.slice(0, kNamed).map(
         ({api, wrong, total, cause}, i) => `${bareApi(api)} (${count(wrong)} of ${count(total)}${i === 0 ? ` ${nounOf(info, total)}` : ''}${cause === '' ? '' : `, ${cause}`})`);
     const rest = apis.length > kNamed ? ` and ${count(apis.length - kNamed)} more` : '';
     said.push(`${count(apis.length)} ${kindOf(info)}${apis.length === 1 ? '' : 's'} wrong: ${named.join(', ')}${rest}.`);
-  }
-  if (answer.raised.length > 0) {
-    const named = answer.raised.slice(0, kNamed).map(({api, calls}, i) => `${bareApi(api)} (${count(calls)}${i === 0 ? ` ${nounOf(info, calls)}` : ''})`);
-    const rest = answer.raised.length > kNamed ? ` and ${count(answer.raised.length - kNamed)} more` : '';
-    said.push(`${count(answer.raised.length)} ${kindOf(info)}${answer.raised.length === 1 ? ' does' : 's do'} not run on the device: ${named.join(', ')}${rest}.`);
   }
   if (standings[kSlight] > 0) {
     said.push(answer.hasStrict ? `${count(standings[kSlight])} ${nounOf(info, standings[kSlight])} slightly off (up to four times the bound).`

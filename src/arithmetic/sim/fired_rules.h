@@ -3,6 +3,7 @@
 // check has missed.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ class FiredRules {
   std::string log() const;
   // "fault 2 of sim.yaml (zeros, apis conv3d) never fired", of each such rule.
   std::vector<std::string> silent() const;
+  std::size_t size() const { return rules_.size(); }
 
  private:
   std::string shown_;               // the name of the configuration

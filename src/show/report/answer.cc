@@ -18,7 +18,7 @@ namespace {
 // Why a call was not checked, in plain words.
 constexpr auto kSkipWords = std::to_array<std::pair<SkipReason, std::string_view>>({
     {SkipReason::kNotSupported, "not supported"},
-    {SkipReason::kFiltered, "left out by a list"},
+    {SkipReason::kFiltered, "excluded by the API lists"},
     {SkipReason::kUnknownApi, "API not in this PyTorch"},
     {SkipReason::kNoBench, "no CPU benchmark"},
     {SkipReason::kUnknownDType, "unknown dtype"},
@@ -53,11 +53,14 @@ double rank(double over_bound) {
 template <class Card>
 void add_line(Card& card, std::string line) {
   if (line.empty() || std::ranges::find(card.lines, line) != card.lines.end()) return;
-  if (card.lines.size() < CauseCard::kMostLines) {
-    card.lines.push_back(std::move(line));
-  } else {
-    ++card.more_lines;
-  }
+  card.lines.push_back(std::move(line));
+}
+
+template <class Card>
+void keep_first_lines(Card& card) {
+  if (card.lines.size() <= CauseCard::kMostLines) return;
+  card.more_lines = card.lines.size() - CauseCard::kMostLines;
+  card.lines.resize(CauseCard::kMostLines);
 }
 
 using Key = std::pair<std::string, std::string>;  // API and name of the cause
@@ -175,6 +178,8 @@ Answer answer_of(const ReportRun& run) {
     ++judged[run.calls[i].api];
     if (now == Standing::kWrong || now == Standing::kSlight) add_to_card(cards, run, i, now);
   }
+  for (auto& [name, api] : raised) keep_first_lines(api);
+  for (auto& [key, card] : cards) keep_first_lines(card);
   std::map<std::string, WrongApi> apis;
   std::map<std::string, std::size_t> most;  // wrong calls of the cause that is named
   for (auto& [key, card] : cards) {

@@ -56,6 +56,7 @@ struct CauseCard {
   double worst = kNoNumber;        // its error over bound
   std::vector<std::string> lines;  // source lines, each once, at most kMostLines
   std::size_t more_lines = 0;      // beyond these
+  std::size_t dumps = 0;           // of several dumps: in how many of them
   static constexpr std::size_t kMostLines = 3;
 };
 
@@ -74,9 +75,11 @@ struct RaisedApi {
   std::size_t first_call = 0;      // index into the run's calls
   std::vector<std::string> lines;  // source lines, each once, at most CauseCard::kMostLines
   std::size_t more_lines = 0;      // beyond these
+  std::size_t dumps = 0;           // of several dumps: in how many of them
 };
 
 struct Answer {
+  std::size_t dumps = 0;  // of several dumps: how many; 0: it is of one
   std::size_t checked = 0;
   std::size_t inconclusive = 0;   // of them
   std::size_t flagged = 0;        // of them: by the documented thresholds only

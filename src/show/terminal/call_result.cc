@@ -54,6 +54,11 @@ std::string metrics_text(const ReportRun& run, const ReportRow& row, const Style
 }
 
 std::string row_text(const ReportRun& run, const ReportRow& row, const Style& style) {
+  if (report::raised(row)) {
+    const std::array<Field, 2> said{Field{fmt::format("  {}", row.part), Paint::kBold},
+                                    Field{does_not_run(report::raised_text(row)), Paint::kRed}};
+    return flow(said, 3, kIndent, style);
+  }
   const std::string documented = fmt::format("documented: {}", name(row.status));
   const std::string strict = row.strict ? fmt::format("strict: {}", name(*row.strict)) : "";
   const std::array<Field, 5> fields{

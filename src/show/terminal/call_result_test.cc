@@ -33,5 +33,12 @@ TEST(CallResult, ShowsEveryOutput) {
       "gradient only\n");
 }
 
+TEST(CallResult, SaysWhatDoesNotRun) {
+  report::ReportRun run;
+  add_skip(run, "VF.lstm.0", "VF.lstm", SkipReason::kDeviceFailed, "device_failed: no kernel");
+  EXPECT_EQ(call_result(run, run.calls[0], {.columns = 140}),
+            "VF.lstm.0\n  forward.output.0   does not run on the device: no kernel\n");
+}
+
 }  // namespace
 }  // namespace msprobe::terminal

@@ -23,6 +23,13 @@ std::string calls_text(std::size_t calls) {
   return fmt::format("{} call{}", calls, calls == 1 ? "" : "s");
 }
 
+// "48 calls, in 16 of 16 dumps".
+template <class Card>
+std::string calls_text(const Card& card, const Answer& answer) {
+  if (answer.dumps == 0) return calls_text(card.calls);
+  return fmt::format("{}, in {} of {} dumps", calls_text(card.calls), card.dumps, answer.dumps);
+}
+
 template <class Card>
 std::string lines_text(const Card& card) {
   std::string text = fmt::format("{}", fmt::join(card.lines, ", "));
@@ -53,13 +60,14 @@ std::string time_text(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
-// "7 skipped (left out by a list 6, timed out 1)".
+// "7 skipped (excluded by the API lists: 6, timed out: 1)".
 std::string skipped_text(const Answer& answer) {
   std::size_t all = 0;
   std::vector<std::string> reasons;
   for (const auto& [why, calls] : answer.skipped) {
     all += calls;
-    reasons.push_back(fmt::format("{} {}", why, calls));
+    const bool alone = answer.skipped.size() == 1;
+    reasons.push_back(alone ? why : fmt::format("{}: {}", why, calls));
   }
   return fmt::format("{} skipped ({})", all, fmt::join(reasons, ", "));
 }
@@ -83,7 +91,7 @@ bool proves_nothing(const Answer& answer) {
   return answer.checked > 0 && answer.inconclusive == answer.checked;
 }
 
-std::string sentence(const Answer& answer, const Closing& closing) {
+std::vector<std::string> findings(const Answer& answer, const Closing& closing) {
   std::size_t wrong = 0;
   for (const report::WrongApi& api : answer.apis) wrong += api.wrong;
   std::vector<std::string> parts;
@@ -92,7 +100,7 @@ std::string sentence(const Answer& answer, const Closing& closing) {
     parts.push_back(wrong_apis(answer));
     parts.push_back(fmt::format("{} of {} calls", wrong, answer.checked));
   } else if (answer.checked == 0) {
-    parts.emplace_back("nothing checked");
+    parts.emplace_back(answer.raised.empty() ? "nothing checked" : "nothing else checked");
   } else {
     const bool good = !closing.failed && !proves_nothing(answer);
     parts.push_back(
@@ -115,11 +123,14 @@ std::string sentence(const Answer& answer, const Closing& closing) {
   if (!closing.decided_by.empty()) {
     parts.push_back(fmt::format("{} decides the exit status", closing.decided_by));
   }
-  parts.push_back(time_text(closing.seconds));
-  return fmt::format("{}: {}", closing.device, fmt::join(parts, "; "));
+  return parts;
 }
 
 }  // namespace
+
+std::string finding_text(const Answer& answer, const Closing& closing) {
+  return fmt::format("{}", fmt::join(findings(answer, closing), "; "));
+}
 
 std::string worst_groups(const ReportRun& run, const Answer& answer, const Style& style) {
   constexpr std::size_t kBetween = 3;
@@ -128,7 +139,7 @@ std::string worst_groups(const ReportRun& run, const Answer& answer, const Style
   for (std::size_t i = 0; i < std::min(answer.raised.size(), kMostGroups); ++i) {
     const report::RaisedApi& api = answer.raised[i];
     const std::array<Field, 4> fields{
-        Field{api.api, Paint::kRed}, Field{calls_text(api.calls), Paint::kPlain},
+        Field{api.api, Paint::kRed}, Field{calls_text(api, answer), Paint::kPlain},
         Field{does_not_run(api.text), Paint::kPlain}, Field{lines_text(api), Paint::kDim}};
     text += flow(fields, kBetween, kFurtherLines, style);
   }
@@ -143,8 +154,9 @@ std::string worst_groups(const ReportRun& run, const Answer& answer, const Style
                                                                   : card.evidence;
     const std::array<Field, 5> fields{
         Field{card.api, card.slight == card.calls ? Paint::kYellow : Paint::kRed},
-        Field{calls_text(card.calls), Paint::kPlain}, Field{bound_text(card.worst), Paint::kPlain},
-        Field{cause, Paint::kPlain}, Field{lines_text(card), Paint::kDim}};
+        Field{calls_text(card, answer), Paint::kPlain},
+        Field{bound_text(card.worst), Paint::kPlain}, Field{cause, Paint::kPlain},
+        Field{lines_text(card), Paint::kDim}};
     text += flow(fields, kBetween, kFurtherLines, style);
   }
   if (answer.cards.size() > kMostGroups) {
@@ -167,7 +179,11 @@ std::string closing_text(const Answer& answer, const Closing& closing, const Sty
   const bool wrong = !answer.apis.empty() || !answer.raised.empty() || closing.lost > 0;
   const bool doubtful = closing.failed || proves_nothing(answer);
   const Paint paint = wrong ? Paint::kRed : doubtful ? Paint::kYellow : Paint::kGreen;
-  const std::array<Field, 1> said{Field{sentence(answer, closing), paint}};
+  const std::string found = closing.same_as.empty()
+                                ? finding_text(answer, closing)
+                                : "the same calls and causes as in " + closing.same_as;
+  const std::array<Field, 1> said{
+      Field{fmt::format("{}: {}; {}", closing.device, found, time_text(closing.seconds)), paint}};
   std::string text = flow(said, 1, 2, style);
   // Not wrapped, so that they can be copied.
   const auto add = [&](std::string_view label, const std::string& value) {

@@ -14,7 +14,7 @@ namespace msprobe::terminal {
 
 // Ten groups at most, the largest error first:
 //   Torch.matmul   4 calls   890000 x bound   lost terms   train.py:28
-// Empty if nothing is wrong.
+// Of several dumps "48 calls, in 16 of 16 dumps". Empty if nothing is wrong.
 std::string worst_groups(const report::ReportRun& run, const report::Answer& answer,
                          const Style& style);
 
@@ -31,10 +31,14 @@ struct Closing {
   std::string report;                 // the page, or the command that makes it
   std::string summary;                // the JSON file
   std::string next;                   // a command; empty: none
+  std::string same_as;                // an earlier dump with the same findings; empty: none
 };
 
 // Counts slight and lost calls of `run`.
 Closing closing_of(const report::ReportRun& run);
+
+// "2 APIs wrong (matmul 4 of 4, conv2d 1 of 3); 5 of 72 calls".
+std::string finding_text(const report::Answer& answer, const Closing& closing);
 
 // "sim: 2 APIs wrong (matmul 4 of 4, conv2d 1 of 3); 5 of 72 calls; 0.8 s", or "cpu: OK. ...", then
 // where the results are and what to do next.

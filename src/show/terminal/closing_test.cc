@@ -22,8 +22,8 @@ TEST(Closing, NamesTheApisCountsAndTheNextCommand) {
   const std::string text = closing_text(answer_of(run), closing, {.columns = 300});
   EXPECT_EQ(text,
             "sim: 1 API wrong (matmul 1 of 4); 1 of 66 calls; 1 slightly beyond its bound; 1 more "
-            "flagged by the documented thresholds only; 2 skipped (API not in this PyTorch 1, the "
-            "engine crashed 1); 0.8 s\n"
+            "flagged by the documented thresholds only; 2 skipped (API not in this PyTorch: 1, "
+            "the engine crashed: 1); 0.8 s\n"
             "report:  out/report.html\n"
             "next:    msprobe shrink -api_info /a/dump.json --only Torch.matmul.0\n");
 }
