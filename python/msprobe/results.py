@@ -168,20 +168,22 @@ class CheckResult:
         if self.ok:
             return f"{self.device}: OK; {tail}"
         raised = _count_by_api([failure for failure in self.failures if failure.status == RAISED])
+        found = []
         if raised:
-            tail += f"; {len(raised)} {'API does' if len(raised) == 1 else 'APIs do'} not run on the device: {', '.join(api for api, _ in raised)}"
+            found.append(f"{len(raised)} {'API does' if len(raised) == 1 else 'APIs do'} not run on the device: {', '.join(api for api, _ in raised)}")
         apis = _count_by_api([failure for failure in self.failures if failure.status != RAISED])
-        if not apis:
-            return f"{self.device}: NOT OK; {tail}"
-        named = ", ".join(f"{api} ({calls})" for api, calls in apis)
-        return f"{self.device}: NOT OK. {len(apis)} {'API' if len(apis) == 1 else 'APIs'} wrong: {named}; {tail}"
+        if apis:
+            named = ", ".join(f"{api} ({calls})" for api, calls in apis)
+            found.append(f"{len(apis)} {'API' if len(apis) == 1 else 'APIs'} wrong: {named}")
+        return f"{self.device}: NOT OK{'. ' if found else ''}{'; '.join(found)}; {tail}"
 
     def __str__(self) -> str:
         lines = [self._sentence()]
         for failure in self.failures[:_SHOWN_AS_TEXT]:
             where = " ".join(filter(None, (failure.place, failure.module, failure.line)))
-            lines.append(f"  {failure.status.upper():7} {failure.call} {failure.result}: {failure.reason}"
-                         + (f"; likely cause: {failure.cause}" if failure.cause else "") + (f"  [{where}]" if where else ""))
+            reason = f"{failure.cause}: {failure.reason}" if failure.status == RAISED else failure.reason
+            cause = f"; likely cause: {failure.cause}" if failure.cause and failure.status != RAISED else ""
+            lines.append(f"  {failure.status.upper():7} {failure.call} {failure.result}: {reason}{cause}" + (f"  [{where}]" if where else ""))
         if len(self.failures) > _SHOWN_AS_TEXT:
             lines.append(f"  ... and {len(self.failures) - _SHOWN_AS_TEXT} more")
         return "\n".join(lines)

@@ -88,8 +88,8 @@ class Api(unittest.TestCase):
         failure, = result.failures
         self.assertEqual((failure.call, failure.status), ("Tensor.relu.0", "raised"))
         self.assertIn("no kernel", failure.reason)
-        self.assertIn("NOT OK; ", str(result))
-        self.assertIn("1 API does not run on the device: Tensor.relu", str(result))
+        self.assertIn("NOT OK. 1 API does not run on the device: Tensor.relu; ", str(result))
+        self.assertIn("RAISED  Tensor.relu.0 forward.output.0: does not run on the device: ", str(result))
 
     def test_a_failure_has_its_error_over_bound(self):
         self.record()

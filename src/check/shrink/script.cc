@@ -499,8 +499,8 @@ std::string_view exception_line() {
 
 std::string exit_lines(std::string_view failed) {
   return fmt::format(
-      "sys.stdout.flush()\n"
-      "os._exit(int({}))  # a thread of PyTorch's that has not begun would abort a normal exit\n",
+      "sys.stdout.flush(); os._exit(int({}))  # a thread of PyTorch's that has not begun would "
+      "abort a normal exit\n",
       failed);
 }
 
