@@ -31,8 +31,12 @@ done
 libraries=$root/usr/lib/$multiarch
 rm -f "$libraries"/lib{sqlite3,xxhash,z}.so*  # their archives are linked
 "${prefix}gcc" --sysroot="$root" -O2 -fPIC -c old_glibc.c -o "$root/link/old_glibc.o"
-# What g++ links as libstdc++; the names begin at the root.
-echo "INPUT(${libraries#"$root"}/libstdc++.so.6 /usr/lib/gcc/$multiarch/12/libstdc++.a)" > "$root/link/libstdc++.so"
+# What g++ links as libstdc++, its names beginning at the root: what the library of g++ 8 lacks and engines use, from the archive of g++ 12; what the
+# old library has, from there; and the rest from the archive again.
+standard=/usr/lib/gcc/$multiarch/12/libstdc++.a
+newer=(floating_from_chars.o memory_resource.o cow-stdexcept.o)
+(cd "$root/link" && "${prefix}ar" x "$root$standard" "${newer[@]}" && "${prefix}ar" rcs libnewer.a "${newer[@]}")
+echo "INPUT(/link/libnewer.a ${libraries#"$root"}/libstdc++.so.6 $standard)" > "$root/link/libstdc++.so"
 
 archive() {  # archive SOURCE [option...]: built and installed in the root
   local source=$1
