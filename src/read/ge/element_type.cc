@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/code_formats.h"
+
 namespace msprobe::ge {
 namespace {
 
@@ -46,8 +48,8 @@ constexpr ElementType kTypes[] = {
     {34, "DT_FLOAT8_E5M2", "float8_e5m2", 8, Storage::kPlain, DType::kFloat8E5M2},
     {35, "DT_FLOAT8_E4M3FN", "float8_e4m3fn", 8, Storage::kPlain, DType::kFloat8E4M3},
     {36, "DT_FLOAT8_E8M0", "float8_e8m0", 8, Storage::kE8M0, DType::kFloat32},
-    {37, "DT_FLOAT6_E3M2", "float6_e3m2", 6, Storage::kOpaque, DType::kUInt8},
-    {38, "DT_FLOAT6_E2M3", "float6_e2m3", 6, Storage::kOpaque, DType::kUInt8},
+    {37, "DT_FLOAT6_E3M2", "float6_e3m2", 6, Storage::kE3M2, DType::kFloat32},
+    {38, "DT_FLOAT6_E2M3", "float6_e2m3", 6, Storage::kE2M3, DType::kFloat32},
     {39, "DT_FLOAT4_E2M1", "float4_e2m1", 4, Storage::kE2M1, DType::kFloat32},
     {40, "DT_FLOAT4_E1M2", "float4_e1m2", 4, Storage::kE1M2, DType::kFloat32},
     {41, "DT_HIFLOAT4", "hifloat4", 4, Storage::kOpaque, DType::kUInt8},
@@ -156,6 +158,8 @@ float decode_float(Storage storage, std::uint8_t bits) {
   static constexpr std::array<float, 8> kE1M2 = {0, 0.25F, 0.5F, 0.75F, 1, 1.25F, 1.5F, 1.75F};
   if (storage == Storage::kE2M1) return signed_float4(bits, kE2M1);
   if (storage == Storage::kE1M2) return signed_float4(bits, kE1M2);
+  if (storage == Storage::kE3M2) return values_of(CodeFormat::kE3M2)[bits];
+  if (storage == Storage::kE2M3) return values_of(CodeFormat::kE2M3)[bits];
   if (bits == 0xff) return std::numeric_limits<float>::quiet_NaN();
   return std::ldexp(1.0F, static_cast<int>(bits) - 127);
 }

@@ -20,6 +20,8 @@ enum class Storage : std::uint8_t {
   kE8M0,   // 2^(code - 127)
   kE2M1,   // two in a byte, low nibble first
   kE1M2,
+  kE3M2,  // one in a byte; how four go into three bytes is not public
+  kE2M3,
   kOpaque,  // no numbers: strings, handles, formats without a public packing
 };
 

@@ -45,6 +45,13 @@ Result<Elements> opaque(const DumpTensor& tensor, const ElementType& type, Eleme
   return elements;
 }
 
+// Whether each element has a byte.
+bool is_in_bytes(const DumpTensor& tensor) {
+  if (!tensor.has_shape || !all_known(tensor.shape)) return false;
+  const Result<std::int64_t> count = element_count(tensor.shape);
+  return count && static_cast<std::uint64_t>(*count) == tensor.bytes.size();
+}
+
 // One stored element, as the low bits of a byte. `index` counts stored elements.
 std::uint8_t packed_element(const Elements& elements, std::uint64_t index) {
   const std::uint64_t bit = index * elements.bits;
@@ -76,7 +83,9 @@ void decode_one(const Elements& elements, std::uint64_t index, std::byte* out) {
     }
     case Storage::kE8M0:
     case Storage::kE2M1:
-    case Storage::kE1M2: {
+    case Storage::kE1M2:
+    case Storage::kE3M2:
+    case Storage::kE2M3: {
       const float value =
           decode_float(elements.storage, elements.bits == 8
                                              ? std::to_integer<std::uint8_t>(elements.bytes[index])
@@ -196,16 +205,19 @@ Result<Elements> elements_of(const DumpTensor& tensor, const FileBytes& file) {
       tensor.format != static_cast<std::uint32_t>(TensorFormat::kNchw)) {
     elements.format = format_name(tensor.format);
   }
-  if (type->storage == Storage::kOpaque) return opaque(tensor, *type, std::move(elements));
+  const bool six_bits = type->storage == Storage::kE3M2 || type->storage == Storage::kE2M3;
+  if (type->storage == Storage::kOpaque || (six_bits && !is_in_bytes(tensor))) {
+    return opaque(tensor, *type, std::move(elements));
+  }
   elements.dtype = type->decoded;
   elements.storage = type->storage;
-  elements.bits = type->bits;
+  elements.bits = six_bits ? 8 : type->bits;
   const Shape stored = tensor.type == 0 ? Shape{static_cast<std::int64_t>(tensor.bytes.size())}
-                                        : stored_shape(tensor, type->bits);
+                                        : stored_shape(tensor, elements.bits);
   const Result<std::int64_t> count = element_count(stored);
   if (!count) return propagate(count);
   const std::optional<std::uint64_t> bytes =
-      stored_bytes(static_cast<std::uint64_t>(*count), type->bits);
+      stored_bytes(static_cast<std::uint64_t>(*count), elements.bits);
   if (!bytes || *bytes > tensor.bytes.size()) {
     return fail(ErrorKind::kFormat,
                 fmt::format("a tensor of shape [{}] and type {} in {} bytes",

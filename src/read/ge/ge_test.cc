@@ -166,6 +166,12 @@ TEST(Elements, UnpacksSmallTypes) {
   EXPECT_THAT(values<float>(tensor_of(39, {4}, hex("72 c1"))),
               ElementsAre(1.0F, 6.0F, 0.5F, -2.0F));
   EXPECT_TRUE(std::isnan(values<float>(tensor_of(36, {1}, hex("ff")))[0]));
+  // Six bits have numbers where each has a byte; how four of them share three is not public.
+  EXPECT_THAT(values<float>(tensor_of(37, {3}, hex("0c 1f 21"))),
+              ElementsAre(1.0F, 28.0F, -0.0625F));
+  EXPECT_THAT(values<float>(tensor_of(38, {3}, hex("08 3f 01"))), ElementsAre(1.0F, -7.5F, 0.125F));
+  const auto shared = hex("0c 1f 21");
+  EXPECT_TRUE(elements_of(tensor_of(37, {4}, shared), {})->opaque());
 }
 
 TEST(Elements, RefusesWhatDoesNotFit) {
