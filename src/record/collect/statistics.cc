@@ -171,37 +171,66 @@ Statistics of_float32_casts(const StridedView& view, double repeats) {
   return out;
 }
 
+// The extremes of whole numbers, so many of them at once that compilers use vectors.
+template <class T>
+class WholeExtremes {
+ public:
+  void add(const std::byte* run, std::size_t count) {
+    const std::byte* const end = run + count * sizeof(T);
+    std::array<T, kLanes> values;
+    for (; end - run >= static_cast<std::ptrdiff_t>(sizeof(values)); run += sizeof(values)) {
+      std::memcpy(values.data(), run, sizeof(values));
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        max_[lane] = values[lane] > max_[lane] ? values[lane] : max_[lane];
+      }
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        min_[lane] = values[lane] < min_[lane] ? values[lane] : min_[lane];
+      }
+    }
+    for (; run != end; run += sizeof(T)) {
+      const T value = load<T>(run);
+      max_[0] = std::max(max_[0], value);
+      min_[0] = std::min(min_[0], value);
+    }
+  }
+  T max() const { return *std::ranges::max_element(max_); }
+  T min() const { return *std::ranges::min_element(min_); }
+
+ private:
+  static constexpr std::size_t kLanes = 64 / sizeof(T);
+  static std::array<T, kLanes> filled(T value) {
+    std::array<T, kLanes> all;
+    all.fill(value);
+    return all;
+  }
+  std::array<T, kLanes> max_ = filled(std::numeric_limits<T>::min());
+  std::array<T, kLanes> min_ = filled(std::numeric_limits<T>::max());
+};
+
+template <class T>
+WholeExtremes<T> whole_extremes(const StridedView& view) {
+  WholeExtremes<T> extremes;
+  for_each_run(view, true,
+               [&](const std::byte* run, std::size_t count) { extremes.add(run, count); });
+  return extremes;
+}
+
 template <class T>
 Statistics of_integers(const StridedView& view) {
-  T max = std::numeric_limits<T>::min();
-  T min = std::numeric_limits<T>::max();
-  for_each_run(view, true, [&](const std::byte* run, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const T value = load<T>(run + i * sizeof(T));
-      max = std::max(max, value);
-      min = std::min(min, value);
-    }
-  });
+  const WholeExtremes<T> extremes = whole_extremes<T>(view);
   constexpr auto kKind =
       std::is_signed_v<T> ? RecordedStatistic::Kind::kSigned : RecordedStatistic::Kind::kUnsigned;
   Statistics out;
-  out.max = {kKind, 0, static_cast<std::int64_t>(max)};
-  out.min = {kKind, 0, static_cast<std::int64_t>(min)};
+  out.max = {kKind, 0, static_cast<std::int64_t>(extremes.max())};
+  out.min = {kKind, 0, static_cast<std::int64_t>(extremes.min())};
   return out;
 }
 
 Statistics of_bools(const StridedView& view) {
-  bool any = false;
-  bool all = true;
-  for_each_run(view, true, [&](const std::byte* run, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      any = any || run[i] != std::byte{0};
-      all = all && run[i] != std::byte{0};
-    }
-  });
+  const auto extremes = whole_extremes<std::uint8_t>(view);
   Statistics out;
-  out.max = boolean(any);
-  out.min = boolean(all);
+  out.max = boolean(extremes.max() != 0);
+  out.min = boolean(extremes.min() != 0);
   return out;
 }
 
