@@ -20,16 +20,28 @@ def number(value: torch.Tensor) -> float | int | bool:
     return value.item()
 
 
+def numbers_of(value: torch.Tensor) -> torch.Tensor:
+    """What codes mean, which have no arithmetic."""
+    if value.dtype == torch.float4_e2m1fn_x2:
+        codes = value.view(torch.uint8)
+        sizes = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+        return torch.cat([sizes[half & 7] * torch.where(half & 8 > 0, -1, 1) for half in ((codes & 15).long(), (codes >> 4).long())])
+    return value.float() if value.is_floating_point() and value.element_size() == 1 else value
+
+
 def describe(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, torch.Tensor):
         entry = {"type": "torch.Tensor", "dtype": str(value.dtype), "shape": list(value.shape), "Max": None, "Min": None,
                  "Mean": None, "Norm": None, "requires_grad": value.requires_grad}
+        numbers = numbers_of(value.detach())
         if value.numel() > 0:
-            entry["Max"], entry["Min"] = number(value.detach().max()), number(value.detach().min())
+            entry["Max"], entry["Min"] = number(numbers.max()), number(numbers.min())
         if value.is_floating_point():
-            entry["Mean"], entry["Norm"] = number(value.detach().float().mean()), number(value.detach().float().norm())
+            entry["Mean"], entry["Norm"] = number(numbers.float().mean()), number(numbers.float().norm())
+        if not value.is_contiguous():
+            entry["stride"] = list(value.stride())
         return entry
     if isinstance(value, (list, tuple)):
         return [describe(item) for item in value]
@@ -171,6 +183,52 @@ def small_sums(r: Recorder) -> None:
     (x * 1e30).sum().backward()
 
 
+def low_precision(r: Recorder) -> None:
+    """Casts to and from codes, and products of codes with scales: every recipe of PyTorch, swizzled where devices ask for it."""
+    e4m3, e5m2, e8m0 = torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e8m0fnu
+    between = lambda low, high, *shape: torch.empty(shape).uniform_(low, high)
+    codes = lambda dtype, *shape, low=-1.0: (between(low, 1, *shape) * 200).to(dtype)
+    pairs = lambda *shape: torch.randint(0, 256, shape, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    powers = lambda *shape: between(0.25, 8, *shape).to(e8m0)
+    for dtype in (e4m3, e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz):
+        for source in (torch.float32, torch.bfloat16):
+            r("Tensor.to", torch.Tensor.to, between(-90000, 90000, 40, 24).to(source), dtype)
+            r("Tensor.to", torch.Tensor.to, between(-200, 200, 40, 24).to(source), dtype)
+        r("Tensor.to", torch.Tensor.to, codes(dtype, 40, 24), torch.float32)
+    r("Tensor.to", torch.Tensor.to, between(0, 60, 40, 24), e8m0)
+
+    def product(name: str, shape: tuple, out: torch.dtype, *args: object, **kwargs: object) -> None:
+        # PyTorch's CPU has no kernel for most of them: what they give is not looked at.
+        r(f"Aten.{name}", lambda *_, **__: torch.zeros(shape, dtype=out), *args, **kwargs)
+    for m, k, n, low in ((40, 272, 32, -1.0), (24, 2048, 16, 0.0)):
+        for out in (torch.bfloat16, torch.float32, e4m3):
+            a, b = codes(e4m3, m, k, low=low), codes(e4m3, n, k, low=low).t()
+            scale = lambda *shape: between(0.001, 0.002, *shape) * (0.01 if out == e4m3 else 1)
+            product("_scaled_mm", (m, n), out, a, b, scale(), scale(), out_dtype=out)
+            product("_scaled_mm", (m, n), out, a, b, scale(m, 1), scale(1, n), out_dtype=out)
+        product("_scaled_mm", (m, n), torch.float16, codes(e5m2, m, k, low=low), b, between(0.001, 0.002), between(0.001, 0.002),
+                bias=between(-3, 3, n).half(), out_dtype=torch.float16)
+    a, b = codes(e4m3, 200, 640), codes(e4m3, 256, 640).t()
+    along, across = between(0.001, 0.01, 5, 200).t(), between(0.001, 0.01, 5, 256)
+    product("_scaled_mm", (200, 256), torch.bfloat16, a, b, along, across, out_dtype=torch.bfloat16)
+    square = between(0.001, 0.01, 2, 8).t()
+    product("_scaled_mm_v2", (200, 256), torch.float32, a, b, [along], [4], [0], [square], [5], [0], None, torch.float32)
+    for out in (torch.bfloat16, torch.float32):
+        a, b = codes(e4m3, 130, 256), codes(e4m3, 48, 256).t()
+        product("_scaled_mm_v2", (130, 48), out, a, b, [powers(256 * 8)], [3], [1], [powers(128 * 8)], [3], [1], None, out)
+        product("_scaled_mm_v2", (130, 48), out, a, b, [powers(130, 8)], [3], [0], [powers(48, 8)], [3], [0], None, out)
+        a, b = pairs(130, 128), pairs(48, 128).t()
+        product("_scaled_mm_v2", (130, 48), out, a, b, [powers(256 * 8)], [3], [1], [powers(128 * 8)], [3], [1], None, out)
+        grid = lambda *shape: between(0.25, 60, *shape).to(e4m3)
+        product("_scaled_mm_v2", (130, 48), out, a, b, [grid(256 * 16), between(0.01, 0.02)], [2, 0], [1, 0],
+                [grid(128 * 16), between(0.01, 0.02)], [2, 0], [1, 0], None, out)
+    a, b, ends = codes(e4m3, 96, 64), codes(e4m3, 3, 40, 64).transpose(1, 2), torch.tensor([32, 64, 96], dtype=torch.int32)
+    product("_scaled_grouped_mm", (96, 40), torch.bfloat16, a, b, between(0.001, 0.002, 96), between(0.001, 0.002, 3, 40), offs=ends,
+            out_dtype=torch.bfloat16)
+    for out in (e4m3, e5m2):
+        r("Torch.matmul", torch.matmul, codes(out, 24, 40), codes(out, 40, 32) if out == e5m2 else (between(-1, 1, 40, 32)).to(out))
+
+
 def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -181,6 +239,7 @@ def main() -> None:
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         long_sums(r, dtype)
     small_sums(r)
+    low_precision(r)
     FILE.parent.mkdir(parents=True, exist_ok=True)
     document = {"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": r.data}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in r.data.items())

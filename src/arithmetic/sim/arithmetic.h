@@ -34,9 +34,10 @@ at::Tensor any_order(std::int64_t count);
 
 // What is wrong with the sums of a product.
 struct ProductFaults {
-  bool lost_block = false;   // the last terms are left out
-  bool lost_terms = false;   // one term in kBlock is left out
-  bool coarse_sums = false;  // sums of kManyTerms and more are kept in bfloat16
+  bool lost_block = false;      // the last terms are left out
+  bool lost_terms = false;      // one term in kBlock is left out
+  bool coarse_sums = false;     // sums of kManyTerms and more are kept in bfloat16
+  std::vector<Fault> of_codes;  // what is wrong with products of codes
 };
 inline constexpr std::int64_t kManyTerms = 4096;
 

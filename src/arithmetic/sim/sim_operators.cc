@@ -10,6 +10,7 @@
 #include "sim/arithmetic.h"
 #include "sim/convolution.h"
 #include "sim/device_memory.h"
+#include "sim/scaled_product.h"
 #include "sim/session.h"
 #include "sim/spoil.h"
 #include "sim/unit_product.h"
@@ -43,6 +44,10 @@ class Operation {
         end_call(rule->fault);
       }
       if (strikes_product(rule->fault, op_, stack_)) note_fault(session, *rule, backward);
+      if (strikes_scaled(rule->fault, op_, stack_)) {
+        note_fault(session, *rule, backward);
+        faults.of_codes.push_back(rule->fault);
+      }
       faults.lost_block = faults.lost_block || rule->fault == Fault::kLostBlock;
       faults.lost_terms = faults.lost_terms || rule->fault == Fault::kLostTerms;
       faults.coarse_sums = faults.coarse_sums || rule->fault == Fault::kCoarseSums;
@@ -147,6 +152,7 @@ class Operation {
       if (unit && unit_convolve_backward(arithmetic, stack_)) return;
       return convolve_backward(profile, stack_);
     }
+    if (compute_scaled(arithmetic, op_, stack_, faults.of_codes)) return;
     if (unit && compute_unit_product(arithmetic, op_, stack_)) return;
     if (!compute_product(profile, op_, stack_, faults)) op_.callBoxed(&stack_);
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libtorch/dtypes.h"
+#include "low_precision/codes.h"
 
 namespace msprobe::sim {
 namespace {
@@ -161,6 +162,12 @@ at::Tensor other_rounding(at::Tensor t, std::uint64_t key) {
   return t;
 }
 
+// The largest finite number where there is none.
+at::Tensor saturated(at::Tensor t, std::uint64_t) {
+  if (!t.is_floating_point() || t.isfinite().all().item<bool>()) return {};
+  return t.nan_to_num_();
+}
+
 struct ChangeRow {
   Fault fault;
   Change change;
@@ -181,6 +188,7 @@ constexpr ChangeRow kChanges[] = {
     {Fault::kWrongGradient, &wrong_gradient},
     {Fault::kWrongMask, &wrong_mask},
     {Fault::kFourUnits, &four_units},
+    {Fault::kSaturated, &saturated},
     {Fault::kOneUlp, &one_ulp},
     {Fault::kNegativeZero, &negative_zero},
     {Fault::kOtherRounding, &other_rounding},
@@ -194,6 +202,22 @@ bool same_bits(const at::Tensor& one, const at::Tensor& other) {
 bool fits(const FaultRule& rule, const at::Tensor& t) {
   const auto dtype = libtorch::dtype_of(t.scalar_type());
   return dtype && t.numel() > 0 && sim::fits(rule, name(*dtype), t.sizes().vec());
+}
+
+// Codes are changed as the numbers that they mean.
+at::Tensor spoiled_by(const ChangeRow& row, const at::Tensor& right, std::uint64_t key) {
+  const auto format = low_precision::code_format(right.scalar_type());
+  const bool as_they_are = row.fault == Fault::kWrongDtype || row.fault == Fault::kWrongShape;
+  if (!format || as_they_are) return row.change(right.clone(), key);
+  if (row.fault == Fault::kSaturated) {
+    const at::Tensor wide = low_precision::numbers_of(right);
+    const double most = largest(*format);
+    return low_precision::encoded(right.scalar_type(), wide.nan_to_num(most, most, -most));
+  }
+  const at::Tensor wide = low_precision::numbers_of(right).to(at::kFloat);
+  const at::Tensor spoiled = row.change(wide, key);
+  if (!spoiled.defined()) return {};
+  return low_precision::encoded(right.scalar_type(), spoiled.contiguous());
 }
 
 bool swap_outputs(const FaultRule& rule, std::vector<at::Tensor>& results) {
@@ -231,7 +255,7 @@ bool spoil(const FaultRule& rule, std::vector<at::Tensor>& results, std::uint64_
     at::Tensor& result = results[(key + i) % results.size()];
     if (!result.defined() || !fits(rule, result)) continue;
     const at::Tensor right = result.contiguous();
-    const at::Tensor spoiled = row->change(right.clone(), key);
+    const at::Tensor spoiled = spoiled_by(*row, right, key);
     if (!spoiled.defined() || same_bits(spoiled.contiguous(), right)) continue;
     result = spoiled.contiguous();
     return true;

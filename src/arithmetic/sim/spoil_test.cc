@@ -33,6 +33,16 @@ TEST(Spoil, ValuesAreChangedAsTheFaultSays) {
   EXPECT_TRUE(right.equal(numbers())) << "the right result is not touched";
 }
 
+TEST(Spoil, CodesAreChangedAsTheNumbersThatTheyMean) {
+  const at::Tensor right = (numbers() / 16).to(at::kFloat8_e4m3fn);
+  const at::Tensor doubled = spoiled(Fault::kTimesTwo, right);
+  EXPECT_EQ(doubled.scalar_type(), at::kFloat8_e4m3fn);
+  EXPECT_TRUE(doubled.to(at::kFloat).equal(right.to(at::kFloat) * 2));
+  const at::Tensor wide = at::full({4, 4}, 1e9).to(at::kFloat8_e5m2);  // infinite
+  EXPECT_TRUE(spoiled(Fault::kSaturated, wide).to(at::kFloat).eq(57344).all().item<bool>());
+  EXPECT_FALSE(changes(Fault::kSaturated, right));
+}
+
 TEST(Spoil, DataIsLostOrMovedAsTheFaultSays) {
   const at::Tensor right = numbers();
   const at::Tensor tail = spoiled(Fault::kDroppedTail, right).flatten();

@@ -23,17 +23,6 @@ const c10::IValue& argument_at(const c10::OperatorHandle& op, const Stack& stack
   return stack[stack.size() - op.schema().arguments().size() + place];
 }
 
-void give(const c10::OperatorHandle& op, Stack& stack, at::Tensor result) {
-  const std::size_t arguments = op.schema().arguments().size();
-  if (op.schema().arguments().back().is_out()) {
-    const at::Tensor out = argument_at(op, stack, arguments - 1).toTensor();
-    out.resize_(result.sizes()).copy_(result);
-    result = out;
-  }
-  torch::jit::drop(stack, arguments);
-  torch::jit::push(stack, result);
-}
-
 // added * beta + sum * alpha, in float32 as the units' epilogues have it.
 at::Tensor scaled(const at::Tensor& sum, const at::Tensor& added, const at::Scalar& beta,
                   const at::Scalar& alpha) {
@@ -64,21 +53,6 @@ at::Tensor product_of(const units::Unit& unit, std::string_view name, const at::
     return unit_matmul(unit, left.transpose(0, 1).flatten(1), right.flatten(0, 1));
   }
   return unit_matmul(unit, left, right);
-}
-
-// float8: self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum
-bool scaled_product(const ProfileRow& profile, const c10::OperatorHandle& op, Stack& stack) {
-  const at::Tensor left = argument_at(op, stack, 0).toTensor();
-  const at::Tensor right = argument_at(op, stack, 1).toTensor();
-  units::Unit unit = profile.unit;
-  if (left.element_size() == 1 && profile.float8_bits > 0) unit.bits = profile.float8_bits;
-  at::Tensor sum = unit_matmul(unit, widen(left), widen(right));
-  sum = sum * argument_at(op, stack, 2).toTensor() * argument_at(op, stack, 3).toTensor();
-  const auto bias = argument_at(op, stack, 4).toOptional<at::Tensor>();
-  if (bias && bias->defined()) sum = sum + widen(*bias);
-  const auto type = argument_at(op, stack, 6).toOptional<at::ScalarType>();
-  give(op, stack, sum.to(type.value_or(left.scalar_type())));
-  return true;
 }
 
 // A convolution in two dimensions; one dimension is a picture of one row.
@@ -126,6 +100,17 @@ std::optional<Picture> picture_of(const Stack& stack, std::size_t after, const a
 
 }  // namespace
 
+void give_result(const c10::OperatorHandle& op, Stack& stack, at::Tensor result) {
+  const std::size_t arguments = op.schema().arguments().size();
+  if (op.schema().arguments().back().is_out()) {
+    const at::Tensor out = argument_at(op, stack, arguments - 1).toTensor();
+    out.resize_(result.sizes()).copy_(result);
+    result = out;
+  }
+  torch::jit::drop(stack, arguments);
+  torch::jit::push(stack, result);
+}
+
 at::Tensor unit_matmul(const units::Unit& unit, const at::Tensor& left, const at::Tensor& right) {
   if (left.dim() == 3) {
     std::vector<at::Tensor> parts;
@@ -146,7 +131,6 @@ at::Tensor unit_matmul(const units::Unit& unit, const at::Tensor& left, const at
 
 bool compute_unit_product(const ProfileRow& profile, const c10::OperatorHandle& op, Stack& stack) {
   const std::string& name = op.schema().name();
-  if (name == "aten::_scaled_mm") return scaled_product(profile, op, stack);
   const auto* row = std::ranges::find(kFactors, name, &Factors::name);
   if (row == std::end(kFactors)) return false;
   const at::Tensor left = argument_at(op, stack, row->left).toTensor();
@@ -157,7 +141,7 @@ bool compute_unit_product(const ProfileRow& profile, const c10::OperatorHandle& 
     sum = scaled(sum, argument_at(op, stack, 0).toTensor(), argument_at(op, stack, 3).toScalar(),
                  argument_at(op, stack, 4).toScalar());
   }
-  give(op, stack, sum.to(left.scalar_type()));
+  give_result(op, stack, sum.to(left.scalar_type()));
   return true;
 }
 

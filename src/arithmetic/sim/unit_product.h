@@ -21,4 +21,7 @@ bool compute_unit_product(const ProfileRow& profile, const c10::OperatorHandle& 
 bool unit_convolve(const ProfileRow& profile, torch::jit::Stack& stack);
 bool unit_convolve_backward(const ProfileRow& profile, torch::jit::Stack& stack);
 
+// Takes the arguments of an operator from the stack and leaves its result there.
+void give_result(const c10::OperatorHandle& op, torch::jit::Stack& stack, at::Tensor result);
+
 }  // namespace msprobe::sim
