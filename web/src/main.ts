@@ -7,6 +7,7 @@ import {detailView} from './detail';
 import {count, h} from './dom';
 import {dtypeText, GroupPanel, matrixPanel, modulePanel, Bar, standingBar} from './overview';
 import {farthest, histogram, scatter} from './plots';
+import {mayBeQuantised, quantisedPanel} from './quantised';
 import './compare.css';
 import './report.css';
 import {spreadPanel, spreadWord} from './spread';
@@ -38,6 +39,7 @@ class RunView {
   private readonly parting = h('div', {class: 'partingplace'});
   private readonly order = h('div', {class: 'orderplace'});
   private readonly panels = h('div', {class: 'panels'});
+  private readonly quantised = h('div', {class: 'quantisedplace'});
   private readonly plots = h('section', {class: 'panel plots'});
   private readonly compare = h('section', {class: 'panel compare', hidden: true});
   private readonly chips = h('div', {class: 'chips', role: 'group', 'aria-label': 'Filters'});
@@ -63,7 +65,7 @@ class RunView {
                     name: (call: number) => this.calls?.name(call) ?? ''};
     this.changed = changes(info, this.actions);
     this.element = h('div', {class: 'run'}, this.parting, this.changed?.element, !several && showsCauses(info) && cards(info, () => this.actions), this.order, this.panels,
-                     h('div', {class: 'toolbar'}, this.bar.element, this.search, this.status, this.chips), this.list,
+                     h('div', {class: 'toolbar'}, this.bar.element, this.search, this.status, this.chips), this.list, this.quantised,
                      this.plots, this.compare, this.detail);
     this.element.addEventListener('keydown', (event) => {
       if (event.key === 'Escape' && !this.detail.hidden) this.leave();
@@ -88,6 +90,7 @@ class RunView {
     this.follow(readAddress());
     this.drawPlots(run);
     this.drawComparison(run);
+    void this.drawQuantised();
     timing.ready = performance.now();
     this.loaded();
   }
@@ -196,6 +199,13 @@ class RunView {
     const module = calls.groups.nested ? groupTree(calls, chooseGroup) : modulePanel(calls, chooseGroup);
     this.groups = [matrix, module];
     this.panels.replaceChildren(module.element, matrix.element);
+  }
+
+  private async drawQuantised(): Promise<void> {
+    const calls = this.calls!;
+    if (!mayBeQuantised(calls)) return;
+    const panel = quantisedPanel(calls, await loadDetails(this.info), (call) => void this.open(call, true));
+    if (panel) this.quantised.replaceChildren(panel);
   }
 
   private drawChips(): void {
