@@ -17,7 +17,8 @@ struct ReplaySettings {
   std::uint64_t seed = kDefaultSeed;
   bool allow_tf32 = false;  // the strict status lets products round float32 inputs to TF32
   bool hf32 = false;        // both sides of conv1d and conv2d get float32 inputs rounded to HF32
-  bool explain = false;     // the strict status shows the terms of its bounds
+  bool stochastic_casts = false;  // casts to 8 and 4 bits are judged as a property of the tensor
+  bool explain = false;           // the strict status shows the terms of its bounds
 
   // --- As the dump is. ---
   std::string dialect = "pytorch";  // whose dump it is: how calls are read and run
@@ -42,7 +43,7 @@ void replay_fields(Io& io, Settings& settings) {
   io(settings.dialect), io(settings.dump_name), io(settings.data_directory);
   io(settings.find_moved_files), io(settings.save_npy), io(settings.saved_device);
   io(settings.strict), io(settings.bench_as_device), io(settings.bench_alone);
-  io(settings.memory_bytes), io(settings.explain);
+  io(settings.memory_bytes), io(settings.explain), io(settings.stochastic_casts);
 }
 
 // A flag of every check. Its row declares the option, repeats it in re-run commands, and makes it
@@ -57,6 +58,9 @@ inline constexpr ReplayFlag kReplayFlags[] = {
      "allow matrix products to round float32 inputs to TF32 or HF32 (strict status)"},
     {"--hf32", &ReplaySettings::hf32,
      "round float32 inputs of conv1d and conv2d to HF32 in the benchmark, as for an npu"},
+    {"--stochastic-casts", &ReplaySettings::stochastic_casts,
+     "casts to 8 and 4 bits round stochastically: each code is a neighbour, off to no side (strict "
+     "status)"},
 };
 
 }  // namespace msprobe

@@ -29,9 +29,10 @@ struct Lists {
 };
 
 // A cast from or to 8 and 4 bits is the quantisation itself, unlike other conversions, which the
-// documents leave out.
+// documents leave out. MX scales and packed codes are uint8, too.
 bool is_quantisation(std::string_view forward_json, const ops::NamedCall& call) {
-  constexpr std::string_view kCodes[] = {"torch.float8_", "torch.float4_", "HiFloat8"};
+  constexpr std::string_view kCodes[] = {"torch.float8_", "torch.float4_", "HiFloat8",
+                                         "\"torch.uint8\"", "\"torch.int8\""};
   return call.api == "to" && std::ranges::any_of(kCodes, [&](std::string_view dtype) {
            return forward_json.find(dtype) != forward_json.npos;
          });

@@ -14,6 +14,7 @@
 #include "strict/judge_scaled.h"
 #include "strict/product.h"
 #include "strict/quantisation.h"
+#include "strict/stochastic_codes.h"
 #include "strict/wording.h"
 
 namespace msprobe::strict {
@@ -247,6 +248,26 @@ StrictFinding judge_widened(const Pair& pair, const at::Tensor& numbers) {
   return finding;
 }
 
+// What is beyond the integers of the result's dtype is undefined there.
+StrictFinding judge_whole_numbers(const Pair& pair, const at::Tensor& source) {
+  const at::Tensor numbers = source.to(at::kDouble);
+  const at::Tensor wanted = numbers.trunc();
+  const double least = pair.device.scalar_type() == at::kByte ? 0 : -128;
+  const at::Tensor defined =
+      numbers.isfinite().logical_and(wanted.ge(least)).logical_and(wanted.le(least + 255));
+  const at::Tensor differ = pair.device.to(at::kDouble).ne(wanted).logical_and(defined);
+  if (!differ.any().item<bool>()) return equal("equal: every number is cut to a whole one");
+  const auto first = differ.flatten().to(at::kByte).argmax().item<std::int64_t>();
+  StrictFinding finding = wrong(
+      fmt::format("{} of {} numbers become another whole number, first at {}: device {}, right {}",
+                  differ.sum().item<std::int64_t>(), pair.device.numel(),
+                  place_text(pair.device.sizes(), first),
+                  number_text(pair.device.flatten()[first].item<double>()),
+                  number_text(wanted.flatten()[first].item<double>())));
+  finding.error_over_bound = std::numeric_limits<double>::infinity();
+  return finding;
+}
+
 // What a sum in float32 may be off, of a product of codes; undefined where it is not one.
 struct Exact {
   at::Tensor numbers, allowed;
@@ -311,6 +332,11 @@ std::optional<StrictFinding> judge_low_precision(CallContext& context, const Pai
   if (cast && call && pair.direction == Direction::kForward) {
     const at::Tensor source = cast_from(context.name.bare_name, **call);
     const bool coded = source.defined() && low_precision::code_format(source.scalar_type());
+    const at::ScalarType to = pair.device.scalar_type();
+    if (source.defined() && source.is_floating_point() && !coded &&
+        source.sizes() == pair.device.sizes() && (to == at::kByte || to == at::kChar)) {
+      return judge_whole_numbers(pair, source);
+    }
     if (!source.defined() || source.sizes() != pair.device.sizes() || (!coded && !format)) {
       return std::nullopt;
     }
@@ -321,11 +347,15 @@ std::optional<StrictFinding> judge_low_precision(CallContext& context, const Pai
                       at::isIntegralType(source.scalar_type(), /*includeBool=*/true);
     const at::Tensor twice = wide && !coded ? numbers.abs() * kHalfFloatEps : at::Tensor();
     const at::Tensor codes = low_precision::bytes_of(pair.device);
-    StrictFinding finding = judge_codes({.format = *format,
-                                         .device = codes,
-                                         .numbers = numbers,
-                                         .allowed = twice,
-                                         .signs_count = true});
+    const CodePair cast_pair{.format = *format,
+                             .device = codes,
+                             .numbers = numbers,
+                             .allowed = twice,
+                             .signs_count = true};
+    StrictFinding finding =
+        context.options.replay().stochastic_casts && !coded && *format != CodeFormat::kE8M0
+            ? judge_stochastic(cast_pair)
+            : judge_codes(cast_pair);
     finding.reason += "; " + text(*format, quantisation_of(*format, numbers, codes));
     return finding;
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "low_precision/codes.h"
+#include "strict/stochastic_codes.h"
 
 namespace msprobe::strict {
 namespace {
@@ -41,6 +42,37 @@ TEST_P(JudgeCodes, OneCodeIsSeen) {
   EXPECT_THAT(finding.reason, HasSubstr("1 of 2048 codes"));
   EXPECT_THAT(finding.reason, HasSubstr("(7, 5)"));
   EXPECT_EQ(finding.cause, "one bad element");
+}
+
+// One of the two neighbours, each as often as the number is near to it; `bias` makes the upper one
+// as much likelier.
+at::Tensor rounded_at_random(CodeFormat format, const at::Tensor& numbers, double bias) {
+  const at::Tensor chances = at::rand(numbers.sizes(), at::kDouble);
+  at::Tensor rounded = numbers.clone();
+  auto* values = rounded.data_ptr<double>();
+  for (std::int64_t i = 0; i < rounded.numel(); ++i) {
+    const CodeNeighbours near = neighbours(format, values[i]);
+    const double r =
+        near.upper > near.lower ? (values[i] - near.lower) / (near.upper - near.lower) + bias : 0;
+    values[i] = chances.data_ptr<double>()[i] < r ? near.upper : near.lower;
+  }
+  return codes_of(format, rounded);
+}
+
+TEST_P(JudgeCodes, StochasticRoundingIsAProperty) {
+  const auto judged = [&](const at::Tensor& codes) {
+    return judge_stochastic(pair_of(GetParam(), numbers_, codes));
+  };
+  EXPECT_EQ(judged(rounded_at_random(GetParam(), numbers_, 0)).status, Verdict::kPass);
+  const StrictFinding nearest = judged(codes_);
+  EXPECT_EQ(nearest.status, Verdict::kError);
+  EXPECT_EQ(nearest.cause, "rounded to nearest, not stochastically");
+  EXPECT_EQ(judged(rounded_at_random(GetParam(), numbers_, 0.15)).cause, "biased");
+  EXPECT_EQ(judged(codes_of(GetParam(), numbers_ * 1.5)).status, Verdict::kError);
+  const StrictFinding few = judge_stochastic(
+      pair_of(GetParam(), numbers_.narrow(0, 0, 1).contiguous().narrow(1, 0, 8).contiguous(),
+              codes_.narrow(0, 0, 1).contiguous().narrow(1, 0, 8).contiguous()));
+  EXPECT_EQ(few.status, Verdict::kInconclusive);
 }
 
 TEST_P(JudgeCodes, HalvedNumbersAreSeen) {
