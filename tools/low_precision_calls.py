@@ -24,10 +24,10 @@ def _decoded(code: int, mantissa: int, bias: int, sign_bit: int) -> float:
 def _tables() -> dict[str, np.ndarray]:
     e4m3, e5m2 = ([_decoded(c, m, b, 128) for c in range(256)] for m, b in ((3, 7), (2, 15)))
     fn_uz, e5_uz = ([_decoded(c, m, b, 128) for c in range(256)] for m, b in ((3, 8), (2, 16)))
-    for code in (0x7f, 0xff):
+    for code in (0x7F, 0xFF):
         e4m3[code] = np.nan
-    for code in range(0x7c, 0x80):
-        e5m2[code], e5m2[code | 128] = (np.inf, -np.inf) if code == 0x7c else (np.nan, np.nan)
+    for code in range(0x7C, 0x80):
+        e5m2[code], e5m2[code | 128] = (np.inf, -np.inf) if code == 0x7C else (np.nan, np.nan)
     fn_uz[128] = e5_uz[128] = np.nan
     e8m0 = [2.0 ** (c - 127) for c in range(255)] + [np.nan]
     e2m1 = [_decoded(c & 15, 1, 1, 8) for c in range(256)]
@@ -37,8 +37,14 @@ def _tables() -> dict[str, np.ndarray]:
 
 TABLES = _tables()
 CODES = {"e4m3fn": 256, "e5m2": 256, "e4m3fnuz": 256, "e5m2fnuz": 256, "e8m0": 255, "e2m1": 16}
-DTYPES = {"e4m3fn": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "e4m3fnuz": torch.float8_e4m3fnuz, "e5m2fnuz": torch.float8_e5m2fnuz,
-          "e8m0": torch.float8_e8m0fnu, "e2m1": torch.float4_e2m1fn_x2}
+DTYPES = {
+    "e4m3fn": torch.float8_e4m3fn,
+    "e5m2": torch.float8_e5m2,
+    "e4m3fnuz": torch.float8_e4m3fnuz,
+    "e5m2fnuz": torch.float8_e5m2fnuz,
+    "e8m0": torch.float8_e8m0fnu,
+    "e2m1": torch.float4_e2m1fn_x2,
+}
 LARGEST = {name: np.nanmax(np.where(np.isfinite(table), table, np.nan)) for name, table in TABLES.items()}
 MANTISSA = {torch.float32: (24, -149, 128), torch.bfloat16: (8, -133, 128), torch.float16: (11, -24, 16), torch.float64: (53, -1074, 1024)}
 
@@ -61,8 +67,8 @@ def encode(form: str, values: np.ndarray, saturate: bool | None = None) -> np.nd
     limit = top + (ladder[-1] - ladder[-2]) / 2 if form != "e8m0" else 1.5 * top
     beyond = (size >= limit) if form not in ("e4m3fn", "e2m1") else (size > top)
     keeps = form in ("e4m3fn", "e2m1") if saturate is None else saturate
-    nan = {"e4m3fn": 0x7f, "e5m2": 0x7f, "e4m3fnuz": 0x80, "e5m2fnuz": 0x80, "e8m0": 0xff, "e2m1": 7}[form]
-    outer = codes[-1] if keeps else 0x7c if form == "e5m2" else nan
+    nan = {"e4m3fn": 0x7F, "e5m2": 0x7F, "e4m3fnuz": 0x80, "e5m2fnuz": 0x80, "e8m0": 0xFF, "e2m1": 7}[form]
+    outer = codes[-1] if keeps else 0x7C if form == "e5m2" else nan
     if saturate is False:
         beyond = size >= limit if form != "e4m3fn" else size > 464
         code = np.where((size > top) & ~beyond, codes[-1], code)
@@ -83,7 +89,7 @@ def rounded(values: np.ndarray, dtype: torch.dtype, how=np.rint) -> np.ndarray:
     safe = np.where(finite, values, 0)
     unit = np.maximum(np.frexp(safe)[1] - digits, least)
     near = np.ldexp(how(np.ldexp(safe, -unit)), unit)
-    near = np.where(np.abs(near) >= 2.0 ** most, np.copysign(np.inf, near), near) if most < 1024 else near
+    near = np.where(np.abs(near) >= 2.0**most, np.copysign(np.inf, near), near) if most < 1024 else near
     return np.where(finite, near, values)
 
 
@@ -126,9 +132,10 @@ def unswizzled(flat: np.ndarray, rows: int, blocks: int) -> np.ndarray:
 @dataclasses.dataclass
 class Side:
     """A factor of one product, its rows outermost."""
-    codes: np.ndarray      # (rows, terms)
-    form: str              # a format, or "plain": codes are the numbers
-    grid: np.ndarray       # (rows, blocks) or (1, 1); of squares one row for each 128
+
+    codes: np.ndarray  # (rows, terms)
+    form: str  # a format, or "plain": codes are the numbers
+    grid: np.ndarray  # (rows, blocks) or (1, 1); of squares one row for each 128
     recipe: int = TENSOR
     whole: float = 1.0
     plain: torch.dtype = torch.bfloat16
@@ -175,7 +182,7 @@ class Product:
 
     def place(self, result: np.ndarray, part: Part) -> np.ndarray:
         matrix = result if part.index < 0 else result[part.index]
-        return matrix[part.row:part.row + len(part.left.codes), part.column:part.column + len(part.right.codes)]
+        return matrix[part.row : part.row + len(part.left.codes), part.column : part.column + len(part.right.codes)]
 
     def summed(self, arithmetic: Callable[[Part], np.ndarray]) -> np.ndarray:
         result = np.zeros(self.shape)
@@ -205,16 +212,26 @@ def exact(part: Part) -> np.ndarray:
 def single(part: Part) -> np.ndarray:
     """Scales first, sums in float32, as PyTorch's CPU."""
     left, right = (s.raw().astype(np.float32) * s.wide_grid().astype(np.float32) * np.float32(s.whole) for s in (part.left, part.right))
-    if not (np.isfinite(left).all() and np.isfinite(right).all()) and np.isfinite(part.left.numbers()).all() and np.isfinite(part.right.numbers()).all():
+    if (
+        not (np.isfinite(left).all() and np.isfinite(right).all())
+        and np.isfinite(part.left.numbers()).all()
+        and np.isfinite(part.right.numbers()).all()
+    ):
         return exact(part)
     return (torch.from_numpy(np.ascontiguousarray(left)) @ torch.from_numpy(np.ascontiguousarray(right)).T).numpy().astype(np.float64)
 
 
 def single_after(part: Part) -> np.ndarray:
     """Sums in float32 by blocks, scales after them."""
+
     def f32(x):
         return rounded(x, torch.float32)
-    return _by_blocks(part, lambda a, b: f32((torch.from_numpy(a.astype(np.float32)) @ torch.from_numpy(b.astype(np.float32)).T).numpy().astype(np.float64)), f32)
+
+    return _by_blocks(
+        part,
+        lambda a, b: f32((torch.from_numpy(a.astype(np.float32)) @ torch.from_numpy(b.astype(np.float32)).T).numpy().astype(np.float64)),
+        f32,
+    )
 
 
 def _by_blocks(part: Part, product, f32) -> np.ndarray:
@@ -227,22 +244,25 @@ def _by_blocks(part: Part, product, f32) -> np.ndarray:
     for begin in range(0, terms, block):
         end = min(begin + block, terms)
         piece = product(left.raw()[:, begin:end], right.raw()[:, begin:end])
-        piece = f32(f32(piece * wide_left[:, begin:begin + 1]) * wide_right[:, begin:begin + 1].T)
+        piece = f32(f32(piece * wide_left[:, begin : begin + 1]) * wide_right[:, begin : begin + 1].T)
         total = f32(total + piece)
     return f32(total * f32(left.whole * right.whole)) if left.whole * right.whole != 1 else total
 
 
 def unit(bits: int, block: int = 32, promote: int = 0):
     """A matrix unit: `block` products at once, `bits` behind the largest exponent, cut."""
+
     def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         terms = a.shape[1]
         total = np.zeros((len(a), len(b)))
         running = np.zeros_like(total)
         for begin in range(0, terms, block):
-            products = a[:, None, begin:begin + block] * b[None, :, begin:begin + block]
+            products = a[:, None, begin : begin + block] * b[None, :, begin : begin + block]
             top = np.maximum(np.abs(products).max(axis=2), np.abs(running))
             quantum = np.ldexp(1.0, np.frexp(np.where(np.isfinite(top), top, 0))[1] - 1 - bits)
-            cut = np.where(np.isfinite(products), np.trunc(products / quantum[..., None]), products).sum(axis=2) + np.trunc(running / quantum)
+            cut = np.where(np.isfinite(products), np.trunc(products / quantum[..., None]), products).sum(axis=2) + np.trunc(
+                running / quantum
+            )
             running = _kept(cut * quantum, min(bits, 23))
             if promote and (begin + block) % promote == 0:
                 total, running = rounded(total + running, torch.float32), np.zeros_like(total)
@@ -257,6 +277,7 @@ def unit(bits: int, block: int = 32, promote: int = 0):
             return _by_blocks(part, multiply, f32)
         left, right = part.left.raw() * part.left.wide_grid(), part.right.raw() * part.right.wide_grid()
         return multiply(left, right) * (part.left.whole * part.right.whole)
+
     return arithmetic
 
 
@@ -297,14 +318,14 @@ def quantised(rng: np.random.Generator, form: str, recipe: int, values: np.ndarr
         padded[:, :terms] = np.abs(values)
         grid = padded.reshape(rows, blocks, length).max(axis=2) / LARGEST[form]
         if recipe == SQUARE:
-            grid = np.stack([grid[r:r + 128].max(axis=0) for r in range(0, rows, 128)]) if rows else grid
+            grid = np.stack([grid[r : r + 128].max(axis=0) for r in range(0, rows, 128)]) if rows else grid
         grid = np.maximum(grid, 1e-6)
     side = Side(np.zeros(values.shape, dtype=np.uint8), form, grid, recipe)
     if recipe == B32:
         side.grid = np.exp2(np.ceil(np.log2(grid)))
     elif recipe == B16:
         side.whole = float(np.float32(grid.max(initial=1e-6) / 448)) if whole else 1.0
-        side.grid = TABLES["e4m3fn"][encode("e4m3fn", np.maximum(grid / side.whole, 2.0 ** -6))]
+        side.grid = TABLES["e4m3fn"][encode("e4m3fn", np.maximum(grid / side.whole, 2.0**-6))]
     else:
         side.grid = grid.astype(np.float32).astype(np.float64)
     with np.errstate(all="ignore"):
@@ -348,11 +369,26 @@ def scale_tensor(side: Side, first: bool, right: bool, swizzle: bool, rng: np.ra
         return made.t() if right else made
     tall = ceil(grid.shape[1], 4) * 4
     buffer = rng.random((grid.shape[0], tall)).astype(np.float32)
-    buffer[:, :grid.shape[1]] = grid
+    buffer[:, : grid.shape[1]] = grid
     return torch.from_numpy(buffer).t()
 
 
-def scaled(rng, label, name, shape, forms, recipes, out, *, swizzle=False, whole=False, bias=None, fast=False, scale_result=None, kinds=("normal", "normal")):
+def scaled(
+    rng,
+    label,
+    name,
+    shape,
+    forms,
+    recipes,
+    out,
+    *,
+    swizzle=False,
+    whole=False,
+    bias=None,
+    fast=False,
+    scale_result=None,
+    kinds=("normal", "normal"),
+):
     m, k, n = shape
     left = quantised(rng, forms[0], recipes[0], draw(rng, kinds[0], (m, k)), whole)
     right = quantised(rng, forms[1], recipes[1], draw(rng, kinds[1], (n, k)), whole)
@@ -361,23 +397,26 @@ def scaled(rng, label, name, shape, forms, recipes, out, *, swizzle=False, whole
     sa, sb = (scale_tensor(s, first, r, swizzle, rng) for s, r in ((left, False), (right, True)))
     bias_values = None
     if bias is not None:
-        bias_values = rounded(rng.standard_normal(n) * 3 * k ** 0.5, bias)
+        bias_values = rounded(rng.standard_normal(n) * 3 * k**0.5, bias)
     bias_tensor = None if bias is None else tensor_of(bias_values, bias)
     sr = None if scale_result is None else torch.tensor(scale_result)
     if first:
         args, kwargs = [a, b, sa, sb], {"bias": bias_tensor, "scale_result": sr, "out_dtype": out, "use_fast_accum": fast}
         kwargs = {key: value for key, value in kwargs.items() if value is not None and value is not False}
     else:
+
         def listed(side, scale):
             if side.whole != 1:
                 return [[scale, torch.tensor(side.whole, dtype=torch.float32)], [side.recipe, 0], [int(swizzle), 0]]
             return [[scale], [side.recipe], [int(swizzle)]]
+
         args = [a, b, *listed(left, sa), *listed(right, sb), bias_tensor, out, [], fast]
         kwargs = {}
     simple = {TENSOR: 1, ROW: 1}
     on_cpu = all(r in simple for r in recipes) and recipes[0] == recipes[1] and "e2m1" not in forms
-    return Product(label, name, [Part(left, right)], (m, n), out, args, kwargs, bias=bias_values, fast=fast,
-                   scale_result=scale_result, on_cpu=on_cpu)
+    return Product(
+        label, name, [Part(left, right)], (m, n), out, args, kwargs, bias=bias_values, fast=fast, scale_result=scale_result, on_cpu=on_cpu
+    )
 
 
 def grouped(rng, label, name, form, kind, sizes, inner, recipe, *, tail=0, dtype=torch.bfloat16, plain=False, swizzle=True):
@@ -393,11 +432,13 @@ def grouped(rng, label, name, form, kind, sizes, inner, recipe, *, tail=0, dtype
             m, n, k = inner[0], inner[1], size
         else:
             m, n, k = inner[0], inner[1], size
-        def side(rows):
+
+        def side(rows, k=k):
             values = draw(rng, "normal", (rows, k))
             if plain:
                 return Side(rounded(values, dtype), "plain", np.ones((1, 1)), plain=dtype)
             return quantised(rng, form, recipe, values)
+
         part = Part(side(m), side(n))
         part.index = g if kind in ("2d2d", "3d3d") else -1
         part.row, part.column = (at, 0) if kind == "2d3d" else (0, at) if kind == "3d2d" else (0, 0)
@@ -416,6 +457,7 @@ def grouped(rng, label, name, form, kind, sizes, inner, recipe, *, tail=0, dtype
             pad[dim] = tail // (2 if form == "e2m1" and dim == 1 else 1)
             pieces.append(torch.full(pad, 1, dtype=pieces[0].dtype))
         return torch.cat(pieces, dim)
+
     splits = {"2d3d": ("rows", "stack"), "3d2d": ("stack", "rows"), "2d2d": ("terms", "terms"), "3d3d": ("stack", "stack")}[kind]
     left, right = joined(lambda p: p.left, splits[0]), joined(lambda p: p.right, splits[1])
     if not plain:
@@ -439,10 +481,13 @@ def grouped(rng, label, name, form, kind, sizes, inner, recipe, *, tail=0, dtype
         elif swizzle:
             made = torch.cat(pieces)
             if split == "rows":
-                made = made.view(-1, ceil(parts[0].left.grid.shape[1] if get(parts[0]) is parts[0].left else parts[0].right.grid.shape[1], 4) * 4)
+                made = made.view(
+                    -1, ceil(parts[0].left.grid.shape[1] if get(parts[0]) is parts[0].left else parts[0].right.grid.shape[1], 4) * 4
+                )
         else:
             made = torch.cat(pieces, 0 if split == "rows" else 1)
         return made.contiguous().view(torch.float8_e8m0fnu if recipe == B32 else torch.float8_e4m3fn)
+
     m = total if kind == "2d3d" else inner[0]
     n = total if kind == "3d2d" else inner[0] if kind == "2d3d" else inner[1]
     if kind == "3d2d":
@@ -452,9 +497,25 @@ def grouped(rng, label, name, form, kind, sizes, inner, recipe, *, tail=0, dtype
         return Product(label, name, parts, shape, dtype, [left, right], {"offs": offs}, on_cpu=True, experts=groups)
     sa, sb = scales(lambda p: p.left, splits[0]), scales(lambda p: p.right, splits[1])
     if name.endswith("v2"):
-        args = [left, right, [sa], [recipe], [int(swizzle and recipe != ROW)], [sb], [recipe], [int(swizzle and recipe != ROW)], offs, None, torch.bfloat16, [], False]
+        args = [
+            left,
+            right,
+            [sa],
+            [recipe],
+            [int(swizzle and recipe != ROW)],
+            [sb],
+            [recipe],
+            [int(swizzle and recipe != ROW)],
+            offs,
+            None,
+            torch.bfloat16,
+            [],
+            False,
+        ]
         return Product(label, name, parts, shape, torch.bfloat16, args, {}, experts=groups)
-    return Product(label, name, parts, shape, torch.bfloat16, [left, right, sa, sb], {"offs": offs, "out_dtype": torch.bfloat16}, experts=groups)
+    return Product(
+        label, name, parts, shape, torch.bfloat16, [left, right, sa, sb], {"offs": offs, "out_dtype": torch.bfloat16}, experts=groups
+    )
 
 
 def products(seed: int) -> list[Product]:
@@ -465,6 +526,7 @@ def products(seed: int) -> list[Product]:
     def add(name, shape, forms, recipes, out, **more):
         label = f"{name} {shape} {forms} {recipes} {out} " + " ".join(f"{k}={v}" for k, v in more.items())
         made.append(scaled(rng, label, name, shape, forms, recipes, out, **more))
+
     one, two = "_scaled_mm", "_scaled_mm_v2"
     EE, E5 = ("e4m3fn", "e4m3fn"), ("e4m3fn", "e5m2")
     tensorwise, rowwise = (TENSOR, TENSOR), (ROW, ROW)
@@ -513,6 +575,7 @@ def products(seed: int) -> list[Product]:
     def group(*args, **more):
         name, form, kind, sizes, inner, recipe = args
         made.append(grouped(rng, f"{name} {form} {kind} {sizes} {inner} {recipe} {more}", *args, **more))
+
     sizes = [16, 0, 48, 32]
     for kind in ("2d3d", "3d2d", "2d2d"):
         group("_scaled_grouped_mm", "e4m3fn", kind, sizes, (40, 64), ROW)
@@ -541,6 +604,7 @@ def of_side(which: str, change: Callable[[Side, np.random.Generator], bool]) -> 
     def apply(product: Product, rng: np.random.Generator) -> bool:
         done = [change(getattr(part, which), rng) for part in product.parts]
         return any(done)
+
     return apply
 
 
@@ -550,6 +614,7 @@ def _rolled(by: int, axis: int):
             return False
         side.grid = np.roll(side.grid, by, axis)
         return True
+
     return change
 
 
@@ -566,6 +631,7 @@ def _times(factor: float):
             return False
         side.grid = side.grid * factor
         return True
+
     return change
 
 
@@ -576,6 +642,7 @@ def _one_block(factor: float):
         side.grid = side.grid.copy()
         side.grid[rng.integers(side.grid.shape[0]), rng.integers(side.grid.shape[1])] *= factor
         return True
+
     return change
 
 
@@ -590,7 +657,7 @@ def _read_plainly(side: Side, rng) -> bool:
     if side.recipe not in (B16, B32):
         return False
     rows, blocks = side.grid.shape
-    side.grid = swizzled(side.grid)[:ceil(rows, 128) * 128 * ceil(blocks, 4) * 4].reshape(-1, ceil(blocks, 4) * 4)[:rows, :blocks]
+    side.grid = swizzled(side.grid)[: ceil(rows, 128) * 128 * ceil(blocks, 4) * 4].reshape(-1, ceil(blocks, 4) * 4)[:rows, :blocks]
     return True
 
 
@@ -618,15 +685,16 @@ def _lost(where: str, count: int):
             return False
         begin = {"last": terms - count, "first": 0, "middle": terms // 2 // count * count}[where]
         side.codes = side.codes.copy()
-        side.codes[:, begin:begin + count] = 0
+        side.codes[:, begin : begin + count] = 0
         return True
+
     return change
 
 
 def _flushed(side: Side, rng) -> bool:
     if side.form == "plain":
         return False
-    normal = {"e4m3fn": 2.0 ** -6, "e5m2": 2.0 ** -14, "e4m3fnuz": 2.0 ** -7, "e5m2fnuz": 2.0 ** -15, "e2m1": 1.0}[side.form]
+    normal = {"e4m3fn": 2.0**-6, "e5m2": 2.0**-14, "e4m3fnuz": 2.0**-7, "e5m2fnuz": 2.0**-15, "e2m1": 1.0}[side.form]
     small = np.abs(side.raw()) < normal
     if not (small & (side.raw() != 0)).any():
         return False
@@ -658,7 +726,12 @@ def _exponent_only(side: Side, rng) -> bool:
 def _exchanged(product: Product, rng) -> bool:
     done = False
     for part in product.parts:
-        if part.left.form != "plain" and part.left.grid.shape == part.right.grid.shape and part.left.recipe == part.right.recipe and part.left.grid.size > 1:
+        if (
+            part.left.form != "plain"
+            and part.left.grid.shape == part.right.grid.shape
+            and part.left.recipe == part.right.recipe
+            and part.left.grid.size > 1
+        ):
             part.left.grid, part.right.grid = part.right.grid, part.left.grid
             done = True
     return done
@@ -692,7 +765,12 @@ def _offset(product: Product, rng) -> bool:
     if product.experts < 2 or product.parts[0].index >= 0:
         return False
     for a, b in zip(product.parts, product.parts[1:]):
-        if len(a.left.codes) > 1 and b.row > a.row and a.left.codes.shape[1] == b.left.codes.shape[1] and a.left.recipe in (ROW, TENSOR, B32):
+        if (
+            len(a.left.codes) > 1
+            and b.row > a.row
+            and a.left.codes.shape[1] == b.left.codes.shape[1]
+            and a.left.recipe in (ROW, TENSOR, B32)
+        ):
             moved = copy.deepcopy(a)
             moved.left.codes, moved.right = a.left.codes[-1:], b.right
             moved.left.grid = a.left.grid[-1:]
@@ -747,6 +825,7 @@ def spoiled_results(product: Product, right: np.ndarray, rng: np.random.Generato
         changed = right.copy()
         changed.reshape(-1)[place] = value
         return changed
+
     place = int(rng.choice(shown))
     made["halved"] = right / 2
     made["doubled"] = right * 2
@@ -783,6 +862,7 @@ def spoiled_results(product: Product, right: np.ndarray, rng: np.random.Generato
 @dataclasses.dataclass
 class Cast:
     """A call whose result has one right code for each number; `right` may have several forms of it."""
+
     label: str
     name: str
     args: list
@@ -822,13 +902,15 @@ def code_faults(form: str, codes: np.ndarray, rng: np.random.Generator) -> dict[
         made["one sign or exponent bit"] = one
         block = codes.copy().reshape(-1)
         begin = int(rng.integers(0, max(block.size - 32, 1)))
-        block[begin:begin + 32] = 0 if form != "e8m0" else 127
+        block[begin : begin + 32] = 0 if form != "e8m0" else 127
         made["lost block of 32"] = block.reshape(codes.shape)
         block = codes.copy().reshape(-1)
-        block[begin:begin + 32] = np.where(block[begin:begin + 32] & 0x7f > 0x08, block[begin:begin + 32] - (8 if form != "e5m2" else 4), block[begin:begin + 32])
+        block[begin : begin + 32] = np.where(
+            block[begin : begin + 32] & 0x7F > 0x08, block[begin : begin + 32] - (8 if form != "e5m2" else 4), block[begin : begin + 32]
+        )
         made["block of 32 halved"] = block.reshape(codes.shape)
         nan = codes.copy()
-        nan.reshape(-1)[rng.choice(normal)] = {"e5m2": 0x7e, "e4m3fn": 0x7f, "e8m0": 0xff}.get(form, 0x80)
+        nan.reshape(-1)[rng.choice(normal)] = {"e5m2": 0x7E, "e4m3fn": 0x7F, "e8m0": 0xFF}.get(form, 0x80)
         made["one NaN"] = nan
     if codes.ndim == 2 and min(codes.shape) >= 16:
         tile = codes.copy()
@@ -839,13 +921,14 @@ def code_faults(form: str, codes: np.ndarray, rng: np.random.Generator) -> dict[
         made["last column twice"] = tail
     made["rows shifted"] = np.roll(codes, 1, axis=0)
     pairs = codes.copy().reshape(-1)
-    even = pairs[:len(pairs) // 2 * 2].reshape(-1, 2)[:, ::-1].reshape(-1)
-    pairs[:len(even)] = even
+    even = pairs[: len(pairs) // 2 * 2].reshape(-1, 2)[:, ::-1].reshape(-1)
+    pairs[: len(even)] = even
     made["bytes swapped"] = pairs.reshape(codes.shape)
 
     def differs(other: np.ndarray) -> bool:
         a, b = table[codes], table[other]
         return bool(((a != b) & ~(np.isnan(a) & np.isnan(b))).any())
+
     return {fault: spoiled for fault, spoiled in made.items() if differs(spoiled)}
 
 
@@ -855,7 +938,12 @@ def casts(seed: int) -> list[Cast]:
     for form in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0"):
         for source in (torch.float32, torch.bfloat16, torch.float16):
             for kind in ("in range", "beyond", "small"):
-                values = rng.standard_normal((40, 34)) * {"in range": LARGEST[form] / 8 if form != "e8m0" else 8, "beyond": min(LARGEST[form], 60000.0), "small": 2.0 ** -6}[kind]
+                values = (
+                    rng.standard_normal((40, 34))
+                    * {"in range": LARGEST[form] / 8 if form != "e8m0" else 8, "beyond": min(LARGEST[form], 60000.0), "small": 2.0**-6}[
+                        kind
+                    ]
+                )
                 if kind == "beyond":
                     values.reshape(-1)[:3] = np.nan, np.inf, -np.inf
                 values = rounded(values, source)
@@ -866,12 +954,17 @@ def casts(seed: int) -> list[Cast]:
                 wrongs = {fault: _coded(form, spoiled) for fault, spoiled in code_faults(form, codes, rng).items()}
                 if form != "e8m0":
                     table = TABLES[form]
-                    others = {"stochastic": _stochastic(form, values, rng), "cut": encode(form, np.sign(values) * _down(form, np.abs(values)))}
+                    others = {
+                        "stochastic": _stochastic(form, values, rng),
+                        "cut": encode(form, np.sign(values) * _down(form, np.abs(values))),
+                    }
                     if kind == "beyond":
                         others["saturated"] = encode(form, np.nan_to_num(values, nan=0, posinf=1e9, neginf=-1e9), saturate=True)
-                        others["infinity saturated"] = encode(form, np.where(np.isinf(values), np.sign(values) * LARGEST[form], values), saturate=True)
+                        others["infinity saturated"] = encode(
+                            form, np.where(np.isinf(values), np.sign(values) * LARGEST[form], values), saturate=True
+                        )
                     if kind == "small":
-                        least = {"e4m3fn": 2.0 ** -6, "e5m2": 2.0 ** -14, "e4m3fnuz": 2.0 ** -7, "e5m2fnuz": 2.0 ** -15}[form]
+                        least = {"e4m3fn": 2.0**-6, "e5m2": 2.0**-14, "e4m3fnuz": 2.0**-7, "e5m2fnuz": 2.0**-15}[form]
                         others["flushed"] = np.where(np.abs(table[codes]) < least, 0, codes)
                     other_form = {"e4m3fn": "e4m3fnuz", "e4m3fnuz": "e4m3fn", "e5m2": "e5m2fnuz", "e5m2fnuz": "e5m2"}[form]
                     others["other format's codes"] = encode(other_form, values)
@@ -885,30 +978,72 @@ def casts(seed: int) -> list[Cast]:
         for target in (torch.float32, torch.bfloat16):
             codes = rng.integers(0, 256, (20, 30)).astype(np.uint8)
             values = TABLES[form][codes]
-            wrongs = {"halved": values / 2, "doubled": values * 2, "one code": np.where(np.arange(600).reshape(20, 30) == 77, np.where(values == 1, 2, 1), values),
-                      "NaN lost": np.nan_to_num(values, nan=480, posinf=np.inf, neginf=-np.inf), "infinity lost": np.where(np.isinf(values), 57344, values),
-                      "subnormals flushed": np.where(np.abs(values) < {"e4m3fn": 2.0 ** -6, "e5m2": 2.0 ** -14, "e4m3fnuz": 2.0 ** -7, "e5m2fnuz": 2.0 ** -15, "e8m0": 2.0 ** -120}[form], 0, values)}
+            wrongs = {
+                "halved": values / 2,
+                "doubled": values * 2,
+                "one code": np.where(np.arange(600).reshape(20, 30) == 77, np.where(values == 1, 2, 1), values),
+                "NaN lost": np.nan_to_num(values, nan=480, posinf=np.inf, neginf=-np.inf),
+                "infinity lost": np.where(np.isinf(values), 57344, values),
+                "subnormals flushed": np.where(
+                    np.abs(values)
+                    < {"e4m3fn": 2.0**-6, "e5m2": 2.0**-14, "e4m3fnuz": 2.0**-7, "e5m2fnuz": 2.0**-15, "e8m0": 2.0**-120}[form],
+                    0,
+                    values,
+                ),
+            }
             right = tensor_of(values, target)
-            made.append(Cast(f"from {form} to {target}", "Tensor.to", [_coded(form, codes), target], {"exact": right},
-                             {f: tensor_of(v, target) for f, v in wrongs.items() if not np.array_equal(v, values, equal_nan=True)}))
+            made.append(
+                Cast(
+                    f"from {form} to {target}",
+                    "Tensor.to",
+                    [_coded(form, codes), target],
+                    {"exact": right},
+                    {f: tensor_of(v, target) for f, v in wrongs.items() if not np.array_equal(v, values, equal_nan=True)},
+                )
+            )
     for form in ("e4m3fn", "e5m2"):
         for shape in ((24, 64, 33), (17, 300, 20)):
             a, b = (encode(form, rng.standard_normal(s)) for s in ((shape[0], shape[1]), (shape[2], shape[1])))
             exact_values = TABLES[form][a] @ TABLES[form][b].T
-            single_values = (torch.from_numpy(TABLES[form][a].astype(np.float32)) @ torch.from_numpy(TABLES[form][b].astype(np.float32)).T).double().numpy()
+            single_values = (
+                (torch.from_numpy(TABLES[form][a].astype(np.float32)) @ torch.from_numpy(TABLES[form][b].astype(np.float32)).T)
+                .double()
+                .numpy()
+            )
             codes = encode(form, exact_values)
             left, right = _coded(form, a), _coded(form, b)
             calls = {"Torch.matmul": [left, right.t()], "Functional.linear": [left, right]}
             for name, args in calls.items():
-                made.append(Cast(f"{name} {form} {shape}", name, args, {"exact": _coded(form, codes), "float32": _coded(form, encode(form, single_values))},
-                                 {f: _coded(form, c) for f, c in code_faults(form, codes, rng).items()}))
+                made.append(
+                    Cast(
+                        f"{name} {form} {shape}",
+                        name,
+                        args,
+                        {"exact": _coded(form, codes), "float32": _coded(form, encode(form, single_values))},
+                        {f: _coded(form, c) for f, c in code_faults(form, codes, rng).items()},
+                    )
+                )
         codes = rng.integers(0, 0x70, (20, 24)).astype(np.uint8)
         tensor = _coded(form, codes)
         padded = np.pad(codes, ((0, 0), (2, 3)))
-        moves = {"Functional.pad": ([tensor, [2, 3]], padded), "Torch.cat": ([[tensor, tensor], 0], np.concatenate([codes, codes])), "Torch.flip": ([tensor, [1]], codes[:, ::-1]),
-                 "Tensor.repeat": ([tensor, 2, 1], np.tile(codes, (2, 1))), "Tensor.clone": ([tensor], codes), "Tensor.type_as": ([torch.from_numpy(TABLES[form][codes]).float(), tensor], codes)}
+        moves = {
+            "Functional.pad": ([tensor, [2, 3]], padded),
+            "Torch.cat": ([[tensor, tensor], 0], np.concatenate([codes, codes])),
+            "Torch.flip": ([tensor, [1]], codes[:, ::-1]),
+            "Tensor.repeat": ([tensor, 2, 1], np.tile(codes, (2, 1))),
+            "Tensor.clone": ([tensor], codes),
+            "Tensor.type_as": ([torch.from_numpy(TABLES[form][codes]).float(), tensor], codes),
+        }
         for name, (args, right) in moves.items():
-            made.append(Cast(f"{name} {form}", name, args, {"exact": _coded(form, right)}, {f: _coded(form, c) for f, c in code_faults(form, right, rng).items()}))
+            made.append(
+                Cast(
+                    f"{name} {form}",
+                    name,
+                    args,
+                    {"exact": _coded(form, right)},
+                    {f: _coded(form, c) for f, c in code_faults(form, right, rng).items()},
+                )
+            )
     return made
 
 

@@ -59,8 +59,7 @@ inline constexpr ReplayFlag kReplayFlags[] = {
     {"--hf32", &ReplaySettings::hf32,
      "round float32 inputs of conv1d and conv2d to HF32 in the benchmark, as for an npu"},
     {"--stochastic-casts", &ReplaySettings::stochastic_casts,
-     "casts to 8 and 4 bits round stochastically: each code is a neighbour, off to no side (strict "
-     "status)"},
+     "casts to 8 and 4 bits round stochastically: judge the tensor, not each code (strict status)"},
 };
 
 }  // namespace msprobe
