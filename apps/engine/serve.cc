@@ -8,6 +8,7 @@
 
 #include "arguments/memory_need.h"
 #include "cause/cause.h"
+#include "codes/judge_codes.h"
 #include "core/call_name.h"
 #include "dump/dump_json.h"
 #include "execute/caught.h"
@@ -95,7 +96,8 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
       const strict::StrictOptions allowed{.device_sums = run.device_sums,
                                           .device_is_cpu = run.on_cpu,
                                           .card = run.card,
-                                          .name_cause = &cause::name_cause};
+                                          .name_cause = &cause::name_cause,
+                                          .judge_codes = &codes::judge_low_precision};
       worker::add_findings(strict::judge_call(record, run.execute, outcome, allowed), found);
     }
     return found;

@@ -9,6 +9,7 @@
 
 #include "cause/cause.h"
 #include "cause/half_sums.h"
+#include "cause/scattered_terms.h"
 #include "libtorch/dtypes.h"
 #include "ops/op.h"
 #include "strict/lost_terms.h"
@@ -25,17 +26,16 @@ using strict::forward_product;
 using strict::gradient_product;
 using strict::in_double;
 using strict::kept_bits;
+using strict::kMostLeft;
 using strict::LeafTensors;
 using strict::lost_terms;
 using strict::LostTerms;
 using strict::Product;
-using strict::scattered_lost_terms;
+using strict::root_mean_square;
 using strict::tensors_of;
 
 namespace {
 
-// A computed hypothesis fits when it leaves less than this share of the error.
-constexpr double kLeft = 0.3;
 // At least one element in fifty is beyond the bound then.
 constexpr double kNoiseBeyond = 25;
 constexpr double kMaxProducts = 1 << 27;
@@ -45,10 +45,6 @@ constexpr double kLeastNoise = 1.0 / 16384;
 constexpr double kMostNoise = 1.0 / 16;
 constexpr std::int64_t kNoiseElements = 64;
 constexpr double kNoisePeak = 8;
-
-double rms(const at::Tensor& difference) {
-  return std::sqrt(difference.square().nan_to_num(0, 0, 0).mean().item<double>());
-}
 
 struct InputRounding {
   int bits;
@@ -84,9 +80,9 @@ std::string flushed_inputs(const Failure& failure, execute::Rerun& rerun) {
   // Results that are flushed too, or rounded, are right.
   const at::Tensor error = flat(failure.device) - flat(failure.bench);
   const at::Tensor mask = flat(beyond_mask(failure.device, failure.bench, failure.limits)).ne(0);
-  const double whole = rms(error.masked_select(mask));
-  const double left = rms((flat(failure.device) - flat(bench)).masked_select(mask));
-  if (!(left < kLeft * whole)) return "";
+  const double whole = root_mean_square(error.masked_select(mask));
+  const double left = root_mean_square((flat(failure.device) - flat(bench)).masked_select(mask));
+  if (!(left < kMostLeft * whole)) return "";
   return fmt::format(
       "flushed subnormals: with subnormal inputs taken as zero the benchmark leaves {:.1g} of the "
       "error",
@@ -96,8 +92,8 @@ std::string flushed_inputs(const Failure& failure, execute::Rerun& rerun) {
 std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
   if (failure.type.eps != std::ldexp(1.0, -23)) return "";
   const at::Tensor device = flat(failure.device);
-  const double whole = rms(device - flat(failure.bench));
-  double least = kLeft * whole;
+  const double whole = root_mean_square(device - flat(failure.bench));
+  double least = kMostLeft * whole;
   std::string found;
   for (const InputRounding& rounding : kInputRoundings) {
     const at::Tensor bench =
@@ -107,7 +103,7 @@ std::string rounded_inputs(const Failure& failure, execute::Rerun& rerun) {
           return wider ? kept_bits(raised, rounding.bits) : raised;
         });
     if (!bench.defined()) continue;
-    const double left = rms(device - flat(bench));
+    const double left = root_mean_square(device - flat(bench));
     if (left >= least) continue;
     least = left;
     found = fmt::format("{}: with inputs kept to {} bits the benchmark leaves {:.1g} of the error",
@@ -138,12 +134,13 @@ std::optional<Product> product_of(const Failure& failure, execute::Rerun& rerun)
 }
 
 std::string left_out(const Failure& failure, const Product& product) {
-  const at::Tensor error = flat(failure.device) - flat(failure.bench);
   const std::int64_t terms = product.left.size(-1);
-  if (const LostTerms lost = lost_terms(product, error); lost.count > 0) {
+  const LostTerms last = lost_terms(product, failure.device, failure.bench);
+  if (last.count > 0) {
     return fmt::format("lost terms: sums without the last {} of {} leave {:.1g} of the error",
-                       lost.count, terms, lost.left);
+                       last.count, terms, last.left);
   }
+  const at::Tensor error = flat(failure.device) - flat(failure.bench);
   const LostTerms lost = scattered_lost_terms(product, error);
   if (lost.count == 0) return "";
   return fmt::format("lost terms: sums without {} of {} terms leave {:.1g} of the error",
@@ -155,7 +152,7 @@ std::string low_sums(const Failure& failure, const Product& product) {
   const auto found = half_sums(product, failure.device, failure.bench);
   if (!found) return "";
   const std::string type = found->type ? libtorch::text(*found->type) : "a half type";
-  const double whole = rms(error);
+  const double whole = root_mean_square(error);
   if (found->left) {
     return fmt::format("low-precision accumulation: sums kept in {} leave {:.1g} of the error",
                        type, *found->left);
@@ -175,8 +172,8 @@ std::string noisy_sums(const Failure& failure) {
   if (!ops::is_product(ops::traits_of(failure.bare_name)) || failure.device.is_complex()) return "";
   const at::Tensor bench = flat(failure.bench);
   const at::Tensor error = flat(failure.device) - bench;
-  const double noise = rms(error);
-  const double size = rms(bench);
+  const double noise = root_mean_square(error);
+  const double size = root_mean_square(bench);
   if (error.numel() < kNoiseElements || !std::isfinite(noise) || noise == 0) return "";
   if (noise < kLeastNoise * size || noise > kMostNoise * size) return "";
   const double mean = error.mean().item<double>();

@@ -7,17 +7,18 @@
 #include <vector>
 
 #include "strict/float_type.h"
+#include "strict/lost_terms.h"
 
 namespace msprobe::cause {
 
 using strict::float_type;
+using strict::kMostLeft;
 using strict::Product;
+using strict::root_mean_square;
 using strict::shape_of;
 
 namespace {
 
-// A computed hypothesis fits when it leaves less than this share of the error.
-constexpr double kMostLeft = 0.3;
 // Of two that fit, one is the better by so much.
 constexpr double kClearly = 0.5;
 // In another order of summation the same rounding gives an error of about the same size.
@@ -32,10 +33,6 @@ constexpr std::int64_t kMostSteps = 4096;
 constexpr std::int64_t kSampled = 1 << 14;
 
 constexpr std::array kTypes = {at::kBFloat16, at::kHalf};
-
-double root_mean_square(const at::Tensor& values) {
-  return std::sqrt(values.square().nan_to_num(0, 0, 0).mean().item<double>());
-}
 
 // Some rows of a product, of what the device made of it, and of the benchmark.
 struct Rows {

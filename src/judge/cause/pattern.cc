@@ -23,11 +23,11 @@ constexpr double kNearlyAll = 0.99;
 // A shift leaves something else at one edge.
 constexpr double kMostly = 0.8;
 constexpr double kRoom = 8;  // eps
-// So many elements in one place are there by no chance.
+// At least this many elements in one place are no coincidence.
 constexpr std::int64_t kFew = 4;
 // Sums of flushed inputs lose results up to here, in least normal numbers.
 constexpr double kAboveSubnormal = 8;
-// From so many of so many subnormal results on, flushing them explains it.
+// Flushing explains a result if 9 of 10 subnormal elements are zero.
 constexpr std::int64_t kMostFlushed = 9;
 constexpr std::int64_t kFlushedOf = 10;
 // Errors of exact operators that are no more than a rounding, in eps.

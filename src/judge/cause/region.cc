@@ -13,7 +13,7 @@ using strict::place_text;
 
 namespace {
 
-// Beyond so many bad elements their places are not looked at one by one.
+// Most bad elements whose places are looked at one by one.
 constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 20;
 
 struct Extent {
@@ -68,7 +68,7 @@ std::string stride_text(const at::Tensor& mask) {
                      place_text(mask.sizes(), first));
 }
 
-// So many elements do not lie in one part of a result by chance.
+// At least this many elements in one part of a result are no coincidence.
 constexpr std::int64_t kMany = 6;
 // A box that nearly fills the result is not a part of it.
 constexpr double kClearlyLess = 0.9;

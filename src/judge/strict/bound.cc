@@ -2,20 +2,22 @@
 #include "strict/bound.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace msprobe::strict {
 
 namespace {
 
-// How much worse than most an element may be.
+// Factor by which an element may be worse than nine of ten.
 constexpr double kFewTimes = 6;
-// So many elements show what most need.
-constexpr std::int64_t kSampledForMost = 1 << 14;
-// Of so many inexact elements, kOutliers may be outliers, which are at most so many times worse
-// than the others. Errors of sums are nearly normal: of ten, one is that far out once in 10^8.
+// "Sums and norms" needs at least kEnoughElements inexact elements. Up to kOutliers of them may use
+// kOfOthers times the share of the next one: errors of sums are nearly normal, and one in ten is
+// that far out once in 10^8.
 constexpr std::int64_t kEnoughElements = 10;
 constexpr double kOfOthers = 16;
 // The mean of the power of two below a sum that grows evenly is at most this share of it.
@@ -23,14 +25,10 @@ constexpr double kMeanPower = 0.375;
 // A spread of several runs is at least this many roundings of the root of the squared terms.
 constexpr double kLeastSpread = 0.4;
 
-std::span<const double> doubles_of(const at::Tensor& tensor) {
-  return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
-}
-
 // The share of their limits that all elements may use, by those that they use; 1 where too few are
 // inexact to tell.
-double allowed_share(const UsedShares& used) {
-  return used.inexact < kEnoughElements ? 1 : std::min(1.0, kOfOthers * used.of_others());
+double allowed_share(const Scan& used) {
+  return used.inexact < kEnoughElements ? 1 : std::min(1.0, kOfOthers * used.share_of_others());
 }
 
 // `limits` in its spreads alone, each of them times a factor of its own.
@@ -92,62 +90,62 @@ Limits wide_limits(const FloatType& type, double length, const at::Tensor& sprea
 }
 
 at::Tensor usual_spreads(const at::Tensor& spreads, const at::Tensor& bench) {
+  struct Size {
+    double squares = 0;
+    double count = 0;
+  };
+  // Numbers of one exponent; those below the least normal one are of one size.
+  const auto exponent_of = [](double value) {
+    return std::bit_cast<std::uint64_t>(value) << 1 >> 53;
+  };
+  std::vector<Size> sizes(2048);
   const at::Tensor wide = bench.to(at::kDouble).contiguous();
-  const at::Tensor given = spreads.contiguous();
-  at::Tensor usual = at::empty_like(given);
-  widen_to_usual(doubles_of(wide), doubles_of(given),
-                 {usual.data_ptr<double>(), static_cast<std::size_t>(usual.numel())});
+  const at::Tensor usual = spreads.clone(at::MemoryFormat::Contiguous);
+  const std::span benches(wide.data_ptr<double>(), static_cast<std::size_t>(wide.numel()));
+  const std::span all(usual.data_ptr<double>(), benches.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Size& size = sizes[exponent_of(benches[i])];
+    const double square = all[i] * all[i];
+    size.squares += std::isfinite(square) ? square : 0;
+    size.count += 1;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& [squares, count] = sizes[exponent_of(benches[i])];
+    all[i] = std::max(all[i], std::sqrt(squares / count));
+  }
   return usual;
 }
 
-double share_of_most(std::vector<double>& used) {
-  if (used.empty()) return 1;
-  for (double& share : used) {
-    if (!std::isfinite(share)) share = 0;
-  }
-  const std::size_t rank = std::max<std::size_t>(1, used.size() * 9 / 10) - 1;
-  const auto most = used.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::ranges::nth_element(used, most);
-  return std::min(1.0, kFewTimes * *most);
-}
-
-std::int64_t sampling_step(std::int64_t elements) {
-  return elements <= kSampledForMost
-             ? 1
-             : elements / kSampledForMost | 1;  // odd: no column of a matrix alone
-}
-
-at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error) {
-  const auto some = [](const at::Tensor& all) {
-    return all.flatten().slice(0, 0, all.numel(), sampling_step(all.numel()));
+double share_of_most(const at::Tensor& error, const at::Tensor& limits) {
+  const std::int64_t elements = limits.numel();
+  // Odd: no column of a matrix alone.
+  const std::int64_t step = elements <= kSampledForMost ? 1 : elements / kSampledForMost | 1;
+  const auto some = [&](const at::Tensor& all) {
+    return all.flatten().slice(0, 0, elements, step);
   };
-  const at::Tensor shares = (some(error).abs() / some(limits)).to(at::kDouble).contiguous();
-  const double* first = shares.data_ptr<double>();
-  std::vector<double> used(first, first + shares.numel());
-  return limits * share_of_most(used);
+  const at::Tensor used = (some(error).abs() / some(limits)).nan_to_num(0, 0, 0);
+  if (used.numel() == 0) return 1;
+  const std::int64_t rank = std::max<std::int64_t>(1, used.numel() * 9 / 10);
+  return std::min(1.0, kFewTimes * std::get<0>(used.kthvalue(rank)).item<double>());
 }
 
 LoweredLimits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
                              const at::Tensor& bench, const at::Tensor& terms) {
-  const at::Tensor wide = bench.to(at::kDouble).contiguous();
-  const at::Tensor narrow = device.contiguous();
-  Limits lower = terms.defined() ? weighted(limits, wide, (terms / terms.max()).sqrt_()) : limits;
-  if (lower.spreads.defined()) lower.spreads = lower.spreads.contiguous();
-  const UsedShares used = used_shares(
-      {narrow.data_ptr<float>(), static_cast<std::size_t>(narrow.numel())}, doubles_of(wide),
-      {lower.relative, lower.absolute, lower.spread,
-       lower.spreads.defined() ? lower.spreads.data_ptr<double>() : nullptr});
-  return as_others_need(allowed_share(used) < 1 ? lower : limits, least, used);
+  const Limits own = terms.defined()
+                         ? weighted(limits, bench.to(at::kDouble), (terms / terms.max()).sqrt_())
+                         : limits;
+  const Scan used = scan(device, bench, own, Look::kShares);
+  return as_others_need(allowed_share(used) < 1 ? own : limits, least, used);
 }
 
-LoweredLimits as_others_need(const Limits& limits, const Limits& least, const UsedShares& used) {
+LoweredLimits as_others_need(const Limits& limits, const Limits& least, const Scan& used) {
   const double share = allowed_share(used);
   if (!(share < 1)) return {limits, used.largest[0]};
   Limits lower = limits;
   lower.lower(share);
   lower.least_relative = least.relative;
   lower.least_absolute = least.absolute;
-  return {std::move(lower), used.of_others() > 0 ? used.largest[0] / share : 0};
+  return {std::move(lower), used.share_of_others() > 0 ? used.largest[0] / share : 0};
 }
 
 Limits cut_limits(const FloatType& type, double length, const Limits& limits,
@@ -157,7 +155,7 @@ Limits cut_limits(const FloatType& type, double length, const Limits& limits,
   const at::Tensor spreads = limits.spreads.view(bench.sizes());
   const at::Tensor more = wide.abs() * (kMostDrift * kMeanPower * drift) +
                           spreads * (kWalk * drift / (kLeastSpread * type.eps / 2));
-  const at::Tensor added = as_large_as_most(more, device.to(at::kDouble) - wide);
+  const at::Tensor added = more * share_of_most(device.to(at::kDouble) - wide, more);
   Limits cut = limits;
   cut.spread = 1;
   cut.spreads = spreads * limits.spread + added;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "strict/element_sizes.h"
 #include "strict/float_type.h"
 #include "strict/scan.h"
 
@@ -55,14 +54,11 @@ at::Tensor usual_spreads(const at::Tensor& spreads, const at::Tensor& bench);
 Limits cut_limits(const FloatType& type, double length, const Limits& limits,
                   const at::Tensor& device, const at::Tensor& bench);
 
-// `limits`, but not more than a few times what nine elements of ten need: one that is much worse
-// than the others is not explained by what is true of all.
-at::Tensor as_large_as_most(const at::Tensor& limits, const at::Tensor& error);
-
-// The same of shares of a limit that elements use: the share of it that all may use. Reorders them.
-double share_of_most(std::vector<double>& used);
-// Of many elements, one in so many tells that.
-std::int64_t sampling_step(std::int64_t elements);
+// m: the share of their limits that all elements may use, a few times what nine of ten need: one
+// that is much worse than the others is not explained by what is true of all.
+double share_of_most(const at::Tensor& error, const at::Tensor& limits);
+// Of more elements than this, some tell that.
+inline constexpr std::int64_t kSampledForMost = 1 << 14;
 
 struct LoweredLimits {
   Limits limits;
@@ -76,15 +72,14 @@ struct LoweredLimits {
 // drifts, `least` no spreads; the device's dtype is float32.
 LoweredLimits as_others_need(const Limits& limits, const Limits& least, const at::Tensor& device,
                              const at::Tensor& bench, const at::Tensor& terms = {});
-
-// The same, if it is known which shares of `limits` the elements use.
-LoweredLimits as_others_need(const Limits& limits, const Limits& least, const UsedShares& used);
+// The same, if a scan showed which shares of `limits` the elements use.
+LoweredLimits as_others_need(const Limits& limits, const Limits& least, const Scan& used);
 
 // A unit loses at most this much in each term, in 2^-23 of the power of two below the running sum:
 // by cutting the term to 23 bits, and the sum to float32.
 inline constexpr double kMostDrift = 2;
-// Running sums of terms of both signs are at most so many roots of the sum of their squares, in the
-// mean over the terms.
+// A running sum of terms of both signs is, in the mean over the terms, at most this many times the
+// root of the sum of their squares.
 inline constexpr double kWalk = 2;
 inline constexpr double kFloatEps = 0x1p-23;
 // The least positive float32, by which each step of a sum may be rounded.

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "execute/replay_dialect.h"
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
-#include "strict/element_sizes.h"
 #include "strict/explain.h"
 #include "strict/mindspore_kernel.h"
 #include "strict/reduction_length.h"
@@ -24,26 +22,16 @@ constexpr double kNativeCapUnits = 16384;
 // The bound is at least this many spreads; see spread_limits.
 constexpr double kLeastSpreads = kIntermediates + kSumOfTerms;
 
-template <class T>
-std::span<const T> numbers_of(const at::Tensor& tensor) {
-  return {tensor.data_ptr<T>(), static_cast<std::size_t>(tensor.numel())};
-}
-
 double largest_of(const at::Tensor& tensor) {
-  const at::Tensor plain = libtorch::plain(tensor);
-  if (plain.scalar_type() == at::kFloat) return largest_finite(numbers_of<float>(plain));
-  if (plain.scalar_type() == at::kDouble) return largest_finite(numbers_of<double>(plain));
-  return real_parts(plain).abs().nan_to_num(0, 0, 0).max().item<double>();
+  return real_parts(tensor).abs().nan_to_num_(0, 0, 0).max().item<double>();
 }
 
 // Of a gradient and its result, element by element.
 double largest_product_of(const at::Tensor& gradient, const at::Tensor& result) {
-  const at::Tensor left = libtorch::plain(gradient);
-  const at::Tensor right = libtorch::plain(result);
-  if (left.scalar_type() == at::kFloat && right.scalar_type() == at::kDouble) {
-    return largest_product(numbers_of<float>(left), numbers_of<double>(right));
-  }
-  return largest_of(left.abs().to(at::kDouble) * right.abs().to(at::kDouble));
+  const auto sizes = [](const at::Tensor& all) {
+    return libtorch::plain(all).abs().to(at::kDouble);
+  };
+  return largest_of(sizes(gradient) * sizes(result));
 }
 
 // What a normalisation adds to the variance: `eps`, the only fractional number among the arguments
@@ -82,8 +70,7 @@ CallContext::CallContext(const dump::CallRecord& the_record,
       rerun(the_record, options, the_outcome.backward_node),
       benchmark(benchmark_of(name, the_outcome, options, rerun)),
       conditioning(rerun, the_record.full_name, benchmark.tensors, benchmark.how,
-                   argument_move(*this), traits().form != ops::Form::kOther && !rerun.of_node(),
-                   name.bare_name),
+                   argument_move(*this), traits().form != ops::Form::kOther && !rerun.of_node()),
       native_error(rerun, the_record.full_name, benchmark.how) {
   if (!outcome.arriving.empty()) rerun.take_arriving(outcome.arriving);
   const bool as_built = !outcome.arguments.float8_input && outcome.note.empty();

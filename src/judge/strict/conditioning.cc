@@ -7,9 +7,7 @@
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
-#include "strict/element_sizes.h"
 #include "strict/float_type.h"
-#include "strict/product.h"
 #include "strict/uniform_draws.h"
 
 namespace msprobe::strict {
@@ -92,9 +90,6 @@ bool Conditioning::run_once(int number, bool inward, const Wanted& wanted) {
   if (wanted && wanted->first == Direction::kForward) variation.forward_only = true;
   if (wanted && wanted->first == Direction::kBackward) {
     variation.only_gradient = wanted->second;
-    variation.shortcut = [&](const arguments::PyCall& call, const arguments::PyList& arriving) {
-      return direct_gradient(bare_name_, call, arriving, wanted->second);
-    };
   }
   const auto leaves = rerun_.run(variation);
   if (!leaves) return false;
@@ -108,9 +103,7 @@ bool Conditioning::run_once(int number, bool inward, const Wanted& wanted) {
     if (to.sizes() != from.sizes()) continue;  // one of both is complex
     at::Tensor& spread = spreads_[key];
     if (!spread.defined()) spread = at::zeros_like(from);
-    const auto count = static_cast<std::size_t>(from.numel());
-    widen_spreads({to.data_ptr<double>(), count}, {from.data_ptr<double>(), count}, amplitude,
-                  {spread.data_ptr<double>(), count});
+    spread = at::maximum(spread, (to - from).abs_().div_(amplitude).nan_to_num_(0, 0, 0));
   }
   return true;
 }

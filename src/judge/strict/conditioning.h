@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "execute/rerun.h"
 
@@ -26,13 +25,10 @@ class Conditioning {
   // outlive this. `argument`: by how much more every argument is moved, regardless of its size.
   // `one_leaf`: a run computes only the leaf that is asked for; for calls whose gradients cost as
   // much as products do, of which few need a run.
-  // `bare_name`: PyTorch's, for gradients that need no forward pass.
   Conditioning(execute::Rerun& rerun, const std::string& full_name, Tensors base,
-               execute::Variation how, double argument = 0, bool one_leaf = false,
-               std::string_view bare_name = {})
+               execute::Variation how, double argument = 0, bool one_leaf = false)
       : rerun_(rerun),
         full_name_(full_name),
-        bare_name_(bare_name),
         how_(std::move(how)),
         argument_(argument),
         one_leaf_(one_leaf),
@@ -67,7 +63,6 @@ class Conditioning {
 
   execute::Rerun& rerun_;
   const std::string& full_name_;
-  std::string bare_name_;
   execute::Variation how_;
   double argument_;
   bool one_leaf_;

@@ -8,7 +8,8 @@ namespace msprobe::strict {
 namespace {
 
 constexpr std::uint64_t kFirstSeed = 0x5eed;
-// A tensor of so many dimensions begins with a batch, or with channels that count as one.
+// Least number of dimensions of a tensor that begins with a batch (or with channels, which then
+// count as one).
 constexpr std::size_t kBatchDims = 3;
 
 // The arguments that become many. Elements: the first one of the result's shape, with which the

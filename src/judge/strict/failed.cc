@@ -9,9 +9,6 @@
 namespace msprobe::strict {
 namespace {
 
-// Up to this many bounds an excess is a warning.
-constexpr double kWarningExcess = 4;
-
 // True if every wrong element is NaN or infinite as the CPU's is in this dtype: the formula is to
 // blame, which says nothing about the device.
 bool formula_fails(CallContext& context, const Pair& pair, const Scan& found) {
@@ -37,9 +34,9 @@ std::vector<at::Tensor> other_benches(const LeafTensors& benches, const Pair& pa
 
 StrictFinding failed(CallContext& context, const Pair& pair, const FloatType& type,
                      const Tried& tried) {
-  const auto& [limits, found] = tried;
-  const Scan placed = scan_with_places(pair.device, pair.bench, limits);
-  std::string excess = excess_text(placed, pair.device, pair.bench);
+  const Limits& limits = tried.limits;
+  const Scan found = scan(pair.device, pair.bench, limits);
+  std::string excess = excess_text(found, pair.device, pair.bench);
   if (formula_fails(context, pair, found)) {
     return {Verdict::kSkip,
             "the formula is not finite in this dtype, not even on the CPU: " + excess, ""};
@@ -59,7 +56,7 @@ StrictFinding failed(CallContext& context, const Pair& pair, const FloatType& ty
       slight ? Verdict::kWarning : Verdict::kError, std::move(excess),
       context.allowed.cause_of(failure, &context.rerun),
       error_map(pair.device, pair.bench, over_bound(pair.device, pair.bench, limits)),
-      excess_number(placed)};
+      excess_number(found)};
   add_explanation(context, pair, limits, "no step: the widest bound that was tried is exceeded",
                   context.length_of(pair), finding);
   return finding;

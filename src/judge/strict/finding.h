@@ -10,6 +10,9 @@
 
 namespace msprobe::strict {
 
+// Up to this many bounds an excess is a warning.
+inline constexpr double kWarningExcess = 4;
+
 StrictFinding passed(std::string reason);
 StrictFinding equal(std::string reason);  // no element differs
 StrictFinding wrong(std::string reason, std::string cause = "");

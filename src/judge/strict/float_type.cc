@@ -57,4 +57,8 @@ at::Tensor real_parts(const at::Tensor& tensor) {
 
 at::Tensor flat(const at::Tensor& tensor) { return real_parts(tensor).flatten(); }
 
+double root_mean_square(const at::Tensor& values) {
+  return std::sqrt(values.square().nan_to_num(0, 0, 0).mean().item<double>());
+}
+
 }  // namespace msprobe::strict

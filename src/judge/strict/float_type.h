@@ -27,4 +27,7 @@ at::Tensor real_parts(const at::Tensor& tensor);
 // The same in one row.
 at::Tensor flat(const at::Tensor& tensor);
 
+// What is not finite counts as 0.
+double root_mean_square(const at::Tensor& values);
+
 }  // namespace msprobe::strict

@@ -17,8 +17,8 @@ namespace {
 
 // Products of more terms take too long in the arithmetic of a unit: about 10 s.
 constexpr std::int64_t kMostCardTerms = std::int64_t{1} << 31;
-// So many wrong elements of a unit show which other one of those that the card leaves open it is;
-// what one round leaves wrong, the next one looks at too.
+// If the card leaves several units open: the number of wrong elements that are compared with each
+// of them, and the number of rounds. A round adds the elements that the last one left wrong.
 constexpr std::int64_t kTelling = 16;
 constexpr int kMostRounds = 8;
 // From this share of right elements on, the device computes as on its card, and the others are
@@ -205,7 +205,7 @@ StrictFinding suspect(const Pair& pair, const FloatType& type, const Predicted& 
                       std::string_view bare_name, const StrictOptions& allowed) {
   const at::Tensor bench = predicted.result.to(at::kDouble);
   const Limits limits{.units = kHalfUnit};
-  const Scan placed = scan_with_places(pair.device, bench, limits);
+  const Scan placed = scan(pair.device, bench, limits);
   Failure failure{pair.device,    bench,     limits, type, pair.direction,
                   pair.leaf.path, bare_name, {},     {}};
   failure.place_first = true;

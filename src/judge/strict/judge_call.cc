@@ -49,8 +49,6 @@ class CallJudge {
     const Pair pair{leaf, direction, libtorch::plain(bench->second), libtorch::plain(*device)};
     StrictFinding finding = judge_tensor(pair);
     if (is_alarm(finding)) finding = judge_in_hf32(pair, finding);
-    if (finding.status == Verdict::kError && context_.recorded)
-      finding = judge_last_node(pair, finding);
     const std::string_view why = why_little(pair.device);
     if (is_right(finding) && !why.empty()) doubt(finding, why);
     return finding;
@@ -68,23 +66,6 @@ class CallJudge {
       if (!is_alarm(finding)) return finding;
     }
     return otherwise;
-  }
-
-  // What was recorded as the gradient of cross_entropy is that of its last node.
-  StrictFinding judge_last_node(const Pair& pair, const StrictFinding& otherwise) {
-    const auto call = context_.rerun.arguments();
-    if (context_.name.bare_name != "cross_entropy" || pair.direction == Direction::kForward ||
-        !call || (*call)->args.empty()) {
-      return otherwise;
-    }
-    const auto* logits = (*call)->args.front().as<at::Tensor>();
-    if (logits == nullptr || logits->sizes() != pair.device.sizes()) return otherwise;
-    Pair at_logits = pair;
-    at_logits.device = gradient_at_logits(pair.device, *logits);
-    StrictFinding finding = judge_tensor(at_logits);
-    if (!is_right(finding)) return otherwise;
-    finding.reason = "recorded at its last node, nll_loss: " + finding.reason;
-    return finding;
   }
 
   StrictFinding judge_tensor(const Pair& pair) {

@@ -9,13 +9,14 @@
 #include "strict/bound.h"
 #include "strict/explain.h"
 #include "strict/judge_product.h"
+#include "strict/scan_elements.h"
 
 namespace msprobe::strict {
 namespace {
 
 // A rounding to TF32 moves an input this much farther than one to float32: 2^(23 - 10).
 constexpr double kTf32Moves = 8192;
-// So many elements, and one in so many, are not a few bad ones.
+// More bad elements than this, and more than one in kShareOfMany, are many.
 constexpr std::int64_t kFewElements = 4;
 constexpr std::int64_t kShareOfMany = 100;
 
@@ -55,20 +56,16 @@ std::optional<StrictFinding> judge_derived(CallContext& context, const Pair& pai
   const auto* device = pair.device.data_ptr<float>();
   const auto* bench = pair.bench.data_ptr<double>();
   const Limits limits = spread_limits(type, context.length_of(pair), {});
-  Scan all{.count = pair.device.numel()};
-  UsedShares used;
+  Notes notes;
+  Scan& all = notes.found;
   const auto add = [&](std::int64_t start, std::span<const double> spreads) {
-    const FloatScan found = scan_floats(
-        {device + start, nullptr, bench + start, spreads.data(), nullptr, nullptr, spreads.size()},
-        float_limits(limits, type));
-    all.differ += found.differ;
-    if (!found.finite || found.beyond > 0) ++all.beyond;
-    used.add(used_shares({device + start, spreads.size()}, {bench + start, spreads.size()},
-                         {limits.relative, limits.absolute, limits.spread, spreads.data()}));
+    scan_elements({device + start, nullptr, nullptr, bench + start, nullptr, spreads.data(),
+                   nullptr, nullptr, spreads.size()},
+                  start, limits, type, /*with_shares=*/true, notes);
     return all.good();
   };
   if (!context.for_derived_spreads(pair, add) || !all.good()) return std::nullopt;
-  LoweredLimits lower = as_others_need(limits, first_limits(type), used);
+  LoweredLimits lower = as_others_need(limits, first_limits(type), all);
   all.worst_inside = lower.used;
   if (all.worst_inside > 1) return std::nullopt;  // more than others need, but it may be `least`
   if (context.options.replay().explain) {

@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kAsUnit = ", as for a matrix unit that cuts its sums";
 constexpr std::string_view kFromTerms = ", from the sizes of its terms";
 
-// The limits of that bound with all of its terms named. Some elements may have been looked at with
-// all of their terms, and the others with few.
+// The limits of that bound, every term named. Of a few elements all terms may have been looked at,
+// and of the others some.
 Limits with_terms(ProductBound& bound, const Pair& pair, Arithmetic arithmetic) {
   Limits limits = bound.explained(pair.device, arithmetic);
   if (arithmetic == Arithmetic::kUnexplained || scan(pair.device, pair.bench, limits).good()) {

@@ -3,16 +3,14 @@
 
 #include <string_view>
 
-#include "strict/judge_codes.h"
 #include "strict/judge_integers.h"
 
 namespace msprobe::strict {
 namespace {
 
-// Gives a finding for the results it is for, and nothing for others.
-struct Judge {
+struct JudgeRow {
   std::string_view results;  // that it is for
-  std::optional<StrictFinding> (*judge)(CallContext& context, const Pair& pair);
+  Judge judge;
 };
 
 std::optional<StrictFinding> judge_empty(CallContext&, const Pair& pair) {
@@ -28,10 +26,13 @@ std::optional<StrictFinding> judge_one_sided_complex(CallContext&, const Pair& p
   return wrong("real against complex");
 }
 
-constexpr Judge kJudges[] = {
+std::optional<StrictFinding> judge_codes(CallContext& context, const Pair& pair) {
+  return context.allowed.judge_codes ? context.allowed.judge_codes(context, pair) : std::nullopt;
+}
+
+constexpr JudgeRow kJudges[] = {
     {"without elements", &judge_empty},
-    {"codes of 8 and 4 bits, casts from them, and their products with scales",
-     &judge_low_precision},
+    {"codes of 8 and 4 bits, casts from them, and their products with scales", &judge_codes},
     {"integers and bools", &judge_integers},
     {"complex on one side only", &judge_one_sided_complex},
 };
@@ -39,7 +40,7 @@ constexpr Judge kJudges[] = {
 }  // namespace
 
 std::optional<StrictFinding> judge_alone(CallContext& context, const Pair& pair) {
-  for (const Judge& row : kJudges) {
+  for (const JudgeRow& row : kJudges) {
     if (auto finding = row.judge(context, pair)) return finding;
   }
   return std::nullopt;

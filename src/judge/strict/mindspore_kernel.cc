@@ -2,15 +2,14 @@
 #include "strict/mindspore_kernel.h"
 
 #include "ops/op.h"
+#include "strict/bound.h"
 
 namespace msprobe::strict {
 namespace {
 
-constexpr double kFloat32Eps = 0x1p-23;
-
 // exp(x) is 2^k times the Taylor polynomial of degree 5 of exp(r), |r| <= ln(2)/2, in float32. What
 // the polynomial leaves out, r^6/720, is 29 eps of exp(r) at r = -ln(2)/2; the rest are roundings.
-constexpr double kExponential = 32 * kFloat32Eps;
+constexpr double kExponential = 32 * kFloatEps;
 // 1 + x is rounded before its logarithm is taken, and exp(x) before 1 is subtracted: each by half a
 // unit of a number between 1 and 2, and the function adds its own.
 constexpr double kAddedOne = 2;

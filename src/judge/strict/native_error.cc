@@ -7,7 +7,6 @@
 
 #include "core/stable_hash.h"
 #include "libtorch/dtypes.h"
-#include "strict/element_sizes.h"
 
 namespace msprobe::strict {
 namespace {
@@ -32,15 +31,6 @@ at::Tensor nudged(const at::Tensor& tensor, at::ScalarType recorded, at::Generat
 }  // namespace
 
 at::Tensor native_errors(const at::Tensor& native, const at::Tensor& bench, const FloatType& type) {
-  const at::Tensor narrow = libtorch::plain(native);
-  const at::Tensor wide = libtorch::plain(bench);
-  if (narrow.scalar_type() == at::kFloat && wide.scalar_type() == at::kDouble) {
-    at::Tensor errors = at::empty_like(wide);
-    const auto count = static_cast<std::size_t>(wide.numel());
-    distances({narrow.data_ptr<float>(), count}, {wide.data_ptr<double>(), count},
-              type.largest * kNearlyLargest, {errors.data_ptr<double>(), count});
-    return errors;
-  }
   const at::Tensor given = real_parts(native);
   const at::Tensor right = real_parts(bench);
   const at::Tensor overflows =

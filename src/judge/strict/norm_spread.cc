@@ -15,9 +15,9 @@ using arguments::PyValue;
 
 // A move is uniform within half a unit of float32: a third of its square is the mean.
 constexpr double kMeanSquare = kFloatEps / 2 * kFloatEps / 2 / 3;
-// From so many elements on, what one does to its own mean and variance does not count.
+// Least number of elements for which the effect of one on its own mean and variance is negligible.
 constexpr std::int64_t kManyElements = 64;
-// So many spreads are written at once, unless a run is longer.
+// Number of spreads that are written at once, unless a run is longer.
 constexpr std::int64_t kSpreadsAtOnce = 1 << 14;
 // Shorter runs of one channel are not worth vectors.
 constexpr std::int64_t kLongRun = 16;

@@ -94,11 +94,4 @@ std::vector<LeafTensors> benchmarks_in_hf32(const CallName& name,
   return found;
 }
 
-at::Tensor gradient_at_logits(const at::Tensor& last_node, const at::Tensor& logits) {
-  const std::int64_t dim = logits.dim() == 1 ? 0 : 1;
-  const at::Tensor gradient = last_node.to(at::kDouble);
-  const at::Tensor shares = logits.detach().to(at::kDouble).softmax(dim);
-  return (gradient - shares * gradient.sum(dim, /*keepdim=*/true)).to(last_node.scalar_type());
-}
-
 }  // namespace msprobe::strict

@@ -32,8 +32,4 @@ std::vector<LeafTensors> benchmarks_in_hf32(const CallName& name,
 enum class Side : std::uint8_t { kBench, kDevice };
 LeafTensors tensors_of(const execute::CallOutcome& outcome, Side side);
 
-// The gradient of cross_entropy at its logits, from that of its last node, the negative log
-// likelihood, which is what collectors record. REQUIRES: equal shapes.
-at::Tensor gradient_at_logits(const at::Tensor& last_node, const at::Tensor& logits);
-
 }  // namespace msprobe::strict

@@ -170,28 +170,6 @@ std::optional<Product> convolution_gradient(const PyCall& call, const PyList& ar
   return path == "1" ? weight_gradient(call, libtorch::plain(*gradient)) : std::nullopt;
 }
 
-// Of what is added to the product: the sum of the arriving gradients.
-at::Tensor added_gradient(const at::Tensor& added, const at::Tensor& gradient) {
-  if (added.dim() != 1 || gradient.dim() < 2 || added.size(0) != gradient.size(-1)) return {};
-  return at::sum_to(gradient.to(added.scalar_type()).reshape({-1, added.size(0)}), added.sizes());
-}
-
-at::Tensor input_gradient(const PyCall& call, const at::Tensor& gradient) {
-  const at::Tensor* input = tensor_at(call, 0, "input");
-  const at::Tensor* weight = tensor_at(call, 1, "weight");
-  const Places places = places_of(call);
-  const auto groups = pair_at(call, 6, "groups", 1);
-  if (input == nullptr || weight == nullptr || input->dim() != 4 || weight->dim() != 4 ||
-      gradient.dim() != 4 || !places.known() || groups.size() != 2) {
-    return {};
-  }
-  constexpr std::int64_t kNone[] = {0, 0};
-  return std::get<0>(at::convolution_backward(
-      gradient.to(input->scalar_type()), *input, *weight, at::IntArrayRef(kNone, 1), places.stride,
-      places.padding, places.dilation,
-      /*transposed=*/false, at::IntArrayRef(kNone), groups[0], {true, false, false}));
-}
-
 }  // namespace
 
 std::optional<Product> channels_last(const Product& product) {
@@ -299,22 +277,6 @@ std::optional<Product> gradient_product(std::string_view name, const PyCall& cal
   if (path != right_path) return std::nullopt;
   if (form == Form::kLinear) return Product{rows(gradient).t(), rows(forward->left), {}};
   return Product{forward->left.mT(), gradient, {}};
-}
-
-at::Tensor direct_gradient(std::string_view name, const PyCall& call, const PyList& arriving,
-                           std::string_view path) {
-  const Form form = ops::traits_of(name).form;
-  const auto* gradient = arriving.empty() ? nullptr : arriving.front().as<at::Tensor>();
-  if (gradient == nullptr) return {};
-  if (form == Form::kConvolution2d) {
-    return path == "0" && name == "conv2d" ? input_gradient(call, *gradient) : at::Tensor();
-  }
-  const bool of_sum = is_sum_and_product(form, call) && name == "addmm" && path == "0";
-  const bool of_linear =
-      form == Form::kLinear && path == "2" && call.args.size() == 3 && call.kwargs.empty();
-  if (!of_sum && !of_linear) return {};
-  const at::Tensor* added = call.args[of_sum ? 0 : 2].as<at::Tensor>();
-  return added == nullptr ? at::Tensor() : added_gradient(*added, *gradient);
 }
 
 }  // namespace msprobe::strict

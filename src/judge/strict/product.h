@@ -40,10 +40,4 @@ std::optional<Product> forward_product(std::string_view bare_name, const argumen
 std::optional<Product> gradient_product(std::string_view bare_name, const arguments::PyCall& call,
                                         const arguments::PyList& arriving, std::string_view path);
 
-// The gradient at `path` of a call that is such a product, bit by bit that of autograd, where it
-// takes no product (of what is added) or only one that is not the forward one (of the input of a
-// convolution). Undefined if it is another one. REQUIRES: the arguments are of one floating dtype.
-at::Tensor direct_gradient(std::string_view bare_name, const arguments::PyCall& call,
-                           const arguments::PyList& arriving, std::string_view path);
-
 }  // namespace msprobe::strict

@@ -3,29 +3,41 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "strict/bound.h"
+#include "strict/lost_terms.h"
+#include "strict/round_bits.h"
 
 namespace msprobe::strict {
 namespace {
 
-// So many elements are judged at once: what their limits are made of stays in the cache.
+// The first step takes one term in kPartOfTerms, and at least kFewTerms.
+constexpr std::int64_t kPartOfTerms = 8;
+constexpr std::int64_t kFewTerms = 8;
+// Number of elements that are judged at once: what their limits are made of stays in the cache.
 constexpr std::int64_t kAtOnce = 1 << 17;
-// So many terms of single elements are looked at at once.
+// If some terms do not explain at most one element in kElementsApart, all terms of these are taken,
+// this many at once.
+constexpr std::int64_t kElementsApart = 1024;
 constexpr std::int64_t kTermsAtOnce = 1 << 18;
-// So many show what most need.
-constexpr std::int64_t kSampledForMost = 1 << 14;
-// Deviations of sums that are rounded to nearest, in sqrt(n) * u.
-constexpr double kOfSum = 2;
-constexpr double kOfTerms = 4;
-constexpr double kOfWander = 4;
-// From so many norms on, sums run straight to where they end.
+// Deviations of partial sums off the straight line, as kSumOfTerms of bound.h.
+constexpr double kSumOfWander = 4;
+// A sum of at least this many norms runs straight to where it ends.
 constexpr double kStraight = 8;
 // A rounding to TF32 moves a factor by at most this.
 constexpr double kTf32Rounding = 0x1p-11;
+constexpr int kTf32Bits = 10;
+// Whether factors were rounded is asked of a few elements first, then of many. It fits when it
+// leaves less than this share of the error.
+constexpr std::int64_t kFewForFactors = 1 << 5;
+constexpr std::int64_t kManyForFactors = 1 << 9;
+constexpr double kLeftFirst = 0.8;
+constexpr double kLeft = 0.5;
+// Sums that drift look much like sums without their last terms, but not as much as that.
+constexpr double kLeftByLoss = 0.05;
 
 // Whether float32 holds products of squares of the numbers that count: the largest of each row or
 // column. Squares are of one sign, so that float32 sums them well enough.
@@ -37,12 +49,10 @@ bool squares_fit(const at::Tensor& factor, std::int64_t dim) {
   return tops.eq(0).logical_or(tops.ge(kLeast).logical_and(tops.le(kMost))).all().item<bool>();
 }
 
-// 0 if there are none. Reorders them.
-double lower_median(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+// The share by which straight sums of one sign drift: that of the one in the middle.
+double middle_share(const at::Tensor& shares, double most) {
+  const double middle = shares.numel() == 0 ? 0 : shares.median().item<double>();
+  return std::clamp(middle, -kMostDrift, most);
 }
 
 }  // namespace
@@ -69,53 +79,36 @@ bool ProductBound::restart_in_double() {
   return true;
 }
 
-ProductBound::Elements ProductBound::some_of(const at::Tensor& device, std::int64_t count) const {
-  return elements_of(sample_of(product_, count, looked_at()), device);
+double ProductBound::sum_unit() const {
+  return std::sqrt(added_terms()) * type_.accumulator_eps / 2;
 }
 
-ProductBound::Elements ProductBound::elements_of(const Sample& sample,
-                                                 const at::Tensor& device) const {
-  const auto some = [&](const at::Tensor& all) { return sample.of(all).contiguous().view({-1}); };
-  const ProductTerms sizes({sample.left, sample.right, {}}, taken_, walked_, summing_type());
+ProductElements ProductBound::sample(const at::Tensor& device) const {
+  const Sample chosen = sample_of(product_, kSampledForMost, walks_ ? terms() : taken_);
+  const auto some = [&](const at::Tensor& all) { return chosen.of(all).contiguous().view({-1}); };
+  const ProductTerms sizes({chosen.left, chosen.right, {}}, taken_, walks_, summing_type());
   const at::Tensor sums = some(sums_);
   return {some(device),
           some(bench_),
           sums,
-          sizes.squares(sizes.all()),
+          sizes.norms(sizes.all()),
           sizes.wander(sizes.all(), sums),
           static_cast<double>(taken_)};
 }
 
-RoundedNoise ProductBound::rounded_by(const at::Tensor& device) const {
-  return rounded_by(walked_ > 0 ? some_of(device, kSampledForMost) : Elements{});
-}
-
 void ProductBound::for_elements(const at::Tensor& device, const auto& take) const {
-  const ProductTerms sizes(product_, taken_, walked_, summing_type());
+  const ProductTerms sizes(product_, taken_, walks_, summing_type());
   const at::Tensor all[] = {device.view({-1}), bench_.view({-1}), sums_.view({-1})};
   sizes.for_parts(kAtOnce, [&](const ProductPart& part) {
-    const at::Tensor squares = sizes.squares(part);
+    const at::Tensor norms = sizes.norms(part);
     const auto some = [&](const at::Tensor& every) {
-      return every.narrow(0, part.start, squares.numel());
+      return every.narrow(0, part.start, norms.numel());
     };
     const at::Tensor sums = some(all[2]);
-    return take(Elements{some(all[0]), some(all[1]), sums, squares, sizes.wander(part, sums),
-                         static_cast<double>(taken_)},
+    return take(ProductElements{some(all[0]), some(all[1]), sums, norms, sizes.wander(part, sums),
+                                static_cast<double>(taken_)},
                 part.start);
   });
-}
-
-ProductSlice ProductBound::slice_of(const Elements& elements) {
-  const auto data = [](const at::Tensor& all) {
-    return all.defined() ? all.data_ptr<double>() : nullptr;
-  };
-  const bool wide = elements.squares.scalar_type() == at::kDouble;
-  return {data(elements.bench),
-          data(elements.sums),
-          wide ? elements.squares.data_ptr<double>() : nullptr,
-          wide ? nullptr : elements.squares.data_ptr<float>(),
-          data(elements.wander),
-          static_cast<std::size_t>(elements.bench.numel())};
 }
 
 Limits ProductBound::same_for_all() const {
@@ -126,21 +119,18 @@ Limits ProductBound::same_for_all() const {
 }
 
 // What roundings to nearest do to sums.
-RoundedNoise ProductBound::rounded_by(const Elements& some) const {
-  const double sum_unit = std::sqrt(added_terms()) * type_.accumulator_eps / 2;
-  RoundedNoise noise{.of_norm = kOfTerms * sum_unit + (tf32_ ? 8 * kTf32Rounding : 0),
-                     .of_sum = kOfSum * sum_unit + (tf32_ ? 2 * kTf32Rounding : 0),
+RoundedNoise ProductBound::rounded_by(const ProductElements& some) const {
+  RoundedNoise noise{.of_norm = kSumOfTerms * sum_unit() + (tf32_ ? 8 * kTf32Rounding : 0),
+                     .of_sum = kSumOfResult * sum_unit() + (tf32_ ? 2 * kTf32Rounding : 0),
                      .of_added = product_.added.defined() ? type_.eps : 0};
   if (!some.wander.defined()) return noise;
-  const at::Tensor shares =
-      (some.device.to(at::kDouble) - some.bench).abs_().div_(some.wander * (kOfWander * sum_unit));
-  const double* first = shares.data_ptr<double>();
-  std::vector<double> used(first, first + shares.numel());
-  noise.of_wander = kOfWander * sum_unit * share_of_most(used);
+  const double most = kSumOfWander * sum_unit();
+  noise.of_wander =
+      most * share_of_most(some.device.to(at::kDouble) - some.bench, some.wander * most);
   return noise;
 }
 
-CutNoise ProductBound::cut_by(const Elements& some) const {
+CutNoise ProductBound::cut_by(const ProductElements& some) const {
   const double term_unit = added_terms() * kFloatEps;
   // Few terms show the sizes of all.
   const double straight = kStraight * std::sqrt(static_cast<double>(terms()) / some.taken);
@@ -149,174 +139,121 @@ CutNoise ProductBound::cut_by(const Elements& some) const {
                  .of_drift = kMostDrift,
                  .straight = {straight, straight},
                  .straight_wander = kStraight};
-  const std::int64_t count = some.bench.numel();
+  const CutRoom room = cut_room(some, noise);
   const at::Tensor error = some.device.to(at::kDouble) - some.bench;
-  const at::Tensor room = at::empty({3, count}, at::kDouble);
-  auto* drifts = room.data_ptr<double>();
-  auto* more = drifts + count;
-  auto* goes_straight = more + count;
-  cut_room(slice_of(some), noise, drifts, more, goes_straight);
-  std::vector<double> used;
-  std::vector<double> shares[2];  // of positive sums, and of negative ones
-  used.reserve(static_cast<std::size_t>(count));
-  const double* errors = error.data_ptr<double>();
-  const double* sums = some.sums.data_ptr<double>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    used.push_back(std::abs(errors[i]) / more[i]);
-    if (goes_straight[i] != 0 && std::isfinite(errors[i])) {
-      shares[sums[i] < 0 ? 1 : 0].push_back(errors[i] / drifts[i]);
-    }
-  }
-  noise.most = share_of_most(used);
+  noise.most = share_of_most(error, room.more);
   // Toward zero and down are the same for positive sums, and not for negative ones.
   const double most[2] = {0, kMostDrift};
+  const at::Tensor counts = room.straight.logical_and(error.isfinite());
   for (const int group : {0, 1}) {
-    noise.share[group] = std::clamp(lower_median(shares[group]), -kMostDrift, most[group]);
-    if (shares[group].empty()) noise.straight[group] = std::numeric_limits<double>::infinity();
+    const at::Tensor of_sign = group == 0 ? some.sums.ge(0) : some.sums.lt(0);
+    const at::Tensor shares = (error / room.drifts).masked_select(counts.logical_and(of_sign));
+    noise.share[group] = middle_share(shares, most[group]);
+    if (shares.numel() == 0) noise.straight[group] = std::numeric_limits<double>::infinity();
   }
   return noise;
 }
 
-namespace {
-
-void merge_into(Scan& sum, const Scan& more) {
-  sum.count += more.count;
-  sum.differ += more.differ;
-  sum.beyond += more.beyond;
-  sum.not_finite += more.not_finite;
-  sum.worst = std::max(sum.worst, more.worst);
-  sum.worst_inside = std::max(sum.worst_inside, more.worst_inside);
+ProductBound::Noise ProductBound::noise_of(const at::Tensor& device, Arithmetic how) const {
+  if (how != Arithmetic::kCut && !walks_) return {rounded_by({}), std::nullopt};
+  const ProductElements some = sample(device);
+  return {rounded_by(some), how == Arithmetic::kCut ? std::optional(cut_by(some)) : std::nullopt};
 }
 
-}  // namespace
-
-ProductBound::Scanned ProductBound::scan_rounded(const Elements& elements,
-                                                 const RoundedNoise& noise) const {
+Limits ProductBound::limits_of(const ProductElements& elements, const Noise& noise) const {
   Limits limits = same_for_all();
-  if (elements.device.scalar_type() == at::kFloat) {
-    std::vector<std::int64_t> beyond;
-    const FloatScan found =
-        scan_rounded_noise(slice_of(elements), elements.device.data_ptr<float>(), noise,
-                           float_limits(limits, type_), beyond);
-    const Scan all{.count = elements.bench.numel(),
-                   .differ = found.differ,
-                   .beyond = found.beyond,
-                   .worst = found.worst,
-                   .worst_inside = found.worst_inside};
-    if (found.finite) return {all, std::move(beyond)};
-  }
-  limits.spreads = at::empty_like(elements.bench);
-  rounded_noise(slice_of(elements), noise, limits.spreads.data_ptr<double>());
-  const Scan found = scan(elements.device, elements.bench, limits);
-  if (found.good()) return {found, {}};
-  const at::Tensor beyond = beyond_places(elements.device, elements.bench, limits);
-  const auto* first = beyond.data_ptr<std::int64_t>();
-  return {found, {first, first + beyond.numel()}};
+  limits.spreads = rounded_noise(elements, noise.rounded);
+  if (!noise.cut) return limits;
+  const Drift drift = cut_noise(elements, *noise.cut);
+  limits.spreads += drift.noise;
+  limits.drifts = drift.drifts;
+  return limits;
 }
 
-Scan ProductBound::scan_cut(const Elements& elements, const RoundedNoise& rounded,
-                            const CutNoise& noise) const {
-  Limits limits = same_for_all();
-  limits.spreads = at::empty_like(elements.bench);
-  limits.drifts = at::empty_like(elements.bench);
-  cut_noise(slice_of(elements), rounded, noise, limits.spreads.data_ptr<double>(),
-            limits.drifts.data_ptr<double>());
-  return scan(elements.device, elements.bench, limits);
+Limits ProductBound::limits(const at::Tensor& device, Arithmetic how) const {
+  const Noise noise = noise_of(device, how);
+  Limits all = same_for_all();
+  all.spreads = at::empty({bench_.numel()}, at::kDouble);
+  if (noise.cut) all.drifts = at::empty_like(all.spreads);
+  for_elements(device, [&](const ProductElements& elements, std::int64_t start) {
+    const Limits some = limits_of(elements, noise);
+    all.spreads.narrow(0, start, some.spreads.numel()).copy_(some.spreads);
+    if (noise.cut) all.drifts.narrow(0, start, some.drifts.numel()).copy_(some.drifts);
+    return true;
+  });
+  return all;
 }
 
-at::Tensor ProductBound::squares_at(const at::Tensor& places) const {
+ProductElements ProductBound::with_all_terms(const at::Tensor& device,
+                                             const at::Tensor& places) const {
   const at::Tensor& left = product_.left;
   const std::int64_t rows = left.size(-2);
   const std::int64_t columns = product_.right.size(-1);
-  const std::int64_t length = std::max<std::int64_t>(1, kTermsAtOnce / terms());
-  std::vector<at::Tensor> squares;
-  for (const at::Tensor& some : places.split(length)) {
+  std::vector<at::Tensor> norms;
+  for (const at::Tensor& some : places.split(std::max<std::int64_t>(1, kTermsAtOnce / terms()))) {
     const at::Tensor all_rows = some.div(columns, "floor");
     const at::Tensor row = all_rows.remainder(rows);
     const at::Tensor matrix = all_rows.div(rows, "floor");
     const at::Tensor row_factors = left.dim() == 2 ? left.index({row}) : left.index({matrix, row});
-    const at::Tensor terms =
+    const at::Tensor column_factors =
         product_.right.columns_at(matrix, some.remainder(columns)).to(at::kDouble);
-    squares.push_back((terms * row_factors).square_().sum(-1));
+    norms.push_back((column_factors * row_factors).square_().sum(-1).sqrt_());
   }
-  return at::cat(squares);
-}
-
-ProductBound::Elements ProductBound::with_all_terms(const at::Tensor& device,
-                                                    const at::Tensor& places,
-                                                    const at::Tensor& wander) const {
-  const auto at_places = [&](const at::Tensor& all) {
-    return all.view({-1}).index_select(0, places);
-  };
+  const auto there = [&](const at::Tensor& all) { return all.view({-1}).index_select(0, places); };
   return {
-      at_places(device),           at_places(bench_), at_places(sums_), squares_at(places), wander,
-      static_cast<double>(terms())};
+      there(device), there(bench_), there(sums_), at::cat(norms), {}, static_cast<double>(terms())};
 }
 
-std::optional<Scan> ProductBound::scan_rounded(const at::Tensor& device) const {
-  const RoundedNoise noise = rounded_by(device);
-  const std::int64_t few = taken_ < terms() ? bench_.numel() / kElementsApart : 0;
+Scan ProductBound::scan_all(const at::Tensor& device, Arithmetic how) const {
+  const Noise noise = noise_of(device, how);
+  const bool some_terms = how == Arithmetic::kRounded && taken_ < terms();
+  const std::int64_t few = some_terms ? bench_.numel() / kElementsApart : 0;
   Scan found;
-  std::vector<std::int64_t> places;
-  std::vector<at::Tensor> wander;
-  for_elements(device, [&](const Elements& elements, std::int64_t start) {
-    const auto [here, beyond] = scan_rounded(elements, noise);
-    merge_into(found, here);
+  std::vector<at::Tensor> places;
+  for_elements(device, [&](const ProductElements& elements, std::int64_t start) {
+    const Limits limits = limits_of(elements, noise);
+    const Scan here = scan(elements.device, elements.bench, limits);
+    found.add(here);
     if (found.beyond > few || found.not_finite > 0) return false;
-    for (const std::int64_t place : beyond) places.push_back(start + place);
-    if (elements.wander.defined() && !beyond.empty()) {
-      wander.push_back(elements.wander.index_select(0, at::tensor(beyond, at::kLong)));
-    }
+    if (here.good()) return true;
+    const at::Tensor beyond = beyond_mask(elements.device, elements.bench, limits);
+    places.push_back(beyond.nonzero().flatten().add_(start));
     return true;
   });
-  if (found.good()) return found;
-  if (found.beyond > few || found.not_finite > 0) return std::nullopt;
-  const Elements apart = with_all_terms(device, at::tensor(places, at::kLong),
-                                        wander.empty() ? at::Tensor() : at::cat(wander));
-  const Scan rest = scan_rounded(apart, noise).found;
-  if (!rest.good()) return std::nullopt;
-  found.worst_inside = std::max(found.worst_inside, rest.worst_inside);
+  if (found.good() || found.beyond > few || found.not_finite > 0) return found;
+  const ProductElements apart = with_all_terms(device, at::cat(places));
+  const Scan rest = scan(apart.device, apart.bench, limits_of(apart, noise));
+  if (!rest.good()) return found;
   found.beyond = 0;
   found.worst = 0;
+  found.worst_inside = std::max(found.worst_inside, rest.worst_inside);
   return found;
 }
 
-Scan ProductBound::scan_cut(const at::Tensor& device) const {
-  const Elements some = some_of(device, kSampledForMost);
-  const RoundedNoise rounded = rounded_by(some);
-  const CutNoise noise = cut_by(some);
-  Scan found;
-  for_elements(device, [&](const Elements& elements, std::int64_t) {
-    merge_into(found, scan_cut(elements, rounded, noise));
-    return found.good();
-  });
-  return found;
-}
-
-Limits ProductBound::rounded(const at::Tensor& device) const {
-  const RoundedNoise noise = rounded_by(device);
-  Limits limits = same_for_all();
-  limits.spreads = at::empty_like(bench_);
-  for_elements(device, [&](const Elements& elements, std::int64_t start) {
-    rounded_noise(slice_of(elements), noise, limits.spreads.data_ptr<double>() + start);
-    return true;
-  });
-  return limits;
-}
-
-Limits ProductBound::cut(const at::Tensor& device) const {
-  const Elements some = some_of(device, kSampledForMost);
-  const RoundedNoise noise = rounded_by(some);
-  const CutNoise by_unit = cut_by(some);
-  Limits limits = same_for_all();
-  limits.spreads = at::empty_like(bench_);
-  limits.drifts = at::empty_like(bench_);
-  for_elements(device, [&](const Elements& elements, std::int64_t start) {
-    cut_noise(slice_of(elements), noise, by_unit, limits.spreads.data_ptr<double>() + start,
-              limits.drifts.data_ptr<double>() + start);
-    return true;
-  });
-  return limits;
+Explanation ProductBound::explain(const at::Tensor& device, bool may_cut) {
+  struct Level {
+    std::int64_t taken;
+    bool walks;
+  };
+  // Some terms at first: that costs little, and is enough for most results.
+  const std::int64_t some = std::min(terms(), std::max(kFewTerms, terms() / kPartOfTerms));
+  bool faulty = false;
+  const Level levels[] = {{some, false}, {terms(), false}, {terms(), true}};
+  for (const auto& [taken, walks] : levels) {
+    if (faulty && walks) break;
+    take_terms(taken);
+    walk_sums(walks);
+    const Scan rounded = scan_all(device, Arithmetic::kRounded);
+    if (rounded.good()) return {Arithmetic::kRounded, {}, rounded};
+    if (!may_cut || faulty) continue;
+    const Scan cut = scan_all(device, Arithmetic::kCut);
+    if (!cut.good()) continue;
+    faulty = has_faulty_terms(device);
+    if (!faulty) return {Arithmetic::kCut, {}, cut};
+  }
+  if (restart_in_double()) return explain(device, may_cut);
+  const Limits limits = rounded(device);
+  return {Arithmetic::kUnexplained, limits, scan(device, bench_, limits)};
 }
 
 Limits ProductBound::explained(const at::Tensor& device, Arithmetic how) const {
@@ -325,25 +262,54 @@ Limits ProductBound::explained(const at::Tensor& device, Arithmetic how) const {
   const auto add = [&](std::string_view formula, double coefficient, const at::Tensor& sizes) {
     limits.terms.push_back({formula, Of::kSizes, coefficient, sizes});
   };
-  const ProductTerms sizes(product_, taken_, walked_, summing_type());
+  const ProductTerms sizes(product_, taken_, walks_, summing_type());
   const at::Tensor sums = sums_.view({-1});
-  const at::Tensor norms = sizes.squares(sizes.all()).to(at::kDouble).sqrt();
-  const double sum_unit = std::sqrt(added_terms()) * type_.accumulator_eps / 2;
-  add("sqrt(n) u_a 2 |S|", kOfSum * sum_unit, sums.abs());
+  const at::Tensor norms = sizes.norms(sizes.all());
+  add("sqrt(n) u_a 2 |S|", kSumOfResult * sum_unit(), sums.abs());
   add(taken_ < terms() ? "sqrt(n) u_a 4 N (N of some terms)" : "sqrt(n) u_a 4 N",
-      kOfTerms * sum_unit, norms);
+      kSumOfTerms * sum_unit(), norms);
   if (product_.added.defined()) add("eps |added|", type_.eps, (bench_ - sums_).view({-1}).abs());
   if (tf32_) {
     add("2^-10 |S|", 2 * kTf32Rounding, sums.abs());
     add("2^-8 N", 8 * kTf32Rounding, norms);
   }
-  if (const at::Tensor wander = sizes.wander(sizes.all(), sums); wander.defined()) {
-    add("sqrt(n) u_a 4 W m", rounded_by(device).of_wander, wander);
+  if (walks_) {
+    add("sqrt(n) u_a 4 W m", noise_of(device, Arithmetic::kRounded).rounded.of_wander,
+        sizes.wander(sizes.all(), sums));
   }
   if (how == Arithmetic::kCut) {
-    add("m n 2^-23 (2 N + 2 P), or 2 k n 2^-23 N", 1, (limits.spreads - by_rounding).view({-1}));
+    add("m n 2^-23 (2 N + 2 P), or 2 k n 2^-23 N", 1, limits.spreads - by_rounding);
   }
   return limits;
+}
+
+bool ProductBound::factors_explain(const at::Tensor& device, std::int64_t elements,
+                                   double left_share) const {
+  const Sample chosen = sample_of(product_, elements);
+  const double doubt = left_share / kLeft;  // few elements show sizes less exactly
+  const ProductTerms sizes({chosen.left, chosen.right, {}}, terms(), false, summing_type());
+  const at::Tensor wrong = chosen.of(device).to(at::kDouble) - chosen.of(bench_);
+  const at::Tensor norms = sizes.norms(sizes.all()).view(wrong.sizes());
+  const double whole = root_mean_square(wrong / norms);
+  for (const int bits : {11, 10, 7}) {
+    // Two factors, each moved by up to half a unit.
+    const double expected = std::sqrt(2.0 / 3) * std::ldexp(1.0, -bits - 1);
+    const bool narrow = type_.eps >= std::ldexp(1.0, -bits) || (tf32_ && bits >= kTf32Bits);
+    if (narrow || whole * doubt < expected / 2 || whole > expected * 2 * doubt) continue;
+    const at::Tensor left = kept_bits(chosen.left.to(at::kDouble), bits);
+    const at::Tensor right = kept_bits(chosen.right.to(at::kDouble), bits);
+    const at::Tensor moved = at::matmul(left, right) - chosen.of(sums_);
+    if (root_mean_square((wrong - moved) / norms) < left_share * whole) return true;
+  }
+  return false;
+}
+
+bool ProductBound::has_faulty_terms(const at::Tensor& device) const {
+  if (factors_explain(device, kFewForFactors, kLeftFirst) &&
+      factors_explain(device, kManyForFactors, kLeft)) {
+    return true;
+  }
+  return lost_terms(product_, device, bench_).left < kLeftByLoss;
 }
 
 }  // namespace msprobe::strict

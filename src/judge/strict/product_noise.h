@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bound of a product adds to the limit of each element, in vectors. ProductBound says how
-// much of the sizes of an element; docs/verdicts.md derives it.
+// What the bound of a product adds to the limit of each element. ProductBound says how much of the
+// sizes of an element; docs/verdicts.md derives it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include "strict/float_scan.h"
+#include "libtorch/aten.h"
 
 namespace msprobe::strict {
 
-// Some elements of a product, as ProductBound has them.
-struct ProductSlice {
-  const double* bench;
-  const double* sums;
-  const double* squares;
-  const float* float_squares;  // instead of `squares`, if those are null
-  const double* wander;        // null: not known
-  std::size_t length;
+// Elements of a product one after another, with what is known of them; all but `device` in float64.
+struct ProductElements {
+  at::Tensor device, bench;
+  at::Tensor sums;    // bench without what is added: S
+  at::Tensor norms;   // N
+  at::Tensor wander;  // W; undefined: not known
+  double taken = 0;   // terms that the norms are of
 };
 
 // Of sums that are rounded to nearest, in shares of the sizes.
@@ -35,32 +30,29 @@ struct CutNoise {
   double of_reach = 0;  // what sums can err that wander as far as that
   double of_drift = 0;  // what they can err that go straight, in drifts
   double most = 1;      // the share of both that all may use
-  // From so many norms on, sums go straight to where they end, positive and negative ones. Infinite
-  // if nothing is known of them.
+  // A sum of more norms than this goes straight to where it ends: positive sums, negative sums.
+  // Infinite if nothing is known of them.
   double straight[2] = {};
-  double straight_wander = 0;  // and from so many times how far they wander
+  double straight_wander = 0;  // the same in multiples of how far it wanders
   double share[2] = {};        // of their drift, by which straight sums drift
 };
 
-void rounded_noise(const ProductSlice& slice, const RoundedNoise& how, double* noise);
-// scan_floats() of a float32 result with that noise as its spreads, in one pass. Appends the places
-// of the elements that are beyond their limits.
-FloatScan scan_rounded_noise(const ProductSlice& slice, const float* device,
-                             const RoundedNoise& how, const FloatLimits& limits,
-                             std::vector<std::int64_t>& beyond);
-// `drifts`: as Limits::drifts.
-void cut_noise(const ProductSlice& slice, const RoundedNoise& rounded, const CutNoise& cut,
-               double* noise, double* drifts);
+at::Tensor rounded_noise(const ProductElements& elements, const RoundedNoise& how);
 
-// Of every element, what it can drift by, and what `cut` adds at most; straight[i] is 0 if its sum
-// does not go straight.
-void cut_room(const ProductSlice& slice, const CutNoise& cut, double* drifts, double* more,
-              double* straight);
+// Of every element, what it can drift by, what a unit adds at most, and whether its sum goes
+// straight.
+struct CutRoom {
+  at::Tensor drifts, more, straight;
+};
+CutRoom cut_room(const ProductElements& elements, const CutNoise& cut);
 
-// reached[i] grows by more[i]; wander[i] becomes |reached[i] - sums[i] * way|, if that is larger.
-void widen_wander(const float* more, const double* sums, double way, double* reached,
-                  double* wander, std::size_t length);
-void widen_wander(const double* more, const double* sums, double way, double* reached,
-                  double* wander, std::size_t length);
+// `noise` is that of a unit alone; `drifts` as Limits::drifts.
+struct Drift {
+  at::Tensor noise, drifts;
+};
+Drift cut_noise(const ProductElements& elements, const CutNoise& cut);
+
+// P: the mean of the power of two below sums that grow evenly from 0; 0 where that is not finite.
+at::Tensor mean_power(const at::Tensor& sums);
 
 }  // namespace msprobe::strict

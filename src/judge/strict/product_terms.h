@@ -21,15 +21,13 @@ struct ProductPart {
 
 class ProductTerms {
  public:
-  // Into so many parts the terms are split to see where their sum wanders.
+  // Number of parts that the terms are split into to see where their sum wanders.
   static constexpr std::int64_t kParts = 16;
 
-  // Of the first `taken` terms, and of the first `walked` parts, computed in `type`.
-  // REQUIRES: in_matrices(product).
-  ProductTerms(const Product& product, std::int64_t taken, std::int64_t walked,
-               at::ScalarType type);
+  // Of the first `taken` terms, computed in `type`. REQUIRES: in_matrices(product).
+  ProductTerms(const Product& product, std::int64_t taken, bool walks, at::ScalarType type);
 
-  // Calls take(part) for parts of about so many elements, in their order, until it gives false.
+  // Calls take(part) for parts of about `elements` elements, in order, until it returns false.
   void for_parts(std::int64_t elements, const auto& take) const {
     const std::int64_t at_once = std::max<std::int64_t>(1, elements / std::max(columns_, kOne));
     const std::int64_t rows = std::min(at_once, rows_);
@@ -44,10 +42,10 @@ class ProductTerms {
   }
   ProductPart all() const { return {0, matrices_, 0, rows_, 0}; }
 
-  // The sums of the squares of the terms, one after another.
-  at::Tensor squares(const ProductPart& part) const;
-  // How far the partial sums leave the straight line from 0 to `sums`, which are those of the part.
-  // Undefined if no part of the terms is walked.
+  // N: the roots of the sums of the squares of the terms, one after another, in float64.
+  at::Tensor norms(const ProductPart& part) const;
+  // W: how far the partial sums leave the straight line from 0 to `sums`, which are those of the
+  // part. Undefined if nobody walks along them.
   at::Tensor wander(const ProductPart& part, const at::Tensor& sums) const;
 
  private:
@@ -58,7 +56,7 @@ class ProductTerms {
 
   Product product_;
   Product squared_;  // of the terms taken
-  std::int64_t walked_;
+  bool walks_;
   std::int64_t matrices_, rows_, columns_;
 };
 

@@ -120,13 +120,13 @@ TEST(ProductTerms, OfEachPartAreThoseOfTheWhole) {
                                           product.right.all().narrow(-2, 0, 13).square())
                                    .to(at::kDouble)
                                    .flatten();
-    const ProductTerms terms(product, 13, ProductTerms::kParts, at::kDouble);
+    const ProductTerms terms(product, 13, /*walks=*/true, at::kDouble);
     const at::Tensor wander = terms.wander(terms.all(), sums);
     EXPECT_GT(wander.min().item<double>(), 0);
     for (const std::int64_t elements : {1, 7, 30, 100, 1000}) {
       std::int64_t next = 0;
       terms.for_parts(elements, [&](const ProductPart& part) {
-        const at::Tensor found = terms.squares(part).to(at::kDouble);
+        const at::Tensor found = terms.norms(part).square();
         EXPECT_EQ(part.start, next);
         next += found.numel();
         const auto here = [&](const at::Tensor& all) {

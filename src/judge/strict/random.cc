@@ -17,12 +17,12 @@ namespace msprobe::strict {
 namespace {
 
 constexpr std::size_t kDraws = 12;
-// So many explain most results; others are compared with all draws.
+// Number of draws that explain most results; the others are compared with kDraws.
 constexpr std::size_t kFewDraws = 4;
-// So many where all are alike, of results of so many elements.
+// Most draws of a small result, if all of fewer are alike.
 constexpr std::size_t kMostDraws = 192;
 constexpr std::int64_t kSmallResult = 4096;
-// So many, and so many elements, where one run gives all of them.
+// Most draws by one run on copies of the arguments, and most elements of such a run.
 constexpr std::size_t kMostCopies = 4096;
 constexpr std::size_t kCopiedElements = 1 << 18;
 // Student's t with 11 degrees of freedom exceeds this once in 10^7.
@@ -30,13 +30,13 @@ constexpr double kDeviations = 12;
 // Few draws may show four times the variance by chance, and still let nothing pass that all would
 // not.
 constexpr double kFewDeviations = kDeviations / 2;
-// Draws within so many eps of each other are equal.
+// Draws that differ by at most this many eps are equal.
 constexpr double kAlike = 16;
 // A run of zeros less likely than this is none of chance; where most are zero runs say little.
 constexpr double kNoChance = 1e-10;
 constexpr double kMostZeros = 0.75;
 constexpr double kLeastEps = 1e-7;  // the squares are summed in float64
-// So many columns of the draws, with all that is computed of them, stay in the cache.
+// Number of columns of the draws that stay in the cache, with all that is computed of them.
 constexpr std::int64_t kColumns = 4096;
 
 StrictFinding wrong_draw(std::string reason) {
@@ -316,42 +316,69 @@ bool is_constant(const at::Tensor& draws) {
   return draws.eq(draws[0]).logical_or(draws.isnan()).all().item<bool>();
 }
 
+// The draws of one result.
+class DrawsOf {
+ public:
+  DrawsOf(Draws& draws, Direction direction, const std::string& path, const at::Tensor& device)
+      : draws_(draws), direction_(direction), path_(path), device_(device) {}
+
+  at::Tensor few() {
+    const at::Tensor all = copies(true, kDraws);
+    at_once_ = all.defined();
+    return at_once_ ? all : rows(true, kFewDraws);
+  }
+  // Where only the rounding of what was drawn makes a difference, the device's dtype shows it. That
+  // may be seldom: a place that a fraction just reaches.
+  at::Tensor all(const at::Tensor& few) {
+    at::Tensor draws = at_once_ ? few : rows(true, kDraws);
+    if (!draws.defined() || !is_constant(draws)) return draws;
+    const at::Tensor rounded = of_device_type();
+    return rounded.defined() ? rounded : draws;
+  }
+
+ private:
+  bool is_small() const { return device_.numel() <= kSmallResult; }
+  at::Tensor of_device_type() {
+    if (at_once_) {
+      const std::size_t many = kCopiedElements / static_cast<std::size_t>(device_.numel());
+      return copies(false, std::clamp(many, kMostDraws, kMostCopies));
+    }
+    at::Tensor draws = rows(false, kDraws);
+    const std::size_t most = is_small() ? kMostDraws : kDraws;
+    for (std::size_t count = 4 * kDraws; draws.defined() && is_constant(draws) && count <= most;
+         count *= 4) {
+      draws = rows(false, count);
+    }
+    return draws;
+  }
+  at::Tensor rows(bool raise, std::size_t count) {
+    return draws_.rows(direction_, path_, device_.sizes(), raise, count);
+  }
+  at::Tensor copies(bool raise, std::size_t count) {
+    if (!is_small()) return {};
+    return draws_.rows_of_copies(direction_, path_, device_.sizes(), raise, count);
+  }
+
+  Draws& draws_;
+  Direction direction_;
+  const std::string& path_;
+  const at::Tensor& device_;
+  bool at_once_ = false;
+};
+
 }  // namespace
 
 std::optional<StrictFinding> judge_random(Draws& all_draws, std::string_view bare_name,
                                           Direction direction, const std::string& path,
                                           const at::Tensor& device, const at::Tensor& forward,
                                           const at::Tensor& spread, const StrictOptions& allowed) {
-  const auto rows = [&](bool raise, std::size_t count) {
-    return all_draws.rows(direction, path, device.sizes(), raise, count);
-  };
-  const bool small = device.numel() <= kSmallResult;
-  const auto copies = [&](bool raise, std::size_t count) {
-    return small ? all_draws.rows_of_copies(direction, path, device.sizes(), raise, count)
-                 : at::Tensor();
-  };
-  at::Tensor draws = copies(true, kDraws);
-  const bool at_once = draws.defined();
-  if (!at_once) draws = rows(true, kFewDraws);
+  DrawsOf draws_of(all_draws, direction, path, device);
+  at::Tensor draws = draws_of.few();
   const Drawn drawn{bare_name, device, spread, allowed};
   std::optional<StrictFinding> found;
   if (draws.defined() && (is_constant(draws) || (found = judge_by(draws, drawn)))) {
-    if (!at_once) draws = rows(true, kDraws);
-    // Where only the rounding of what was drawn makes a difference, the device's dtype shows it.
-    // That may be seldom: a place that a fraction just reaches.
-    if (draws.defined() && is_constant(draws)) {
-      if (at_once) {
-        const std::size_t many = kCopiedElements / static_cast<std::size_t>(device.numel());
-        draws = copies(false, std::clamp(many, kMostDraws, kMostCopies));
-      } else {
-        const std::size_t most = small ? kMostDraws : kDraws;
-        for (std::size_t count = kDraws; draws.defined() && is_constant(draws) && count <= most;
-             count *= 4) {
-          draws = rows(false, count);
-        }
-      }
-      if (!draws.defined() || is_constant(draws)) return std::nullopt;
-    }
+    draws = draws_of.all(draws);
+    if (draws.defined() && is_constant(draws)) return std::nullopt;
     if (draws.defined()) found = judge_by(draws, drawn);
   }
   if (!draws.defined()) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strict/right_factor.h"
 
+#include <ATen/TensorIndexing.h>
+
 namespace msprobe::strict {
 namespace {
 
-using at::indexing::TensorIndex;
-
-// Where the extents of terms and of columns begin.
+// Where the extents of the terms and of the columns begin.
 constexpr std::int64_t kPlaceTerms = 1, kPlaceColumns = 4;
 constexpr std::int64_t kWeightColumns = 0, kWeightTerms = 3;
 
@@ -58,32 +58,18 @@ at::Tensor RightFactor::first_terms(std::int64_t count) const {
   return in_matrices_of(seen_terms(count), turned_).narrow(-2, 0, count);
 }
 
-std::vector<TensorIndex> RightFactor::index_of(at::Tensor columns) const {
-  const std::int64_t first = turned_ ? kWeightColumns : kPlaceColumns;
-  std::vector<TensorIndex> index(static_cast<std::size_t>(seen_.dim()), at::indexing::Slice());
-  for (std::int64_t dim = turned_ ? kWeightTerms : seen_.dim(); dim-- > first;) {
-    index[static_cast<std::size_t>(dim)] = columns.remainder(seen_.size(dim));
-    columns = columns.div(seen_.size(dim), "floor");
-  }
-  return index;
-}
-
-at::Tensor RightFactor::every_column(std::int64_t step, std::int64_t count) const {
-  const std::int64_t columns = size(-1);
-  if (all_.defined() || step == 1) return first_terms(count).slice(-1, 0, columns, step);
-  // The columns are one extent of this.
-  const at::Tensor some =
-      seen_terms(count).index(index_of(at::arange(0, columns, step, at::kLong)));
-  const at::Tensor matrices =
-      turned_ ? some.flatten(1).t() : some.flatten(kPlaceTerms, kPlaceColumns - 1);
-  return matrices.narrow(-2, 0, count);
-}
-
 at::Tensor RightFactor::columns_at(const at::Tensor& matrices, const at::Tensor& columns) const {
   if (all_.defined()) {
     return all_.dim() == 2 ? all_.t().index({columns}) : all_.mT().index({matrices, columns});
   }
-  std::vector<TensorIndex> index = index_of(columns);
+  const std::int64_t first = turned_ ? kWeightColumns : kPlaceColumns;
+  std::vector<at::indexing::TensorIndex> index(static_cast<std::size_t>(seen_.dim()),
+                                               at::indexing::Slice());
+  at::Tensor rest = columns;
+  for (std::int64_t dim = turned_ ? kWeightTerms : seen_.dim(); dim-- > first;) {
+    index[static_cast<std::size_t>(dim)] = rest.remainder(seen_.size(dim));
+    rest = rest.div(seen_.size(dim), "floor");
+  }
   if (!turned_) index.front() = matrices;
   return seen_.index(index).flatten(1);
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The right factor of a product: terms and columns.
+// The right factor of a product: its terms and columns.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include <ATen/TensorIndexing.h>
-
 #include "libtorch/aten.h"
 
 namespace msprobe::strict {
 
 // A matrix or several; or what a convolution sees of its images. There, each number is copied once
-// for every place of the kernel that sees it, so only the terms and columns are copied that are
-// asked for.
+// for every place of the kernel that sees it, so only the terms are copied that are asked for.
 class RightFactor {
  public:
   RightFactor() = default;
@@ -36,8 +33,6 @@ class RightFactor {
   const at::Tensor& all() const;
   // all().narrow(-2, 0, count).
   at::Tensor first_terms(std::int64_t count) const;
-  // Every `step`-th column of first_terms(count).
-  at::Tensor every_column(std::int64_t step, std::int64_t count) const;
   // Single columns, one a row of the result. `matrices`: of each, which matrix it is in; not looked
   // at if there is one matrix.
   at::Tensor columns_at(const at::Tensor& matrices, const at::Tensor& columns) const;
@@ -47,11 +42,8 @@ class RightFactor {
   RightFactor(at::Tensor seen, bool turned) : seen_(std::move(seen)), turned_(turned) {}
 
   std::int64_t extent(std::int64_t first, std::int64_t count) const;
-  // What is seen, with so many terms at least.
+  // What is seen, with at least `count` terms.
   at::Tensor seen_terms(std::int64_t count) const;
-  // As the columns of what is seen are numbered.
-  std::vector<at::indexing::TensorIndex> index_of(at::Tensor columns) const;
-
   at::Tensor seen_;
   bool turned_ = false;
   mutable at::Tensor all_;

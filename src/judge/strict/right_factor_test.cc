@@ -23,15 +23,6 @@ void expect_parts_of_the_whole(const std::function<RightFactor()>& make, at::Int
       EXPECT_TRUE(factor.first_terms(count).equal(all.narrow(-2, 0, count))) << count;
     }
   }
-  for (const std::int64_t step : {1, 2, 3, 5, 7, 100}) {
-    const at::Tensor wanted = all.slice(-1, 0, all.size(-1), step);
-    for (std::int64_t count = 1; count <= all.size(-2); ++count) {
-      for (const RightFactor& factor : {make(), copied}) {
-        EXPECT_TRUE(factor.every_column(step, count).equal(wanted.narrow(-2, 0, count)))
-            << step << ", " << count << " terms";
-      }
-    }
-  }
   const at::Tensor columns =
       at::tensor(std::vector<std::int64_t>{3, 0, all.size(-1) - 1}, at::kLong);
   const at::Tensor matrices = at::tensor(std::vector<std::int64_t>{0, 1, 1}, at::kLong);

@@ -17,17 +17,6 @@ at::Tensor Sample::of(const at::Tensor& all) const {
   return every(every(all.reshape(shape), -2, row_step), -1, column_step);
 }
 
-at::Tensor Sample::places_of(const at::Tensor& elements) const {
-  const std::int64_t rows = shape[shape.size() - 2];
-  const std::int64_t columns = shape.back();
-  const std::int64_t sampled_rows = (rows + row_step - 1) / row_step;
-  const std::int64_t sampled_columns = (columns + column_step - 1) / column_step;
-  const at::Tensor all_rows = elements.div(sampled_columns, "floor");
-  const at::Tensor matrix = all_rows.div(sampled_rows, "floor");
-  const at::Tensor row = matrix * rows + all_rows.remainder(sampled_rows) * row_step;
-  return row * columns + elements.remainder(sampled_columns) * column_step;
-}
-
 Sample sample_of(const Product& product, std::int64_t elements) {
   return sample_of(product, elements, product.left.size(-1));
 }
@@ -45,7 +34,7 @@ Sample sample_of(const Product& product, std::int64_t elements, std::int64_t ter
   const std::int64_t rest = (times + sample.row_step - 1) / sample.row_step;
   sample.column_step = step(rest, product.right.size(-1));
   sample.left = every(product.left, -2, sample.row_step).narrow(-1, 0, terms);
-  sample.right = product.right.every_column(sample.column_step, terms);
+  sample.right = every(product.right.first_terms(terms), -1, sample.column_step);
   return sample;
 }
 

@@ -15,8 +15,6 @@ struct Sample {
 
   // The same elements of a tensor that has as many as the product.
   at::Tensor of(const at::Tensor& all) const;
-  // The places in the product of some elements of of().
-  at::Tensor places_of(const at::Tensor& elements) const;
 };
 
 // Of about `elements`, or all of them if there are fewer, with the first `terms` terms.

@@ -3,17 +3,17 @@
 // that is given element by element.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "libtorch/aten.h"
-#include "strict/float_scan.h"
 #include "strict/float_type.h"
 
 namespace msprobe::strict {
 
-// The size of an element that a coefficient of a bound is multiplied by.
+// What a coefficient of a bound is multiplied by.
 enum class Of : std::uint8_t { kBench, kUnit, kOne, kSpread, kNative, kSizes };
 
 // One term of a bound, with the formula that docs/verdicts.md has for it.
@@ -50,8 +50,8 @@ struct Limits {
   void lower(double share);
 };
 
-// What of them is the same for all elements.
-FloatLimits float_limits(const Limits& limits, const FloatType& type);
+// Number of elements that may need much more of their limits than the others.
+inline constexpr int kOutliers = 2;
 
 struct Scan {
   // Counts are of real numbers: a complex element has two.
@@ -65,24 +65,33 @@ struct Scan {
   double worst = 0;         // largest error beyond, in limits; infinite where not finite
   double worst_inside = 0;  // largest error within, in limits
 
+  // Of kShares alone: how many elements have a finite error other than 0, and the largest shares of
+  // their limits that they use, the largest one first.
+  std::int64_t inexact = 0;
+  std::array<double, kOutliers + 1> largest = {};
+
   bool good() const { return beyond == 0; }
+  double share_of_others() const { return largest[kOutliers]; }  // outliers aside
+  // Of further elements; places stay those of the first ones.
+  void add(const Scan& more);
+};
+
+enum class Look : std::uint8_t {
+  kWhole,
+  kUntilBeyond,  // ends soon after the first element that is beyond: only good() counts then
+  kShares,
 };
 
 // The benchmark is rounded to the device's dtype first; what then is equal is equal, infinities and
 // NaN included. REQUIRES: both plain (on the CPU, contiguous), floating or complex, of equal shape.
-Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
-// The same with first, last and worst_at, which are -1 in most of what scan gives. Several times
-// slower.
-Scan scan_with_places(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
+Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limits,
+          Look look = Look::kWhole);
 
 // Bit for bit, of one dtype. REQUIRES: both plain, of equal shape.
 bool same_bytes(const at::Tensor& one, const at::Tensor& other);
 
 // Elements outside the limit, as a bool tensor: for the search of a cause.
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
-
-// Their places, in order.
-at::Tensor beyond_places(const at::Tensor& device, const at::Tensor& bench, const Limits& limits);
 
 // The error of every element in limits, in float64: 0 where it is equal, infinite where it is not
 // finite on one side only, the largest double where it differs and may not.

@@ -27,9 +27,9 @@ struct Trial {
   Tried tried = {};
   std::optional<ConditionedJudge> conditioned = {};
 
-  bool holds(Limits limits) {
+  bool holds(Limits limits, Look look = Look::kWhole) {
     tried = {std::move(limits), {}};
-    tried.found = scan(pair.device, pair.bench, tried.limits);
+    tried.found = scan(pair.device, pair.bench, tried.limits, look);
     return tried.found.good();
   }
   StrictFinding pass(std::string_view step, std::string_view how = "") const {
@@ -52,23 +52,13 @@ std::optional<StrictFinding> try_exact(Trial& trial) {
   return std::nullopt;
 }
 
-// Whether the first of many elements are enough to see that limits are too small.
-bool first_elements_exceed(const Pair& pair, const Limits& limits) {
-  constexpr std::int64_t kMany = 1 << 15;
-  constexpr std::int64_t kSome = 1 << 11;
-  if (pair.device.numel() < kMany) return false;
-  const auto some = [](const at::Tensor& all) { return all.flatten().narrow(0, 0, kSome); };
-  return !scan(some(pair.device), some(pair.bench), limits).good();
-}
-
 std::optional<StrictFinding> try_roundings(Trial& trial) {
   if (trial.exact) return std::nullopt;
-  Limits limits = trial.product ? product_limits(trial.type) : first_limits(trial.type);
-  if (!is_half(trial.type) && first_elements_exceed(trial.pair, limits)) {
-    trial.tried.limits = std::move(limits);
-    return std::nullopt;
+  // Of half types, what is not finite decides about the steps that follow.
+  const Look look = is_half(trial.type) ? Look::kWhole : Look::kUntilBeyond;
+  if (trial.holds(trial.product ? product_limits(trial.type) : first_limits(trial.type), look)) {
+    return trial.pass("few roundings");
   }
-  if (trial.holds(std::move(limits))) return trial.pass("few roundings");
   return std::nullopt;
 }
 

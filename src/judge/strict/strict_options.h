@@ -2,11 +2,20 @@
 // What the strict status needs to know besides the call.
 #pragma once
 
+#include <optional>
+
+#include "core/strict.h"
 #include "probe/device_sums.h"
 #include "strict/card_arithmetic.h"
 #include "strict/failure.h"
 
 namespace msprobe::strict {
+
+struct CallContext;
+struct Pair;
+
+// Judges results of a kind of its own. Nothing: another kind.
+using Judge = std::optional<StrictFinding> (*)(CallContext& context, const Pair& pair);
 
 struct StrictOptions {
   // How the device adds the terms of products; empty: not known, as of recorded results.
@@ -17,6 +26,8 @@ struct StrictOptions {
   CardArithmetic card = {};
   // Names what an error looks like; empty: causes are left empty.
   NameCause name_cause = {};
+  // Codes of 8 and 4 bits and products with scales (src/judge/codes); null: none are expected.
+  Judge judge_codes = nullptr;
 
   std::string cause_of(const Failure& failure, execute::Rerun* rerun = nullptr) const {
     return name_cause ? name_cause(failure, rerun) : "";

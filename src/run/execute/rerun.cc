@@ -140,15 +140,6 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   if (!side) return std::unexpected(side.error());
   const TensorChange& change_arriving =
       variation.change_arriving ? variation.change_arriving : variation.change;
-  std::optional<PyList> weights;
-  if (backward && variation.only_gradient && variation.shortcut && !node_) {
-    weights = changed(**gradients, change_arriving);
-    const OrSkip<at::Tensor> found = caught(SkipReason::kBenchFailed, [&] {
-      const libtorch::BelowAutograd below;
-      return variation.shortcut(side->call, *weights);
-    });
-    if (found && found->defined()) return Leaves{{}, {{*variation.only_gradient, {*found}}}};
-  }
   const Api* api = variation.raise ? find_benchmark(name_.bare_name) : nullptr;
   if (api == nullptr) api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
   const OrSkip<PyValue> output = run_forward(*api, *side, run, SkipReason::kBenchFailed);
@@ -157,8 +148,8 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   Leaves leaves{leaves_of(all, name_.bare_name), {}, has_drawn()};
   if (!backward || variation.forward_only) return leaves;
   if (variation.only_gradient) watch_only(*variation.only_gradient, *side);
-  if (!weights) weights = changed(**gradients, change_arriving);
-  const std::vector<at::Tensor> found = this->gradients(*side, *output, *weights);
+  const PyList weights = changed(**gradients, change_arriving);
+  const std::vector<at::Tensor> found = this->gradients(*side, *output, weights);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].defined()) leaves.backward.push_back({fmt::format("{}", i), {found[i]}});
   }

@@ -27,9 +27,6 @@ struct Variation {
   bool forward_only = false;
   // The path of the one that is wanted. REQUIRES: the gradients are those of the arguments.
   std::optional<std::string> only_gradient = {};
-  // Gives the one that is wanted without the forward pass, from the arguments and the arriving
-  // gradients as they are computed with; undefined if it does not know.
-  std::function<at::Tensor(const PyCall&, const PyList&)> shortcut = {};
 };
 
 // A leaf has the path it has in CallOutcome.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/stochastic_codes.h"
+#include "codes/stochastic_codes.h"
 
 #include <array>
 #include <cmath>
@@ -11,7 +11,13 @@
 #include "strict/finding.h"
 #include "strict/wording.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
+
+using strict::doubt;
+using strict::number_text;
+using strict::passed;
+using strict::place_text;
+using strict::wrong;
 namespace {
 
 constexpr std::size_t kTenths = 10;
@@ -112,4 +118,4 @@ StrictFinding judge_stochastic(const CodePair& pair) {
   return finding;
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/judge_codes.h"
+#include "codes/judge_codes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "codes/stochastic_codes.h"
 #include "low_precision/codes.h"
-#include "strict/stochastic_codes.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
 namespace {
 
 using low_precision::codes_of;
@@ -137,4 +137,4 @@ TEST(JudgeCodesSums, ASumNearATieMayRoundToEitherSide) {
 }
 
 }  // namespace
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

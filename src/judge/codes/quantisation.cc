@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/quantisation.h"
+#include "codes/quantisation.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "low_precision/codes.h"
+#include "strict/float_type.h"
 #include "strict/wording.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
+
+using strict::number_text;
 namespace {
 
 // From these shares on, the scale was chosen badly.
@@ -22,8 +25,7 @@ double share_of(const at::Tensor& mask) {
 }
 
 double mean_size(const at::Tensor& numbers) {
-  return numbers.numel() == 0 ? 0
-                              : numbers.nan_to_num(0, 0, 0).square().mean().sqrt().item<double>();
+  return numbers.numel() == 0 ? 0 : strict::root_mean_square(numbers);
 }
 
 std::string factor_text(std::string_view which, const low_precision::ScaledProduct& product,
@@ -88,4 +90,4 @@ std::string text(const low_precision::ScaledProduct& product, const at::Tensor& 
       factor_text("second", product, &low_precision::Part::right, product.right_type));
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

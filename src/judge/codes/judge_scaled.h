@@ -6,12 +6,16 @@
 #include <optional>
 
 #include "low_precision/scaled_product.h"
+#include "strict/bound.h"
 #include "strict/call_context.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
+
+using strict::CallContext;
+using strict::Pair;
 
 // Half the distance from 1 to the next float32.
-inline constexpr double kHalfFloatEps = 0x1p-24;
+inline constexpr double kHalfFloatEps = strict::kFloatEps / 2;
 
 // Nothing: another call.
 std::optional<StrictFinding> judge_scaled(CallContext& context, const Pair& pair);
@@ -22,4 +26,4 @@ std::optional<StrictFinding> judge_scaled(CallContext& context, const Pair& pair
 at::Tensor sum_error(const low_precision::ScaledProduct& product,
                      const low_precision::TermSizes& sizes);
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

@@ -5,7 +5,7 @@
 #include "low_precision/scaled_product.h"
 #include "units/unit.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
 
 // The result in float64, without the bias, before it is rounded. Scales of rows and tensors are
 // taken after the sum, those of 128 terms after each 128 of them, those of 16 and 32 inside the
@@ -15,4 +15,4 @@ at::Tensor unit_sums(const low_precision::ScaledProduct& product, const units::U
 // The operations that takes.
 double unit_cost(const low_precision::ScaledProduct& product);
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/judge_codes.h"
+#include "codes/judge_codes.h"
 
 #include <algorithm>
 #include <array>
@@ -8,16 +8,25 @@
 
 #include <fmt/format.h>
 
+#include "codes/judge_scaled.h"
+#include "codes/quantisation.h"
+#include "codes/stochastic_codes.h"
 #include "libtorch/dtypes.h"
 #include "low_precision/codes.h"
 #include "strict/error_map.h"
-#include "strict/judge_scaled.h"
 #include "strict/product.h"
-#include "strict/quantisation.h"
-#include "strict/stochastic_codes.h"
 #include "strict/wording.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
+
+using strict::Direction;
+using strict::equal;
+using strict::error_map;
+using strict::forward_product;
+using strict::number_text;
+using strict::passed;
+using strict::place_text;
+using strict::wrong;
 namespace {
 
 // A cause is named if it explains this share of the codes that are wrong.
@@ -363,4 +372,4 @@ std::optional<StrictFinding> judge_low_precision(CallContext& context, const Pai
   return judge_code_result(context, pair, *format);
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

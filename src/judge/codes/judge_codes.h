@@ -9,7 +9,10 @@
 #include "core/code_formats.h"
 #include "strict/call_context.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
+
+using strict::CallContext;
+using strict::Pair;
 
 // Codes of a device beside what they should be: `numbers` before they were rounded, each within
 // `allowed` (undefined: exact). All in float64, row-major, of one shape; `device` as uint8.
@@ -29,4 +32,4 @@ StrictFinding judge_codes(const CodePair& pair);
 // Nothing: neither a result of codes nor a cast from them.
 std::optional<StrictFinding> judge_low_precision(CallContext& context, const Pair& pair);
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

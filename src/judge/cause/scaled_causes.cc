@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/scaled_causes.h"
+#include "cause/scaled_causes.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,17 +8,18 @@
 
 #include <fmt/format.h>
 
+#include "cause/scaled_unit.h"
 #include "low_precision/codes.h"
-#include "strict/scaled_unit.h"
+#include "strict/lost_terms.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
 namespace {
 
 using low_precision::Factor;
 using low_precision::Part;
 using low_precision::ScaledProduct;
+using strict::kMostLeft;
 
-constexpr double kLeft = 0.3;          // of the error, that a cause may leave
 constexpr double kMostCost = 0x1p27;   // of one hypothesis, in products
 constexpr std::int64_t kFewRows = 16;  // that are looked at of a large result
 constexpr std::int64_t kTile = 128;
@@ -236,7 +237,7 @@ class Hypotheses {
   const ScaledProduct& product() const { return product_; }
 
   // Whether `result` (float64, of the whole shape) leaves little of the error.
-  bool explained_by(const at::Tensor& result) const { return left_by(result) < kLeft * error_; }
+  bool explained_by(const at::Tensor& result) const { return left_by(result) < kMostLeft * error_; }
 
   // What a device would give, in the rows that are looked at, that computes `changed`.
   at::Tensor result_of(const ScaledProduct& changed) const {
@@ -420,4 +421,4 @@ std::string scaled_cause(const ScaledProduct& product, const at::Tensor& device,
   return {};
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/scaled_unit.h"
+#include "cause/scaled_unit.h"
 
 #include <algorithm>
 
-namespace msprobe::strict {
+namespace msprobe::cause {
 namespace {
 
 using low_precision::Factor;
@@ -43,7 +43,7 @@ at::Tensor part_sums(const Part& part, const units::Unit& unit) {
     return multiplied(unit, left.numbers, right.numbers) * block_scale(left, 0) *
            block_scale(right, 0).t() * whole;
   }
-  constexpr std::int64_t kInside = 32;  // blocks of so many are scaled by the unit itself
+  constexpr std::int64_t kInside = 32;  // largest block that the unit itself scales
   if (block <= kInside) {
     Factor scaled_left = left, scaled_right = right;
     scaled_left.scale = scaled_right.scale = 1;
@@ -78,4 +78,4 @@ double unit_cost(const low_precision::ScaledProduct& product) {
   return cost;
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause

@@ -8,7 +8,7 @@
 #include "core/code_formats.h"
 #include "low_precision/scaled_product.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
 
 struct Quantisation {
   double underflow = 0;  // share of the numbers that are not zero and whose code is
@@ -28,4 +28,4 @@ std::string text(CodeFormat format, const Quantisation& found);
 std::string text(const low_precision::ScaledProduct& product, const at::Tensor& device,
                  const at::Tensor& bench);
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

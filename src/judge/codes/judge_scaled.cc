@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strict/judge_scaled.h"
+#include "codes/judge_scaled.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,25 +7,47 @@
 
 #include <fmt/format.h>
 
+#include "cause/scaled_causes.h"
+#include "cause/scaled_unit.h"
+#include "codes/judge_codes.h"
+#include "codes/quantisation.h"
 #include "execute/scaled_operators.h"
 #include "libtorch/dtypes.h"
 #include "low_precision/codes.h"
-#include "strict/bound.h"
 #include "strict/error_map.h"
 #include "strict/failure.h"
-#include "strict/judge_codes.h"
-#include "strict/quantisation.h"
-#include "strict/scaled_causes.h"
-#include "strict/scaled_unit.h"
 #include "strict/wording.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
+
+using strict::beyond_mask;
+using strict::Direction;
+using strict::error_map;
+using strict::excess_number;
+using strict::excess_text;
+using strict::Failure;
+using strict::float_type;
+using strict::FloatType;
+using strict::is_alarm;
+using strict::is_right;
+using strict::kFloatEps;
+using strict::kFloatSmallest;
+using strict::kSumOfResult;
+using strict::kSumOfTerms;
+using strict::kWalk;
+using strict::kWarningExcess;
+using strict::Limits;
+using strict::over_bound;
+using strict::passed;
+using strict::scan;
+using strict::Scan;
+using strict::within;
+using strict::wrong;
 namespace {
 
 using low_precision::ScaledProduct;
 using low_precision::TermSizes;
 
-constexpr double kSlightExcess = 4;
 // Products of more terms take too long in the arithmetic of a unit: about 10 s.
 constexpr double kMostUnitTerms = 0x1p30;
 // Units that keep fewer bits than this are not like float32.
@@ -138,8 +160,8 @@ UnitErrors errors_of(const ScaledProduct& product, const TermSizes& sizes,
   other.order =
       unit.order == units::Order::kReversed ? units::Order::kInOrder : units::Order::kReversed;
   UnitErrors errors;
-  errors.drift = (unit_sums(product, unit) - sizes.products).nan_to_num(0, 0, 0);
-  const at::Tensor again = (unit_sums(product, other) - sizes.products).nan_to_num(0, 0, 0);
+  errors.drift = (cause::unit_sums(product, unit) - sizes.products).nan_to_num(0, 0, 0);
+  const at::Tensor again = (cause::unit_sums(product, other) - sizes.products).nan_to_num(0, 0, 0);
   errors.sizes = (sizes.norms + sizes.products.nan_to_num(0, 0, 0).abs()).clamp_min(1e-300);
   const at::Tensor apart = (errors.drift - again).abs();
   const at::Tensor shares = (apart / errors.sizes).flatten();
@@ -190,7 +212,7 @@ class ScaledJudge {
     std::optional<StrictFinding> first;
     for (const Reading& reading : readings_of(product_)) {
       StrictFinding finding = judge_reading(reading, errors_);
-      if (is_alarm(finding) && few_bits && unit_cost(product_) <= kMostUnitTerms) {
+      if (is_alarm(finding) && few_bits && cause::unit_cost(product_) <= kMostUnitTerms) {
         finding = judge_unit(reading, *unit);
       }
       if (is_right(finding)) {
@@ -278,17 +300,16 @@ class ScaledJudge {
       finding.status = Verdict::kInconclusive;
       return finding;
     }
-    const Scan placed = scan_with_places(pair_.device, bench, limits);
-    const bool slight = found.not_finite == 0 && found.worst <= kSlightExcess;
-    return {slight ? Verdict::kWarning : Verdict::kError, excess_text(placed, pair_.device, bench),
+    const bool slight = found.not_finite == 0 && found.worst <= kWarningExcess;
+    return {slight ? Verdict::kWarning : Verdict::kError, excess_text(found, pair_.device, bench),
             cause_of_excess(bench, limits),
             error_map(pair_.device, bench, over_bound(pair_.device, bench, limits)),
-            excess_number(placed)};
+            excess_number(found)};
   }
 
   std::string cause_of_excess(const at::Tensor& bench, const Limits& limits) const {
     const at::Tensor beyond = beyond_mask(pair_.device, bench, limits);
-    std::string cause = scaled_cause(product_, pair_.device, bench, beyond);
+    std::string cause = cause::scaled_cause(product_, pair_.device, bench, beyond);
     if (!cause.empty()) return cause;
     Failure failure;
     failure.device = pair_.device;
@@ -311,15 +332,15 @@ class ScaledJudge {
 }  // namespace
 
 at::Tensor sum_error(const ScaledProduct& product, const TermSizes& sizes) {
-  constexpr double kFloatSmallestSum = 0x1p-149;
   const double terms = static_cast<double>(std::max<std::int64_t>(sizes.terms, 1));
   const at::Tensor sums = sizes.products.nan_to_num(0, 0, 0).abs();
   // Rounded to nearest, in any order; the scales four times.
-  at::Tensor errors = std::sqrt(terms) * kHalfFloatEps * (2 * sums + 4 * sizes.norms);
+  at::Tensor errors =
+      std::sqrt(terms) * kHalfFloatEps * (kSumOfResult * sums + kSumOfTerms * sizes.norms);
   if (product.scaled) errors += 4 * kHalfFloatEps * sizes.sums;
   // Cut: every 8 terms lose up to a unit of the running sum.
   errors += (terms / 8 + 2) * kFloatEps * (sums + kWalk * sizes.norms);
-  errors += terms * kFloatSmallestSum;
+  errors += terms * kFloatSmallest;
   if (!product.scaled) return errors;
   // The scales of whole tensors are multiplied, and the sum by them.
   const bool whole = std::ranges::any_of(product.parts, [](const low_precision::Part& part) {
@@ -341,4 +362,4 @@ std::optional<StrictFinding> judge_scaled(CallContext& context, const Pair& pair
   return finding;
 }
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

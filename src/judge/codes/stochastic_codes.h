@@ -3,11 +3,11 @@
 // and together they are off to no side.
 #pragma once
 
-#include "strict/judge_codes.h"
+#include "codes/judge_codes.h"
 
-namespace msprobe::strict {
+namespace msprobe::codes {
 
 // REQUIRES: nothing is allowed beyond the rounding.
 StrictFinding judge_stochastic(const CodePair& pair);
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::codes

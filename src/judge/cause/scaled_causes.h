@@ -7,11 +7,11 @@
 
 #include "low_precision/scaled_product.h"
 
-namespace msprobe::strict {
+namespace msprobe::cause {
 
 // Empty if nothing leaves less than 30 % of the error. `bench`: float64, before it is rounded.
 // `beyond`: the elements beyond their bound.
 std::string scaled_cause(const low_precision::ScaledProduct& product, const at::Tensor& device,
                          const at::Tensor& bench, const at::Tensor& beyond);
 
-}  // namespace msprobe::strict
+}  // namespace msprobe::cause
