@@ -203,7 +203,7 @@ at::Tensor powers_of_two(const at::Tensor& scales) {
 
 WordScale scale_of_words(const at::Tensor& words) {
   const at::Tensor bits = words.to(at::kLong);
-  const at::Tensor low = bits.bitwise_and(0xFFFFFFFF).to(at::kInt);
+  const at::Tensor low = bits.bitwise_and(std::int64_t{0xFFFFFFFF}).to(at::kInt);
   const at::Tensor cut = low.bitwise_and(~std::int64_t{0x1FFF});
   const at::Tensor field =
       bits.bitwise_right_shift(at::scalar_tensor(37, bits.options())).bitwise_and(511);
