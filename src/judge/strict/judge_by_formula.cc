@@ -82,10 +82,6 @@ std::string cause_of(const FormulaNumbers& numbers, const at::Tensor& wrong) {
   return fmt::format("{} of {} rows are wrong", bad, count);
 }
 
-std::string reading_text(const FormulaRow& row, std::size_t reading) {
-  return row.readings.empty() ? "" : fmt::format(" (the device {})", row.readings[reading]);
-}
-
 StrictFinding formula_failed(const FormulaNumbers& numbers, const at::Tensor& wrong,
                              std::string reason) {
   const at::Tensor over = over_allowed(numbers).contiguous();
@@ -138,18 +134,28 @@ FormulaJudge::FormulaJudge(CallContext& context)
   }
 }
 
-bool FormulaJudge::applies() {
-  if (applies_) return *applies_;
-  applies_ = false;
-  if (row_ == nullptr) return false;
+bool FormulaJudge::says(bool (*about)(const execute::Bound&)) const {
   const auto call = context_.rerun.arguments();
   if (!call) return false;
-  if (row_->applies == nullptr) return *(applies_ = true);
   const auto found = execute::caught(SkipReason::kBenchFailed, [&] {
     const execute::Signature signature(row_->signature);
-    return row_->applies(execute::Bound(signature, **call));
+    return about(execute::Bound(signature, **call));
   });
-  return *(applies_ = found && *found);
+  return found && *found;
+}
+
+bool FormulaJudge::applies() {
+  if (applies_) return *applies_;
+  applies_ = row_ != nullptr && context_.rerun.arguments() &&
+             (row_->applies == nullptr || says(row_->applies));
+  return *applies_;
+}
+
+std::size_t FormulaJudge::readings() {
+  if (count_) return *count_;
+  count_ = row_->readings.size();
+  if (row_->is_open != nullptr && !says(row_->is_open)) count_ = 0;
+  return *count_;
 }
 
 const FormulaJudge::Results& FormulaJudge::results(std::size_t reading) {
@@ -191,10 +197,25 @@ bool FormulaJudge::fits(std::size_t reading) {
 std::size_t FormulaJudge::reading() {
   if (reading_) return *reading_;
   reading_ = 0;
-  for (std::size_t i = 0; i < row_->readings.size(); ++i) {
+  if (readings() < 2) return *reading_;
+  for (std::size_t i = 0; i < readings(); ++i) {
     if (fits(i)) return *(reading_ = i);
   }
   return *reading_;
+}
+
+bool FormulaJudge::is_only(std::size_t reading) {
+  if (only_) return *only_;
+  only_ = fits(reading);
+  for (std::size_t i = 0; i < readings() && *only_; ++i) {
+    if (i != reading && fits(i)) only_ = false;
+  }
+  return *only_;
+}
+
+std::string FormulaJudge::how(std::size_t reading) {
+  if (readings() < 2 || !is_only(reading)) return "";
+  return fmt::format(" (the device {})", row_->readings[reading]);
 }
 
 std::optional<StrictFinding> FormulaJudge::judge(const Pair& pair) {
@@ -209,10 +230,10 @@ std::optional<StrictFinding> FormulaJudge::judge(const Pair& pair) {
         }
         const FormulaNumbers numbers = formula_numbers(*result, pair.device);
         const at::Tensor wrong = outside(numbers);
-        const std::string how = reading_text(*row_, chosen);
         if (wrong.any().item<bool>()) return formula_failed(numbers, wrong, "");
-        if (!numbers.device.ne(numbers.right).any().item<bool>()) return equal("equal" + how);
-        StrictFinding finding = passed("within what the operator may give" + how);
+        const std::string said = how(chosen);
+        if (!numbers.device.ne(numbers.right).any().item<bool>()) return equal("equal" + said);
+        StrictFinding finding = passed("within what the operator may give" + said);
         finding.error_over_bound = three_digits(over_allowed(numbers).max().item<double>());
         return finding;
       });

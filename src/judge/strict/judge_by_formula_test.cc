@@ -72,24 +72,39 @@ TEST(JudgeByFormula, AScaleOfAnotherRowIsSeen) {
   EXPECT_EQ(judged(run, device(run, 1).roll(1, 0), 1).status, Verdict::kError);
 }
 
-// The vendor's documents contradict each other: both readings are right, and said.
-TEST(JudgeByFormula, BothReadingsAreRightAndTheOneThatFitsIsNamed) {
+constexpr char kRmsNormQuant[] = "NPU.npu_rms_norm_quant";
+
+RunCall rms_norm_quant(double scale) {
   const dump::TensorRecord x = tensor({4, 64}, DType::kFloat16);
   const dump::TensorRecord row = tensor({64}, DType::kFloat16, false, 0.5, 1);
-  RunCall run(call("NPU.npu_rms_norm_quant.0", {{x},
-                                                {row},
-                                                {row},
-                                                {tensor({1}, DType::kFloat16, false, 8, 8)},
-                                                {tensor({1}, DType::kInt8, false, 0, 0)}}));
-  const auto* formula = execute::npu::find_formula("NPU.npu_rms_norm_quant");
-  const arguments::PyCall& call = run.outcome.arguments.call;
+  return RunCall(
+      call(std::string(kRmsNormQuant) + ".0", {{x},
+                                               {row},
+                                               {row},
+                                               {tensor({1}, DType::kFloat16, false, scale, scale)},
+                                               {tensor({1}, DType::kInt8, false, 0, 0)}}));
+}
+
+at::Tensor by_reading(const RunCall& run, std::size_t reading) {
+  return execute::npu::expected_results(*execute::npu::find_formula(kRmsNormQuant),
+                                        run.outcome.arguments.call,
+                                        {.bounds = false, .reading = reading})[0]
+      .value;
+}
+
+// The vendor's documents contradict each other: both readings are right, and said.
+TEST(JudgeByFormula, BothReadingsAreRightAndTheOneThatFitsIsNamed) {
+  RunCall run = rms_norm_quant(8);
   for (const std::size_t reading : {0U, 1U}) {
-    const auto expected =
-        execute::npu::expected_results(*formula, call, {.bounds = false, .reading = reading});
-    const StrictFinding finding = judged(run, expected[0].value);
+    const StrictFinding finding = judged(run, by_reading(run, reading));
     EXPECT_TRUE(is_right(finding)) << reading;
     EXPECT_THAT(finding.reason, HasSubstr(reading == 0 ? "divides" : "multiplies"));
   }
+}
+
+TEST(JudgeByFormula, WhereEveryReadingFitsNoneIsNamed) {
+  RunCall run = rms_norm_quant(1);
+  EXPECT_EQ(judged(run, by_reading(run, 0)).reason, "equal");
 }
 
 }  // namespace

@@ -273,6 +273,13 @@ TEST(BuildArguments, ADeviceMayBeATextOrANumber) {
   }
 }
 
+TEST(BuildArguments, CodesThatAnOperatorIsAskedForAreTypes) {
+  const auto built = build_arguments(
+      call_of("NPU.npu_swiglu_quant.0", {{dump::DTypeValue{"torch.quint4x2"}}}), "x", {});
+  ASSERT_TRUE(built) << built.error().text;
+  EXPECT_EQ(*built->call.args[0].as<at::ScalarType>(), at::ScalarType::QUInt4x2);
+}
+
 TEST(BuildArguments, SaysWhatItCannotBuild) {
   const auto opaque =
       build_arguments(call_of("Torch.foo.0", {{dump::Opaque{"ProcessGroup"}}}), "foo", {});

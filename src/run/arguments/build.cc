@@ -134,6 +134,24 @@ constexpr MemoryFormatRow kMemoryFormats[] = {
     {"torch.channels_last_3d", at::MemoryFormat::ChannelsLast3d},
 };
 
+struct QuantisedTypeRow {
+  std::string_view text;
+  at::ScalarType type;
+};
+constexpr QuantisedTypeRow kQuantisedTypes[] = {
+    {"torch.qint8", at::kQInt8},
+    {"torch.quint8", at::kQUInt8},
+    {"torch.qint32", at::kQInt32},
+    {"torch.quint4x2", at::ScalarType::QUInt4x2},
+};
+
+// Types that no tensor of a dump has, but that an argument names: the codes that are asked for.
+std::optional<at::ScalarType> quantised_type(std::string_view text) {
+  const auto* found = std::ranges::find(kQuantisedTypes, text, &QuantisedTypeRow::text);
+  if (found == std::end(kQuantisedTypes)) return std::nullopt;
+  return found->type;
+}
+
 // Builds values one after another; the first that cannot be built ends it.
 class Builder {
  public:
@@ -222,7 +240,8 @@ class Builder {
   OrSkip<PyValue> build(const dump::DTypeValue& dtype, const std::string& path) {
     if (dtype.text.empty() || dtype.text == "None") return PyValue{dump::None{}};
     const std::optional<DType> known = parse_dtype(dtype.text);
-    const auto type = known ? libtorch::scalar_type(*known) : std::nullopt;
+    auto type = known ? libtorch::scalar_type(*known) : std::nullopt;
+    if (!type) type = quantised_type(dtype.text);
     if (!type) {
       return skip(SkipReason::kUnknownDType,
                   fmt::format("{}: the linked PyTorch has no dtype {}", path, dtype.text));

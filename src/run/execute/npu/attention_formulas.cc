@@ -33,7 +33,11 @@ at::Tensor wide(const at::Tensor& tensor) {
 // token.
 at::Tensor wide_keys(const at::Tensor& codes, const at::Tensor& scale, const at::Tensor& offset,
                      const InferAttention& options) {
-  if (!scale.defined()) return codes.to(at::kDouble);
+  if (!scale.defined()) {
+    // Codes of eight bits have no gather.
+    const bool float8 = codes.is_floating_point() && codes.element_size() == 1;
+    return float8 ? codes.to(at::kDouble) : codes;
+  }
   const std::int64_t heads = options.key_heads == 0 ? options.heads : options.key_heads;
   const auto over = [&](const at::Tensor& given) -> at::Tensor {
     const at::Tensor all = given.to(at::kDouble);
@@ -81,7 +85,7 @@ InferAttention infer_options(const Bound& a, const InferNames& names, std::size_
                          .block_table = a.tensor_or_undefined("block_table"),
                          .block_size = a.integer("block_size"),
                          .query_rope = wide(a.tensor_or_undefined("query_rope")),
-                         .key_rope = wide(a.tensor_or_undefined("key_rope")),
+                         .key_rope = a.tensor_or_undefined("key_rope"),
                          .masked_rows_are_zero = (a.integer("inner_precise") & 2) != 0};
   if (reading == 1 && options.pse.defined()) options.pse = options.pse / options.scale;
   if (a.has("query_padding_size") && !a.is_none("query_padding_size")) {
@@ -104,7 +108,7 @@ InferAttention infer_options(const Bound& a, const InferNames& names, std::size_
 
 at::Tensor key_or_value(const Bound& a, std::string_view name, const InferAttention& options) {
   const at::Tensor& codes = a.tensor(name);
-  if (!a.has("antiquant_scale")) return codes.to(at::kDouble);
+  if (!a.has("antiquant_scale")) return wide_keys(codes, {}, {}, options);
   const bool is_key = name == "key";
   at::Tensor scale = half_of_pair(a.tensor_or_undefined("antiquant_scale"), is_key ? 0 : 1);
   at::Tensor offset = half_of_pair(a.tensor_or_undefined("antiquant_offset"), is_key ? 0 : 1);
@@ -188,7 +192,7 @@ std::vector<at::Tensor> second_written(const Bound& a) { return infer_masks(a, k
 // One token of each sequence against the pages of its keys.
 FormulaResults paged_attention(const Bound& a, Wish wish) {
   const auto pages = [&](std::string_view name) {  // (blocks, heads, size, D)
-    return a.tensor(name).to(at::kDouble).permute({0, 2, 1, 3});
+    return a.tensor(name).permute({0, 2, 1, 3});
   };
   const InferAttention options{.heads = a.integer("num_heads"),
                                .key_heads = a.integer("num_kv_heads"),
@@ -207,6 +211,8 @@ FormulaResults paged_attention(const Bound& a, Wish wish) {
   out.argument = "out";
   return {out};
 }
+
+bool has_pse(const Bound& a) { return !a.is_none("pse_shift"); }
 
 constexpr FormulaRow kInferRows[] = {
     {.api = "NPU._npu_paged_attention",
@@ -230,7 +236,8 @@ constexpr FormulaRow kInferRows[] = {
          "softmax_lse_flag=False",
      .formula = &first_infer,
      .written = &first_written,
-     .readings = kPseReadings},
+     .readings = kPseReadings,
+     .is_open = &has_pse},
     {.api = "NPU.npu_fused_infer_attention_score_v2",
      .signature =
          "query, key, value, *, query_rope=None, key_rope=None, pse_shift=None, "
@@ -248,7 +255,8 @@ constexpr FormulaRow kInferRows[] = {
          "dequant_scale_value_dtype=None, dequant_scale_key_rope_dtype=None, out_dtype=None",
      .formula = &second_infer,
      .written = &second_written,
-     .readings = kPseReadings},
+     .readings = kPseReadings,
+     .is_open = &has_pse},
 };
 
 }  // namespace

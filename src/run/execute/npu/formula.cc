@@ -8,9 +8,10 @@
 namespace msprobe::execute::npu {
 namespace {
 
-constexpr std::span<const FormulaRow> (*kFamilies[])() = {&quantise_formulas,  &mx_formulas,
-                                                          &product_formulas,   &routing_formulas,
-                                                          &attention_formulas, &training_formulas};
+// The last two only judge what rows of their own compute.
+constexpr std::span<const FormulaRow> (*kFamilies[])() = {
+    &quantise_formulas,  &mx_formulas,      &product_formulas,  &routing_formulas,
+    &attention_formulas, &serving_formulas, &training_formulas, &gate_formulas};
 
 Packing packing_of(Number number) {
   switch (number) {
@@ -94,6 +95,7 @@ std::vector<ApiRow> all_rows() {
   add_rows<2>(rows, std::make_index_sequence<kMost>());
   add_rows<3>(rows, std::make_index_sequence<kMost>());
   add_rows<4>(rows, std::make_index_sequence<kMost>());
+  add_rows<5>(rows, std::make_index_sequence<kMost>());
   return rows;
 }
 
@@ -145,6 +147,13 @@ FormulaResult as_codes(const Bounded& x, Number number, RoundMode mode) {
   result.lowest = rounded_to(number, (x.value - x.slack).nan_to_num(0), mode);
   result.highest = rounded_to(number, (x.value + x.slack).nan_to_num(0), mode);
   return result;
+}
+
+Bounded through(const Bounded& x, at::ScalarType type) {
+  const FormulaResult rounded = as_floats(x, type);
+  const at::Tensor value = rounded.value.to(at::kDouble);
+  if (!x.slack.defined()) return {value, {}};
+  return {value, at::maximum(rounded.highest - value, value - rounded.lowest)};
 }
 
 FormulaResult as_is(const at::Tensor& tensor) {

@@ -43,6 +43,8 @@ struct FormulaRow {
   WrittenMasks written = nullptr;
   // What the documents leave open, as a right device may do it: "multiplies by the scale".
   std::span<const std::string_view> readings = {};
+  // Whether the readings differ for this call; null: they may.
+  bool (*is_open)(const Bound&) = nullptr;
   bool single = false;       // one result, not a tuple
   bool nothing = false;      // returns None; all results are arguments
   bool judges_only = false;  // the API is run by a row of its own, which has a gradient
@@ -55,6 +57,8 @@ std::span<const FormulaRow> product_formulas();
 std::span<const FormulaRow> routing_formulas();
 std::span<const FormulaRow> attention_formulas();
 std::span<const FormulaRow> training_formulas();
+std::span<const FormulaRow> serving_formulas();
+std::span<const FormulaRow> gate_formulas();
 
 // The row of an API; null if it has none.
 const FormulaRow* find_formula(std::string_view api);
@@ -74,12 +78,20 @@ std::vector<at::Tensor> written_masks(const FormulaRow& row, const PyCall& call)
 FormulaResult as_floats(const Bounded& x, at::ScalarType type);
 FormulaResult as_codes(const Bounded& x, Number number, RoundMode mode = RoundMode::kHalfEven);
 FormulaResult as_is(const at::Tensor& tensor);
+// As if `x` had been rounded to `type` on the way. Next to a tie it may be either neighbour.
+Bounded through(const Bounded& x, at::ScalarType type);
 
 // Arguments. A dtype is one of torch_npu's numbers or a torch.dtype.
 std::optional<Number> opt_number(const Bound& a, std::string_view name);
 Number number_or(const Bound& a, std::string_view name, Number otherwise);
 std::optional<at::Tensor> given_tensor(const Bound& a, std::string_view name);
 void refuse(const Bound& a, std::string_view api, std::initializer_list<std::string_view> names);
+
+// Rows as codes of eight bits with a scale for each 32 elements, an even number of scales.
+struct MxRows {
+  FormulaResult codes, scales;
+};
+MxRows mx_rows(const at::Tensor& rows, Number number, bool bounds);
 
 // Which group each of `rows` belongs to, -1 behind the last, from where the groups end.
 at::Tensor group_of_rows(const std::vector<std::int64_t>& ends, std::int64_t rows);

@@ -65,6 +65,14 @@ PyValue run_interleave_rope(const Bound& a) {
   return {npu_interleave_rope(a.tensor("x"), a.tensor("cos"), a.tensor("sin"))};
 }
 
+PyValue run_apply_rotary_pos_emb(const Bound& a) {
+  const auto turned = [&](std::string_view name) {
+    return npu_rotary_mul(a.tensor(name), a.tensor("cos"), a.tensor("sin"),
+                          {a.text("rotary_mode"), at::Tensor()});
+  };
+  return tuple_of({turned("query"), turned("key")});
+}
+
 PyValue run_bmm_v2(const Bound& a) {
   return {npu_bmm_v2(a.tensor("input"), a.tensor("mat2"), a.integers("output_sizes"))};
 }
@@ -161,6 +169,8 @@ constexpr ApiRow kFurtherRows[] = {
     {"Aten.npu_gelu_backward", "grad_output, input|self, *, approximate='none'",
      &run_gelu_backward},
     {"NPU.npu_add_rms_norm", "x1, x2, gamma, epsilon=1e-06", &run_add_rms_norm},
+    {"NPU.npu_apply_rotary_pos_emb", "query, key, cos, sin, layout='BSND', rotary_mode='half'",
+     &run_apply_rotary_pos_emb},
     {"NPU.npu_attention_update", "lse, local_out, update_type", &run_attention_update},
     {"NPU.npu_bmmV2", "input|self, mat2, output_sizes", &run_bmm_v2},
     {"NPU.npu_clipped_swiglu",

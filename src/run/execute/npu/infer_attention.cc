@@ -230,9 +230,12 @@ InferPlan infer_plan(const at::Tensor& query, const at::Tensor& key, const at::T
       packed ? packed_rows(options.query_lengths, queries.size(2))
              : padded_rows(options.query_lengths, queries.size(0), queries.size(2),
                            options.query_padding, options.query_padded_left);
+  // A cache may be as large as memory: only the pages of these sequences are made wider.
   const auto parts_of = [&](const at::Tensor& tensor) {
-    return sequences(tensor.to(query.scalar_type()), options, layouts.input, key_heads,
-                     rows.size());
+    std::vector<at::Tensor> parts =
+        sequences(tensor, options, layouts.input, key_heads, rows.size());
+    for (at::Tensor& part : parts) part = part.to(query.scalar_type());
+    return parts;
   };
   std::vector<at::Tensor> keys = parts_of(key);
   std::vector<at::Tensor> values = parts_of(value);

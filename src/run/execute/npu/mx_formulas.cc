@@ -118,6 +118,16 @@ FormulaResult codes_of(const at::Tensor& values, Number number, bool bounds) {
   return as_codes(exact(values.contiguous(), bounds), number);
 }
 
+}  // namespace
+
+MxRows mx_rows(const at::Tensor& rows, Number number, bool bounds) {
+  const MxResult result = mx_quantised(rows, -1, 32, {.number = number});
+  return {codes_of(result.values, number, bounds),
+          as_is(result.scales.flatten(-2).contiguous().to(at::kByte))};
+}
+
+namespace {
+
 FormulaResult scales_of(const at::Tensor& codes) { return as_is(codes.contiguous().to(at::kByte)); }
 
 FormulaResults dynamic_mx_quant(const Bound& a, Wish wish) {

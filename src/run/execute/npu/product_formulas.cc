@@ -556,6 +556,10 @@ FormulaResults ffn(const Bound& a, Wish wish) {
   return {joined(parts, type, false)};
 }
 
+bool has_open_activation(const Bound& a) {
+  return a.text("activation").ends_with("glu") || a.text("activation") == "gelu";
+}
+
 constexpr std::string_view kGeluReadings[] = {"uses GELU by erf", "uses GELU by tanh",
                                               "activates the second half, GELU by erf",
                                               "activates the second half, GELU by tanh"};
@@ -591,6 +595,7 @@ constexpr FormulaRow kProductRows[] = {
          "antiquant_offset2=None, inner_precise=None, output_dtype=None",
      .formula = &ffn,
      .readings = kGeluReadings,
+     .is_open = &has_open_activation,
      .single = true},
     {.api = "NPU.npu_grouped_matmul",
      .signature =

@@ -91,6 +91,9 @@ FormulaResults dynamic_quant(const Bound& a, Wish wish) {
 std::vector<at::Tensor> dynamic_quant_written(const Bound& a) {
   const DynamicQuant inputs = dynamic_quant_inputs(a, false);
   at::Tensor codes = inputs.x.value.abs().amax(inputs.dims, /*keepdim=*/true).gt(0);
+  if (code_type(a, "dst_type") == Number::kInt4 && codes.size(-1) > 1) {
+    codes = codes.unflatten(-1, {-1, 8}).all(-1);  // of words
+  }
   if (!inputs.groups.defined()) return {codes, {}};
   const auto sizes = a.tensor("input").sizes();
   const at::Tensor rows = inputs.groups.ge(0).view(sizes.slice(0, sizes.size() - 1));
@@ -172,26 +175,20 @@ FormulaResults quantize(const Bound& a, Wish wish) {
 
 // Norms
 
-// The sum of two tensors as the norm sees it: rounded to their dtype, or not.
-Bounded sum_for_norm(const Bounded& sum, at::ScalarType type, bool rounded) {
-  if (!rounded) return sum;
-  const FormulaResult result = as_floats(sum, type);
-  return {result.value.to(at::kDouble),
-          sum.slack.defined() ? result.highest - result.lowest : at::Tensor()};
-}
-
 constexpr std::string_view kSumReadings[] = {"rounds the sum before the norm",
                                              "takes the norm of the unrounded sum"};
+constexpr std::string_view kRoundingReadings[] = {
+    "rounds the sum before the norm and the norm before gamma, as A2 does",
+    "rounds the sum before the norm", "takes the norm of the unrounded sum, as 950 does"};
 
 FormulaResults add_rms_norm(const Bound& a, Wish wish) {
   const at::Tensor& x1 = a.tensor("x1");
   const at::ScalarType type = x1.scalar_type();
-  const bool rounds = wish.reading == 0;
   const Bounded sum = exact(x1, wish.bounds) + exact(a.tensor("x2"), wish.bounds);
   const at::Tensor& gamma = a.tensor("gamma");
-  Normed normed = rms_normed(sum_for_norm(sum, type, rounds), gamma.dim(), a.real("epsilon"));
-  if (rounds && type != at::kFloat)
-    normed.y = loosened(normed.y, 1.0 / (type == at::kHalf ? 2048 : 256));
+  const Bounded seen = wish.reading < 2 ? through(sum, type) : sum;
+  Normed normed = rms_normed(seen, gamma.dim(), a.real("epsilon"));
+  if (wish.reading == 0) normed.y = through(normed.y, type);
   return {as_floats(normed.y * exact(gamma, wish.bounds), type), as_floats(normed.rstd, at::kFloat),
           as_floats(sum, type)};
 }
@@ -200,7 +197,7 @@ FormulaResults add_rms_norm_quant(const Bound& a, Wish wish) {
   const at::Tensor& x1 = a.tensor("x1");
   const auto given = [&](std::string_view name) { return exact(a.tensor(name), wish.bounds); };
   const Bounded sum = given("x1") + given("x2");
-  const Bounded seen = sum_for_norm(sum, x1.scalar_type(), wish.reading == 0);
+  const Bounded seen = wish.reading == 0 ? through(sum, x1.scalar_type()) : sum;
   Bounded y = rms_normed(seen, 1, a.real("epsilon")).y * given("gamma");
   if (!a.is_none("beta")) y = y + given("beta");
   const Number type = code_type(a, "dst_type");
@@ -348,11 +345,15 @@ std::vector<at::Tensor> dequant_swiglu_quant_written(const Bound& a) {
   return group_masks(groups_of(a, 1), a.tensor("x"), a.integer("quant_mode") != 0);
 }
 
+bool has_static_scale(const Bound& a) {
+  return a.integer("quant_mode") == 0 && !a.is_none("quant_scale");
+}
+
 constexpr FormulaRow kQuantiseRows[] = {
     {.api = "NPU.npu_add_rms_norm",
      .signature = "x1, x2, gamma, epsilon=1e-06",
      .formula = &add_rms_norm,
-     .readings = kSumReadings,
+     .readings = kRoundingReadings,
      .judges_only = true},
     {.api = "NPU.npu_add_rms_norm_quant",
      .signature =
@@ -368,7 +369,8 @@ constexpr FormulaRow kQuantiseRows[] = {
          "glu_alpha=1.702, glu_bias=1.0",
      .formula = &dequant_swiglu_quant,
      .written = &dequant_swiglu_quant_written,
-     .readings = kScaleReadings},
+     .readings = kScaleReadings,
+     .is_open = &has_static_scale},
     {.api = "NPU.npu_dynamic_block_quant",
      .signature = "x, *, min_scale=0.0, round_mode='rint', dst_type=1, row_block_size=1, "
                   "col_block_size=128, dst_type_max=0.0",

@@ -125,6 +125,11 @@ ExpandedRows expanded_rows(const Bound& a, const Routing& r, const at::Tensor& f
                            exact(a.tensor("offset").reshape(-1)[0], bounds);
     return {as_codes(loosened(scaled, kHalf), Number::kInt8), {}};
   }
+  if (mode == 2 || mode == 3) {
+    const Number number = mode == 2 ? Number::kE5M2 : Number::kE4M3;
+    MxRows quantised = mx_rows(expanded.value, number, bounds);
+    return {std::move(quantised.codes), std::move(quantised.scales)};
+  }
   if (mode != 1) {
     throw BindError(fmt::format("npu_moe_init_routing_v2: quant_mode {} has no benchmark", mode));
   }
@@ -142,6 +147,15 @@ ExpandedRows expanded_rows(const Bound& a, const Routing& r, const at::Tensor& f
   return {as_codes(expanded / of_row, Number::kInt8), as_floats(shown, at::kFloat)};
 }
 
+// Places that no entry came to are zero, whatever a zero would become as a code.
+FormulaResult without_empty(FormulaResult rows, const at::Tensor& from) {
+  const at::Tensor empty = from.lt(0).unsqueeze(1);
+  for (at::Tensor* each : {&rows.value, &rows.lowest, &rows.highest}) {
+    if (each->defined()) *each = at::where(empty, at::zeros({}, each->options()), *each);
+  }
+  return rows;
+}
+
 FormulaResult in_experts(FormulaResult rows, const Bound& a, const Routing& r) {
   if (a.integer("drop_pad_mode") == 0) return rows;
   const auto view = [&](at::Tensor& t) {
@@ -157,8 +171,10 @@ FormulaResults init_routing(const Bound& a, Wish wish) {
   const Routing r = routing_of(a);
   const Places places = places_of(a, r);
   const ExpandedRows expanded = expanded_rows(a, r, places.from, wish.bounds);
-  FormulaResults results{
-      in_experts(expanded.rows, a, r), as_is(places.to.to(at::kInt)), {}, expanded.scale};
+  FormulaResults results{in_experts(without_empty(expanded.rows, places.from), a, r),
+                         as_is(places.to.to(at::kInt)),
+                         {},
+                         expanded.scale};
   if (a.boolean("expert_tokens_num_flag")) results[2] = as_is(token_counts(a, r));
   return results;
 }
@@ -175,6 +191,8 @@ std::vector<at::Tensor> init_routing_written(const Bound& a) {
     if (a.integer("row_idx_type") == 1) masks[1] = first(r.order.numel(), r.active);
   }
   masks[3] = dropless ? first(r.rows, r.active) : places_of(a, r).from.ge(0);
+  const std::int64_t mode = a.integer("quant_mode");
+  if (mode == 2 || mode == 3) masks[3] = masks[3].unsqueeze(1);
   if (a.boolean("expert_tokens_num_flag") && a.integer("expert_tokens_num_type") == 2) {
     const at::Tensor pairs = token_counts(a, r);
     const std::int64_t used = pairs.select(1, 1).gt(0).sum().item<std::int64_t>();

@@ -177,33 +177,43 @@ struct SparseProblem {
 };
 
 SparseProblem sparse_problem(const Bound& a, bool exactly) {
-  const auto taken = [&](std::string_view name) {
-    const at::Tensor tensor = a.tensor_or_undefined(name);
-    return tensor.defined() && exactly ? tensor.detach().to(at::kDouble) : tensor;
+  const auto taken = [&](const at::Tensor& part) {
+    return part.defined() && exactly ? part.detach().to(at::kDouble) : part;
   };
   const SparseLayout layout = sparse_layout(a, "layout_kv", "actual_seq_lengths_kv");
-  at::Tensor query = taken("query");
-  at::Tensor key = taken("key");
-  const at::Tensor value = a.is_none("value") ? key : taken("value");
+  // A cache may be as large as memory: only what the sequences have of it is made wider.
+  const auto parts_of = [&](std::string_view query, std::string_view key) {
+    std::vector<SparsePart> parts = sparse_parts(a.tensor(query), a.tensor(key), layout);
+    for (SparsePart& part : parts) {
+      part.query = taken(part.query);
+      part.key = taken(part.key);
+    }
+    return parts;
+  };
+  SparseProblem problem{parts_of("query", "key"), {}, layout.query == "TND"};
+  const std::vector<SparsePart> values =
+      a.is_none("value") ? problem.parts : parts_of("query", "value");
   if (!a.is_none("query_rope")) {
-    query = at::cat({query, taken("query_rope")}, -1);
-    key = at::cat({key, taken("key_rope")}, -1);
+    const std::vector<SparsePart> ropes = parts_of("query_rope", "key_rope");
+    for (std::size_t i = 0; i < ropes.size(); ++i) {
+      problem.parts[i].query = at::cat({problem.parts[i].query, ropes[i].query}, -1);
+      problem.parts[i].key = at::cat({problem.parts[i].key, ropes[i].key}, -1);
+    }
   }
-  SparseProblem problem{sparse_parts(query, key, layout), {}, layout.query == "TND"};
-  const std::vector<SparsePart> values = sparse_parts(query, value, layout);
   for (std::size_t i = 0; i < problem.parts.size(); ++i) {
     const SparsePart& part = problem.parts[i];
     const at::Tensor chosen = rows_of_part(a.tensor("sparse_indices"), part, problem.packed);
     const at::Tensor masked = masked_but_chosen(chosen.select(1, 0), a.integer("sparse_block_size"),
                                                 part.keys, layout.causal);
-    problem.inputs.push_back(
-        {.query = part.query,
-         .key = part.key,
-         .value = values[i].key,
-         .pse = {},
-         .sink = a.is_none("sinks") ? at::Tensor() : taken("sinks").reshape({1, -1, 1, 1}),
-         .mask = {.given = masked.unsqueeze(0).unsqueeze(0)},
-         .scale = a.real("scale_value")});
+    problem.inputs.push_back({.query = part.query,
+                              .key = part.key,
+                              .value = values[i].key,
+                              .pse = {},
+                              .sink = a.is_none("sinks")
+                                          ? at::Tensor()
+                                          : taken(a.tensor("sinks")).reshape({1, -1, 1, 1}),
+                              .mask = {.given = masked.unsqueeze(0).unsqueeze(0)},
+                              .scale = a.real("scale_value")});
   }
   return problem;
 }
@@ -262,14 +272,16 @@ struct Indexer {
 };
 
 Indexer indexer_of(const Bound& a, bool exactly) {
-  const auto taken = [&](std::string_view name) {
-    const at::Tensor& tensor = a.tensor(name);
+  const auto taken = [&](const at::Tensor& tensor) {
     return exactly ? tensor.detach().to(at::kDouble) : widened(tensor);
   };
   const SparseLayout layout = sparse_layout(a, "layout_key", "actual_seq_lengths_key");
-  const at::Tensor weights = taken("weights");
-  Indexer found{sparse_parts(taken("query"), taken("key"), layout), {}, {}, layout.query == "TND"};
-  for (const SparsePart& part : found.parts) {
+  const at::Tensor weights = taken(a.tensor("weights"));
+  Indexer found{
+      sparse_parts(a.tensor("query"), a.tensor("key"), layout), {}, {}, layout.query == "TND"};
+  for (SparsePart& part : found.parts) {
+    part.query = taken(part.query);
+    part.key = taken(part.key);
     const std::int64_t rows = part.query.size(2);
     const at::Tensor of_rows =
         found.packed ? weights.narrow(0, part.first, rows) : weights[part.batch].narrow(0, 0, rows);
