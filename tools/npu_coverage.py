@@ -60,7 +60,7 @@ class CallSites(ast.NodeVisitor):
         match = re.fullmatch(r"(?:torch_npu|torch\.ops\.npu)\.((?:atb\.)?_?npu_\w+)(?:\.\w+)?", name)
         if match:
             self.count[match.group(1)] += 1
-        elif name in self.imported and "npu_" in self.imported[name]:
+        elif name in self.imported and re.match("_?npu_", self.imported[name]):
             self.count[self.imported[name]] += 1
         self.generic_visit(node)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small copies of what serving on an NPU consists of, recorded and checked: the operators are compositions on the CPU under their names."""
+
 import csv
 import os
 import pathlib
@@ -37,6 +38,55 @@ def finalize_routing(rows, skip1, skip2, bias, scales, places, experts, drop_pad
     return (picked * scales.float()[..., None]).sum(1).to(rows.dtype)
 
 
+class Whole(torch.autograd.Function):
+    """An operator with a gradient: one node of autograd, as in the plug-in."""
+
+    @staticmethod
+    def forward(ctx, function, keywords, *args):
+        ctx.function, ctx.keywords = function, keywords
+        ctx.save_for_backward(*(value for value in args if isinstance(value, torch.Tensor)))
+        ctx.args = [None if isinstance(value, torch.Tensor) else value for value in args]
+        with torch.no_grad():
+            results = function(*args, **keywords)
+        exact = [result for result in results if not result.is_floating_point()]
+        ctx.mark_non_differentiable(*exact)
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        tensors = iter(ctx.saved_tensors)
+        args = [
+            next(tensors).detach().requires_grad_(needed) if value is None else value
+            for value, needed in zip(ctx.args, ctx.needs_input_grad[2:])
+        ]
+        with torch.enable_grad():
+            results = ctx.function(*args, **ctx.keywords)
+        wanted = [value for value, needed in zip(args, ctx.needs_input_grad[2:]) if needed]
+        found = iter(torch.autograd.grad(results[0], wanted, gradients[0]))
+        return (None, None, *(next(found) if needed else None for needed in ctx.needs_input_grad[2:]))
+
+
+def with_gradient(function):
+    return lambda *args, **keywords: Whole.apply(function, keywords, *args)
+
+
+def permute(tokens, indices):
+    first = torch.argsort(indices.flatten(), stable=True)
+    went = torch.empty_like(first).scatter_(0, first, torch.arange(first.numel()))
+    return tokens[first // indices.shape[1]], went.to(torch.int32)
+
+
+def unpermute(rows, places, probs):
+    picked = rows.float()[places.long()].reshape(*probs.shape, -1)
+    return [(picked * probs.float()[..., None]).sum(1).to(rows.dtype)]
+
+
+def geglu(x):
+    linear, active = x.float().chunk(2, -1)
+    activated = torch.nn.functional.gelu(active, approximate="tanh")
+    return (linear * activated).to(x.dtype), activated.to(x.dtype)
+
+
 def as_operator(function):
     """As an operator of a plug-in arrives at the collector: as one call, whatever it is made of."""
 
@@ -67,6 +117,9 @@ def fake_torch_npu():
         "npu_kv_rmsnorm_rope_cache": kv_cache_in_place,
         "_npu_paged_attention": paged_into_out,
         "npu_moe_finalize_routing": finalize_routing,
+        "npu_moe_token_permute": with_gradient(permute),
+        "npu_moe_token_unpermute": lambda *args: with_gradient(unpermute)(*args)[0],
+        "npu_geglu": with_gradient(geglu),
     }
     for name, function in single.items():
         others[name] = lambda *args, function=function, **keywords: function(*args, **keywords)[0]
@@ -154,6 +207,16 @@ def paged_decode(npu, x):
     return out
 
 
+def trained_moe(npu, x):
+    """Tokens to their experts, a gate, and back, with gradients."""
+    x = x.requires_grad_(True)
+    chosen = torch.stack([torch.randperm(4, generator=recorder.GENERATOR)[:2] for _ in range(x.shape[0])]).to(torch.int32)
+    probs = recorder.uniform(x.shape[0], 2, low=0.1, high=1).requires_grad_(True)
+    rows, places = npu.npu_moe_token_permute(x, chosen)
+    gated = npu.npu_geglu(rows)[0]
+    npu.npu_moe_token_unpermute(gated, places, probs).float().square().sum().backward()
+
+
 @unittest.skipUnless(os.environ.get("MSPROBE_HAS_ENGINE", "1") == "1", "there is no engine")
 class NpuOperatorsTest(unittest.TestCase):
     def setUp(self):
@@ -170,22 +233,61 @@ class NpuOperatorsTest(unittest.TestCase):
         with open(details, encoding="utf-8-sig", newline="") as file:
             for row in csv.DictReader(file):
                 if row["API name"].startswith("NPU."):
-                    found.setdefault(row["API name"].split(".")[1], []).append((row["Strict Status"].strip(), row["Strict Reason"]))
+                    found.setdefault(row["API name"].split(".")[1], []).append(
+                        (row["API name"], row["Strict Status"].strip(), row["Strict Reason"])
+                    )
         return found
 
+    def recorded(self, layer):
+        with collected.debugger({"task": "tensor"}) as made:
+            made.start()
+            layer(sys.modules["torch_npu"], recorder.normal(9, 64, dtype=torch.bfloat16))
+            made.stop()
+            made.step()
+            return self.statuses(collected.step_directory(made))
+
     def test_layers_of_a_model_are_recorded_and_pass(self):
-        for layer in (quantised_linear, moe_layer, mla_attention, paged_decode):
-            with self.subTest(layer.__name__), collected.debugger({"task": "tensor"}) as made:
-                made.start()
-                layer(sys.modules["torch_npu"], recorder.normal(9, 64, dtype=torch.bfloat16))
-                made.stop()
-                made.step()
-                found = self.statuses(collected.step_directory(made))
+        for layer in (quantised_linear, moe_layer, mla_attention, paged_decode, trained_moe):
+            with self.subTest(layer.__name__):
+                found = self.recorded(layer)
                 self.assertGreaterEqual(len(found), 2)
                 for name, results in found.items():
-                    self.assertTrue(any(status in ("pass", "inconclusive") for status, _ in results), (name, results))
-                    for status, reason in results:
-                        self.assertNotIn(status, ("error", "warning"), (name, reason))
+                    self.assertTrue(any(status in ("pass", "inconclusive") for _, status, _ in results), (name, results))
+                    for row, status, reason in results:
+                        self.assertNotIn(status, ("error", "warning"), (row, reason))
+                if layer is trained_moe:
+                    judged = {
+                        row.split(".")[1]
+                        for results in found.values()
+                        for row, status, _ in results
+                        if ".backward." in row and status == "pass"
+                    }
+                    self.assertEqual(judged, set(found))
+
+    def test_a_wrong_operator_is_the_one_that_is_named(self):
+        """The operator inside the layer loses its last rows, keys or group; those behind it compute with that, and are right."""
+        for layer, name in (
+            (moe_layer, "npu_grouped_matmul"),
+            (quantised_linear, "npu_quant_matmul"),
+            (mla_attention, "npu_fused_infer_attention_score"),
+            (paged_decode, "npu_add_rms_norm"),
+            (trained_moe, "npu_moe_token_permute"),
+        ):
+            right = getattr(sys.modules["torch_npu"], name)
+
+            def wrong(*args, right=right, **keywords):
+                results = right(*args, **keywords)
+                first = results[0] if isinstance(results, (list, tuple)) else results
+                with torch.no_grad():
+                    first.view(-1, first.shape[-1])[-1:] = 0
+                return results
+
+            with self.subTest(layer.__name__):
+                setattr(sys.modules["torch_npu"], name, as_operator(wrong))
+                found = self.recorded(layer)
+                setattr(sys.modules["torch_npu"], name, right)
+                blamed = {api for api, results in found.items() for row, status, _ in results if status == "error" and ".forward." in row}
+                self.assertEqual(blamed, {name})
 
 
 if __name__ == "__main__":
