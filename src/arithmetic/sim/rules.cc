@@ -68,8 +68,31 @@ Result<void> set_key(FaultRule& rule, const std::string& key, const YAML::Node& 
   return {};
 }
 
-bool changes_products(Fault fault) {
-  return fault == Fault::kLostBlock || fault == Fault::kLostTerms || fault == Fault::kCoarseSums;
+// Which operators a fault of products is about where a rule names none; empty: whole calls.
+std::vector<std::string> operators_of(Fault fault) {
+  const std::vector<std::string> products = {"mm", "bmm", "addmm", "baddbmm"};
+  const std::vector<std::string> of_codes = {"_scaled_mm", "_scaled_mm_v2", "_scaled_grouped_mm",
+                                             "_scaled_grouped_mm_v2"};
+  switch (fault) {
+    case Fault::kLostTerms:
+    case Fault::kCoarseSums:
+      return products;
+    case Fault::kLostBlock: {
+      std::vector<std::string> both = products;
+      both.insert(both.end(), of_codes.begin(), of_codes.end());
+      return both;
+    }
+    case Fault::kOtherBlockScale:
+    case Fault::kScaleExponent:
+    case Fault::kOtherAxisScales:
+    case Fault::kWrongSwizzle:
+    case Fault::kSwappedHalves:
+    case Fault::kFewBits:
+    case Fault::kStaleAmax:
+      return of_codes;
+    default:
+      return {};
+  }
 }
 
 Result<FaultRule> parse_rule(const YAML::Node& node) {
@@ -81,9 +104,7 @@ Result<FaultRule> parse_rule(const YAML::Node& node) {
     const Result<void> set = set_key(rule, item.first.as<std::string>(), item.second);
     if (!set) return propagate(set);
   }
-  if (changes_products(rule.fault) && rule.operators.empty()) {
-    rule.operators = {"mm", "bmm", "addmm", "baddbmm"};
-  }
+  if (rule.operators.empty()) rule.operators = operators_of(rule.fault);
   if (rule.fault == Fault::kWrongGradient) rule.forward = false;
   return rule;
 }

@@ -42,6 +42,15 @@ TEST(Rules, FaultsOfProductsHitProducts) {
   }
 }
 
+TEST(Rules, FaultsOfCodesHitProductsOfCodes) {
+  for (const std::string fault : {"other_block_scale", "few_bits", "lost_block"}) {
+    const auto rules = parse_rules("faults:\n  - fault: " + fault + "\n", "sim.yaml");
+    ASSERT_TRUE(rules) << rules.error().message;
+    EXPECT_TRUE(strikes(rules->rules[0], 0, {"Aten._scaled_mm.0", "_scaled_mm_v2", false, 0}));
+    EXPECT_FALSE(strikes(rules->rules[0], 0, {"Aten._scaled_mm.0", "", false, 0})) << fault;
+  }
+}
+
 TEST(Rules, RatesAreKeptAndStrikeTheSamePlacesAgain) {
   FaultRule rule;
   rule.rate = 0.25;

@@ -2,7 +2,9 @@
 #include "cause/scaled_causes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -239,6 +241,14 @@ class Hypotheses {
   // Whether `result` (float64, of the whole shape) leaves little of the error.
   bool explained_by(const at::Tensor& result) const { return left_by(result) < kMostLeft * error_; }
 
+  // The factor that brings `result` nearest to what the device gave.
+  double ratio_to(const at::Tensor& result) const {
+    const at::Tensor seen = result.masked_select(seen_);
+    const double square = seen.square().sum().item<double>();
+    const double both = (seen * device_.masked_select(seen_)).sum().item<double>();
+    return square > 0 && std::isfinite(both / square) ? both / square : 1;
+  }
+
   // What a device would give, in the rows that are looked at, that computes `changed`.
   at::Tensor result_of(const ScaledProduct& changed) const {
     at::Tensor result = at::zeros(changed.shape, at::kDouble);
@@ -382,10 +392,18 @@ std::string cause_of_groups(const Hypotheses& hypotheses) {
   return {};
 }
 
-std::string cause_of_sums(const Hypotheses& hypotheses) {
+// One factor for the whole result, as the scale of another step has it.
+std::string cause_of_ratio(const Hypotheses& hypotheses) {
+  const at::Tensor result = hypotheses.result_of(hypotheses.product());
+  const double ratio = hypotheses.ratio_to(result);
+  if (std::abs(ratio - 1) < 0.01 || !hypotheses.explained_by(result * ratio)) return {};
+  return fmt::format("wrong scale: {:.3g} times the benchmark", ratio);
+}
+
+std::string cause_of_sums(const Hypotheses& hypotheses, std::initializer_list<int> few) {
   const ScaledProduct& product = hypotheses.product();
   if (unit_cost(product) > kMostCost) return {};
-  for (const int bits : {13, 14, 10}) {
+  for (const int bits : few) {
     for (const int promote : {0, 128}) {
       const units::Unit unit{.block = 32, .bits = bits, .promote = promote};
       at::Tensor result = unit_sums(product, unit);
@@ -413,12 +431,15 @@ std::string scaled_cause(const ScaledProduct& product, const at::Tensor& device,
   }
   const Hypotheses hypotheses(product, device, bench, beyond);
   if (!hypotheses.can_tell()) return {};
-  for (const auto cause : {&cause_of_bias, &cause_of_scales, &cause_of_factors, &cause_of_groups,
-                           &cause_of_terms, &cause_of_sums}) {
+  for (const auto cause :
+       {&cause_of_bias, &cause_of_scales, &cause_of_factors, &cause_of_groups, &cause_of_terms}) {
     std::string found = cause(hypotheses);
     if (!found.empty()) return found;
   }
-  return {};
+  // Few bits lose about the same share of every sum: they come before what is one factor exactly.
+  std::string found = cause_of_sums(hypotheses, {13, 14});
+  if (found.empty()) found = cause_of_ratio(hypotheses);
+  return found.empty() ? cause_of_sums(hypotheses, {10}) : found;
 }
 
 }  // namespace msprobe::cause
