@@ -112,6 +112,12 @@ def check_one_call(command):
         expect(f"--only: {part}", part in shown, shown)
 
 
+def check_quiet_calls(command):
+    quiet = in_pipe([*command, "--only", "T*", "-q"]).stdout
+    expect("--only -q: what fails in full", quiet.startswith("Torch.mul.1\n") and "strict: error" in quiet, quiet)
+    expect("--only -q: nothing that passes", "Tensor.neg.0\n" not in quiet and "more call" not in quiet, quiet)
+
+
 def check_pipes(command):
     def steady(text):
         return re.sub(r"\d{14}|\d+\.\d s", "N", text)
@@ -233,8 +239,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(ROOT)
         command = [program, "acc_check", os.path.relpath(CASE / "dump.json"), "-d", "recorded", "-o", scratch]
-        for check in (check_a_terminal, check_what_the_environment_says, check_all_is_well, check_one_call, check_pipes,
-                      check_a_reader_that_leaves, check_json):
+        for check in (check_a_terminal, check_what_the_environment_says, check_all_is_well, check_one_call, check_quiet_calls,
+                      check_pipes, check_a_reader_that_leaves, check_json):
             check(command)
         check_directories(command, scratch)
         check_resumed_directories(command, scratch)

@@ -29,6 +29,8 @@ using terminal::Mark;
 
 // A terminal gets no more lines than these for calls that do not pass.
 constexpr std::size_t kMostLines = 50;
+// Of --only, so many calls are shown in full; of more, those that fail.
+constexpr std::size_t kMostWhole = 10;
 
 ExitStatus status_of(const check::CheckOutcome& outcome, FailOn fail_on) {
   if (outcome.interrupted) return kCannot;
@@ -327,6 +329,23 @@ void CheckOutput::say_what_repeats(const Done& done, const report::Answer& answe
   }
 }
 
+void CheckOutput::show_whole_results(const report::ReportRun& run) {
+  const bool all = run.calls.size() <= kMostWhole && !shown_.quiet;
+  std::size_t shown = 0;
+  for (const report::ReportCall& call : run.calls) {
+    const Mark mark = terminal::mark_of(call);
+    const bool fails = mark != Mark::kNone && terminal::has_line(mark, verdict_.fail_on());
+    if (!(all || fails) || shown == kMostWhole) continue;
+    print(terminal::call_result(run, call, style()));
+    ++shown;
+  }
+  const std::size_t others = run.calls.size() - shown;
+  if (others > 0 && !shown_.quiet) {
+    print(
+        fmt::format("and {} more call{}, which --report shows\n", others, others == 1 ? "" : "s"));
+  }
+}
+
 void CheckOutput::show_answer(const Done& done) {
   const report::Answer answer = report::answer_of(done.run);
   terminal::Closing closing = closing_of(done, answer);
@@ -346,11 +365,7 @@ void CheckOutput::show_answer(const Done& done) {
       }
     }
   }
-  if (whole_results_) {
-    for (const report::ReportCall& call : done.run.calls) {
-      print(terminal::call_result(done.run, call, style()));
-    }
-  }
+  if (whole_results_) show_whole_results(done.run);
   print(std::exchange(explanations_, {}));
   // What was printed line by line needs no second list of the same.
   const bool listed = answer.cards.size() + answer.raised.size() <= 1 && lines_ <= 1;

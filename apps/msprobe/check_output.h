@@ -79,6 +79,7 @@ class CheckOutput {
   terminal::Closing closing_of(const Done& done, const report::Answer& answer) const;
   void say_what_repeats(const Done& done, const report::Answer& answer, terminal::Closing& closing);
   std::string next_command(const Done& done, const std::string& call) const;
+  void show_whole_results(const report::ReportRun& run);
   void show_answer(const Done& done);
   void show_overall(ExitStatus status);
 

@@ -32,6 +32,7 @@ struct DiffArguments {
 
 struct Compared {
   std::string place;  // "step1/rank0" of checks of several dumps
+  ReportRun older;
   ReportRun newer;
   Changes changes;
 };
@@ -65,16 +66,18 @@ Result<Compared> compare(const DiffArguments& arguments, const NamedResult& olde
                             "add --other-dump",
                             old_name, new_name));
   }
-  return Compared{newer.place, std::move(runs->back()), std::move(changes)};
+  return Compared{newer.place, std::move(runs->front()), std::move(runs->back()),
+                  std::move(changes)};
 }
 
 std::string text_of(const std::vector<Compared>& compared, const std::vector<std::string>& alone) {
   if (compared.size() == 1 && compared.front().place.empty()) {
-    return report::changes_text(compared.front().newer, compared.front().changes);
+    const Compared& only = compared.front();
+    return report::changes_text(only.older, only.newer, only.changes);
   }
   std::string text;
-  for (const auto& [place, newer, changes] : compared) {
-    const std::string calls = report::changed_calls_text(newer, changes);
+  for (const auto& [place, older, newer, changes] : compared) {
+    const std::string calls = report::changed_calls_text(older, newer, changes);
     text += calls.empty() ? place + ": " : place + ":\n" + calls;
     text += report::changes_counts(changes);
   }
@@ -84,13 +87,14 @@ std::string text_of(const std::vector<Compared>& compared, const std::vector<std
 
 std::string json_of(const std::vector<Compared>& compared, const std::vector<std::string>& alone) {
   if (compared.size() == 1 && compared.front().place.empty()) {
-    return report::changes_json(compared.front().newer, compared.front().changes);
+    const Compared& only = compared.front();
+    return report::changes_json(only.older, only.newer, only.changes);
   }
   JsonWriter json;
   json.begin_object().key("dumps").begin_array();
-  for (const auto& [place, newer, changes] : compared) {
+  for (const auto& [place, older, newer, changes] : compared) {
     json.begin_object().key("place").value(place);
-    report::write_changes(json, newer, changes);
+    report::write_changes(json, older, newer, changes);
     json.end_object();
   }
   json.end_array().key("not_compared").begin_array();

@@ -21,8 +21,9 @@ Changes changes_between(const ReportRun& older, const ReportRun& newer, FailOn f
   for (std::size_t i = 0; i < newer.calls.size(); ++i) {
     const ReportCall& call = newer.calls[i];
     const auto found = before.find(call.name);
-    const bool failed = found != before.end() && fails(*found->second, fail_on);
-    if (found == before.end()) {
+    const ReportCall* was = found == before.end() ? nullptr : found->second;
+    const bool failed = was != nullptr && fails(*was, fail_on);
+    if (was == nullptr) {
       ++changes.only_new;
     } else {
       ++changes.in_both;
@@ -32,6 +33,7 @@ Changes changes_between(const ReportRun& older, const ReportRun& newer, FailOn f
       (failed ? changes.still : changes.appeared).push_back(i);
     } else if (failed && call.worst() != Verdict::kSkip) {
       changes.fixed.push_back(i);
+      changes.fixed_in_older.push_back(static_cast<std::size_t>(was - older.calls.data()));
     }
   }
   changes.only_old = before.size();

@@ -18,6 +18,7 @@ struct Changes {
   std::vector<std::size_t> appeared;  // calls of the newer run that fail and did not, or are new
   std::vector<std::size_t> still;     // calls of the newer run that failed before too
   std::vector<std::size_t> fixed;     // calls of the newer run that failed and are right now
+  std::vector<std::size_t> fixed_in_older;  // the same calls in the older run
   std::size_t in_both = 0;
   std::size_t only_old = 0;
   std::size_t only_new = 0;

@@ -9,6 +9,7 @@
 namespace msprobe::report {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -53,6 +54,18 @@ TEST(Changes, NewFixedAndStill) {
   EXPECT_THAT(changes_between(older, newer, FailOn::kStrict).appeared, ElementsAre(6));
 }
 
+TEST(Changes, OfWhatIsFixedTheOldCauseIsShown) {
+  ReportRun older = run_of({{"a", Verdict::kWarning}});
+  older.calls[0].row_count = 1;
+  older.rows.emplace_back().likely_cause = "bad tile";
+  older.rows[0].strict = Verdict::kError;
+  older.rows[0].error_over_bound = 12;
+  const ReportRun newer = run_of({{"a", Verdict::kPass}});
+  const Changes changes = changes_between(older, newer, FailOn::kStrict);
+  EXPECT_THAT(changed_calls_text(older, newer, changes),
+              AllOf(HasSubstr("Fixed (1)"), HasSubstr("12 x bound  bad tile")));
+}
+
 TEST(Changes, ALostCallFails) {
   ReportRun newer = run_of({{"a", Verdict::kSkip}});
   newer.calls[0].skip = SkipReason::kCrashed;
@@ -82,14 +95,14 @@ TEST(Changes, AreListedForAPersonAndForAProgram) {
   const ReportRun older = run_of({{"a", Verdict::kError}, {"b", Verdict::kPass}});
   const ReportRun newer = run_of({{"a", Verdict::kPass}, {"b", Verdict::kError}});
   const Changes changes = changes_between(older, newer, FailOn::kError);
-  const std::string text = changes_text(newer, changes);
+  const std::string text = changes_text(older, newer, changes);
   EXPECT_THAT(text, StartsWith("New failures (1)"));
   EXPECT_THAT(text, HasSubstr("Fixed (1)"));
   EXPECT_THAT(text, Not(HasSubstr("Still failing (")));
   EXPECT_THAT(text,
               EndsWith("1 new, 1 fixed, 0 still failing; 2 calls in both, 0 only in the old, 0 "
                        "only in the new\n"));
-  EXPECT_THAT(changes_json(newer, changes), HasSubstr(R"("call": "b")"));
+  EXPECT_THAT(changes_json(older, newer, changes), HasSubstr(R"("call": "b")"));
 }
 
 }  // namespace

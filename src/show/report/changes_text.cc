@@ -15,6 +15,11 @@ std::string over_bound_text(const ReportRun& run, const ReportCall& call) {
   return size == kNoNumber ? "" : fmt::format("{:.3g} x bound", size);
 }
 
+std::string cause_text_of(const ReportRun& run, const ReportCall& call) {
+  const std::string text = why(run, call);
+  return raised_row(run, call) == nullptr ? text : "does not run on the device: " + text;
+}
+
 std::string calls_text(std::string_view title, const ReportRun& run,
                        const std::vector<std::size_t>& calls) {
   if (calls.empty()) return {};
@@ -23,7 +28,7 @@ std::string calls_text(std::string_view title, const ReportRun& run,
   for (const std::size_t i : calls) {
     const ReportCall& call = run.calls[i];
     table.rows.push_back(
-        {call.name, over_bound_text(run, call), why(run, call), source_line(run, call)});
+        {call.name, over_bound_text(run, call), cause_text_of(run, call), source_line(run, call)});
   }
   return tables::render(table, false) + "\n";
 }
@@ -40,25 +45,27 @@ void write_calls(JsonWriter& json, std::string_view key, const ReportRun& run,
 
 }  // namespace
 
-void write_changes(JsonWriter& json, const ReportRun& newer, const Changes& changes) {
+void write_changes(JsonWriter& json, const ReportRun& older, const ReportRun& newer,
+                   const Changes& changes) {
   write_calls(json, "new", newer, changes.appeared);
-  write_calls(json, "fixed", newer, changes.fixed);
+  write_calls(json, "fixed", older, changes.fixed_in_older);
   write_calls(json, "still_failing", newer, changes.still);
   json.key("in_both").value(changes.in_both).key("only_old").value(changes.only_old);
   json.key("only_new").value(changes.only_new);
 }
 
-std::string changes_json(const ReportRun& newer, const Changes& changes) {
+std::string changes_json(const ReportRun& older, const ReportRun& newer, const Changes& changes) {
   JsonWriter json;
   json.begin_object();
-  write_changes(json, newer, changes);
+  write_changes(json, older, newer, changes);
   json.end_object();
   return json.text();
 }
 
-std::string changed_calls_text(const ReportRun& newer, const Changes& changes) {
+std::string changed_calls_text(const ReportRun& older, const ReportRun& newer,
+                               const Changes& changes) {
   return calls_text("New failures", newer, changes.appeared) +
-         calls_text("Fixed", newer, changes.fixed) +
+         calls_text("Fixed", older, changes.fixed_in_older) +
          calls_text("Still failing", newer, changes.still);
 }
 
@@ -70,8 +77,8 @@ std::string changes_counts(const Changes& changes) {
       changes.only_old, changes.only_new);
 }
 
-std::string changes_text(const ReportRun& newer, const Changes& changes) {
-  return changed_calls_text(newer, changes) + changes_counts(changes);
+std::string changes_text(const ReportRun& older, const ReportRun& newer, const Changes& changes) {
+  return changed_calls_text(older, newer, changes) + changes_counts(changes);
 }
 
 }  // namespace msprobe::report

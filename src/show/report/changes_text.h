@@ -10,14 +10,16 @@
 
 namespace msprobe::report {
 
-// `newer`: the run that the changes count in.
-std::string changes_text(const ReportRun& newer, const Changes& changes);
-std::string changes_json(const ReportRun& newer, const Changes& changes);
+// Of what was fixed the error and the cause that it had.
+std::string changes_text(const ReportRun& older, const ReportRun& newer, const Changes& changes);
+std::string changes_json(const ReportRun& older, const ReportRun& newer, const Changes& changes);
 
 // The parts of these: tables of the calls, empty if there are none; the last line; the keys of an
 // object.
-std::string changed_calls_text(const ReportRun& newer, const Changes& changes);
+std::string changed_calls_text(const ReportRun& older, const ReportRun& newer,
+                               const Changes& changes);
 std::string changes_counts(const Changes& changes);
-void write_changes(JsonWriter& json, const ReportRun& newer, const Changes& changes);
+void write_changes(JsonWriter& json, const ReportRun& older, const ReportRun& newer,
+                   const Changes& changes);
 
 }  // namespace msprobe::report

@@ -87,8 +87,9 @@ std::string why(const ReportRun& run, const ReportCall& call) {
     if (is_alarm(row.status) && (worst == nullptr || row.status > worst->status)) worst = &row;
     if (is_alarm(row.strict) && strict == nullptr) strict = &row;
   }
+  // The strict status decides; the documents' message is about fixed limits.
+  if (strict != nullptr && !strict->strict_reason.empty()) return strict->strict_reason;
   if (worst != nullptr) return shortened(worst->message);
-  if (strict != nullptr) return strict->strict_reason;
   if (call.worst() != Verdict::kSkip) return {};
   const bool told = !call.message.empty() || call.row_count == 0;
   return std::string(first_line(told ? call.message : run.rows[call.first_row].message));

@@ -103,8 +103,9 @@ std::vector<std::string> findings(const Answer& answer, const Closing& closing) 
     parts.emplace_back(answer.raised.empty() ? "nothing checked" : "nothing else checked");
   } else {
     const bool good = !closing.failed && !proves_nothing(answer);
-    parts.push_back(
-        fmt::format("{}{} checked, none wrong", good ? "OK. " : "", calls_text(answer.checked)));
+    // What is slightly wrong follows, and counts.
+    parts.push_back(fmt::format("{}{} checked{}", good ? "OK. " : "", calls_text(answer.checked),
+                                closing.slight > 0 ? "" : ", none wrong"));
   }
   if (closing.slight > 0)
     parts.push_back(fmt::format("{} slightly beyond {} bound", closing.slight,

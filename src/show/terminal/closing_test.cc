@@ -49,6 +49,16 @@ TEST(Closing, FlaggedByTheDocumentsAloneIsNeitherOkNorWrong) {
       "cpu: 1 call checked, none wrong; 1 flagged by the documented thresholds only; 0.0 s\n");
 }
 
+TEST(Closing, SlightlyWrongIsNotNoneWrong) {
+  report::ReportRun run;
+  add_call(run, "Torch.exp.2", "Torch.exp", Verdict::kPass, Verdict::kWarning);
+  Closing closing = closing_of(run);
+  closing.device = "sim";
+  closing.failed = true;
+  EXPECT_EQ(closing_text(answer_of(run), closing, {.columns = 100}),
+            "sim: 1 call checked; 1 slightly beyond its bound; 0.0 s\n");
+}
+
 TEST(Closing, WhatDoesNotRunComesFirst) {
   report::ReportRun run = small_run();
   add_skip(run, "VF.lstm.0", "VF.lstm", SkipReason::kDeviceFailed,
