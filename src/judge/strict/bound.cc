@@ -2,6 +2,7 @@
 #include "strict/bound.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -98,20 +99,21 @@ at::Tensor usual_spreads(const at::Tensor& spreads, const at::Tensor& bench) {
   const auto exponent_of = [](double value) {
     return std::bit_cast<std::uint64_t>(value) << 1 >> 53;
   };
-  std::vector<Size> sizes(2048);
+  // Two of each: neighbours are often of one size, and a sum waits for the one before it.
+  std::vector<std::array<Size, 2>> sizes(2048);
   const at::Tensor wide = bench.to(at::kDouble).contiguous();
   const at::Tensor usual = spreads.clone(at::MemoryFormat::Contiguous);
   const std::span benches(wide.data_ptr<double>(), static_cast<std::size_t>(wide.numel()));
   const std::span all(usual.data_ptr<double>(), benches.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    Size& size = sizes[exponent_of(benches[i])];
+    Size& size = sizes[exponent_of(benches[i])][i % 2];
     const double square = all[i] * all[i];
     size.squares += std::isfinite(square) ? square : 0;
     size.count += 1;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& [squares, count] = sizes[exponent_of(benches[i])];
-    all[i] = std::max(all[i], std::sqrt(squares / count));
+    const auto& [even, odd] = sizes[exponent_of(benches[i])];
+    all[i] = std::max(all[i], std::sqrt((even.squares + odd.squares) / (even.count + odd.count)));
   }
   return usual;
 }

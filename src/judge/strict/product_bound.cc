@@ -162,6 +162,12 @@ ProductBound::Noise ProductBound::noise_of(const at::Tensor& device, Arithmetic 
 
 Limits ProductBound::limits_of(const ProductElements& elements, const Noise& noise) const {
   Limits limits = same_for_all();
+  if (!noise.cut && !product_.added.defined() && !elements.wander.defined()) {
+    limits.relative += noise.rounded.of_sum;  // S is b
+    limits.spread = noise.rounded.of_norm;
+    limits.spreads = elements.norms;
+    return limits;
+  }
   limits.spreads = rounded_noise(elements, noise.rounded);
   if (!noise.cut) return limits;
   const Drift drift = cut_noise(elements, *noise.cut);
@@ -177,6 +183,8 @@ Limits ProductBound::limits(const at::Tensor& device, Arithmetic how) const {
   if (noise.cut) all.drifts = at::empty_like(all.spreads);
   for_elements(device, [&](const ProductElements& elements, std::int64_t start) {
     const Limits some = limits_of(elements, noise);
+    all.relative = some.relative;
+    all.spread = some.spread;
     all.spreads.narrow(0, start, some.spreads.numel()).copy_(some.spreads);
     if (noise.cut) all.drifts.narrow(0, start, some.drifts.numel()).copy_(some.drifts);
     return true;
@@ -257,8 +265,9 @@ Explanation ProductBound::explain(const at::Tensor& device, bool may_cut) {
 }
 
 Limits ProductBound::explained(const at::Tensor& device, Arithmetic how) const {
-  const at::Tensor by_rounding = rounded(device).spreads;
-  Limits limits = how == Arithmetic::kCut ? cut(device) : rounded(device);
+  const bool cuts = how == Arithmetic::kCut;
+  Limits limits = cuts ? cut(device) : rounded(device);
+  const Noise noise = noise_of(device, cuts ? how : Arithmetic::kRounded);
   const auto add = [&](std::string_view formula, double coefficient, const at::Tensor& sizes) {
     limits.terms.push_back({formula, Of::kSizes, coefficient, sizes});
   };
@@ -273,12 +282,12 @@ Limits ProductBound::explained(const at::Tensor& device, Arithmetic how) const {
     add("2^-10 |S|", 2 * kTf32Rounding, sums.abs());
     add("2^-8 N", 8 * kTf32Rounding, norms);
   }
-  if (walks_) {
-    add("sqrt(n) u_a 4 W m", noise_of(device, Arithmetic::kRounded).rounded.of_wander,
-        sizes.wander(sizes.all(), sums));
-  }
-  if (how == Arithmetic::kCut) {
-    add("m n 2^-23 (2 N + 2 P), or 2 k n 2^-23 N", 1, limits.spreads - by_rounding);
+  const at::Tensor wander = sizes.wander(sizes.all(), sums);
+  if (walks_) add("sqrt(n) u_a 4 W m", noise.rounded.of_wander, wander);
+  if (cuts) {
+    add("m n 2^-23 (2 N + 2 P), or 2 k n 2^-23 N", 1,
+        cut_noise({device.view({-1}), bench_.view({-1}), sums, norms, wander, 0}, *noise.cut)
+            .noise);
   }
   return limits;
 }

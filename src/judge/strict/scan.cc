@@ -33,6 +33,8 @@ namespace {
 
 // Small enough for the second-level cache with all its companions in double.
 constexpr std::int64_t kSlice = std::int64_t{1} << 15;
+// Enough to see that limits are too small.
+constexpr std::int64_t kFirstSlice = std::int64_t{1} << 11;
 
 // Both sides and the sizes of the limits as real numbers. Of complex numbers the parts are compared
 // in the scale of the modulus, and where both sides are not finite they are equal.
@@ -69,7 +71,7 @@ struct RealPair {
 
 // A tensor that fits is taken as it is: most are small, and every call of LibTorch counts.
 at::Tensor piece_of(const at::Tensor& tensor, std::int64_t start, std::int64_t length) {
-  if (!tensor.defined() || tensor.numel() <= kSlice) return tensor;
+  if (!tensor.defined() || tensor.numel() == length) return tensor;
   return tensor.flatten().narrow(0, start, length);
 }
 
@@ -114,10 +116,12 @@ void walk(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
   const FloatType type = *float_type(device.scalar_type());
   const RealPair pair(device, bench, limits);
   const std::int64_t count = pair.device.numel();
-  for (std::int64_t start = 0; start < count; start += kSlice) {
-    scan_slice(pair, start, std::min(kSlice, count - start), limits, type, look == Look::kShares,
-               notes);
-    if (look == Look::kUntilBeyond && !notes.found.good()) break;
+  const bool may_end = look == Look::kUntilBeyond;
+  std::int64_t length = may_end ? kFirstSlice : kSlice;
+  for (std::int64_t start = 0; start < count; start += length, length = kSlice) {
+    length = std::min(length, count - start);
+    scan_slice(pair, start, length, limits, type, look == Look::kShares, notes);
+    if (may_end && !notes.found.good()) break;
   }
   if (!device.is_complex()) return;
   for (std::int64_t* at : {&notes.found.first, &notes.found.last, &notes.found.worst_at}) {
@@ -139,7 +143,14 @@ Scan scan(const at::Tensor& device, const at::Tensor& bench, const Limits& limit
 }
 
 at::Tensor beyond_mask(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {
-  return over_bound(device, bench, limits).gt(1);
+  const at::Tensor mask = at::zeros(device.sizes(), at::kBool);
+  std::vector<std::int64_t> beyond;
+  Notes notes;
+  notes.beyond = &beyond;
+  walk(device, bench, limits, Look::kWhole, notes);
+  const std::int64_t parts = device.is_complex() ? 2 : 1;
+  for (const std::int64_t place : beyond) mask.data_ptr<bool>()[place / parts] = true;
+  return mask;
 }
 
 at::Tensor over_bound(const at::Tensor& device, const at::Tensor& bench, const Limits& limits) {

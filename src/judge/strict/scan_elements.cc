@@ -271,6 +271,7 @@ class Comparison {
   }
 
   void note_beyond(std::int64_t place, double over) {
+    if (notes_.beyond != nullptr) notes_.beyond->push_back(place);
     if (found_.beyond++ == 0) found_.first = place;
     found_.last = place;
     if (std::isinf(over)) ++found_.not_finite;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "strict/scan.h"
 
@@ -22,10 +23,12 @@ struct Elements {
   std::size_t count;
 };
 
-// What a scan finds, and if it is asked to, the error of every element that differs.
+// What a scan finds, and if it is asked to, the error of every element that differs, and the places
+// of those that are beyond.
 struct Notes {
   Scan found;
   double* over = nullptr;  // in limits
+  std::vector<std::int64_t>* beyond = nullptr;
 };
 
 // `first`: the place of the first of the elements.
