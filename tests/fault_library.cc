@@ -6,13 +6,14 @@
 //   FAULT_DIRECTORY  only files below it count
 //   FAULT_CALL       open, read, write, rename, sync, map, truncate, list (a directory), mkdir or
 //   stat FAULT_AT         which call, from 1; 0: none FAULT_FOR        how many calls from there on
-//   FAULT_ERROR      number of the error; 0: half of the bytes are taken
+//   FAULT_ERROR      number of the error; 0: half of the bytes are taken; -N: signal N comes
 //   FAULT_COUNT      a file of 8 bytes that takes the number of calls
 // Streams of <cstdio> call the system from inside the C library, where nothing can be put between.
 // Those of libxlsxwriter are made of read() and write() of this file.
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -42,7 +43,7 @@ struct Plan {
 
 std::uint64_t number(const char* name) {
   const char* text = std::getenv(name);
-  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);  // of "-9", too
 }
 
 Plan make_plan() {
@@ -96,7 +97,12 @@ bool fails(const char* call, File file) {
   if (plan().calls == nullptr || std::strcmp(plan().call, call) != 0 || !is_below(file))
     return false;
   const std::uint64_t now = ++*plan().calls;
-  return plan().at > 0 && now >= plan().at && now - plan().at < plan().count;
+  const bool now_it_fails = plan().at > 0 && now >= plan().at && now - plan().at < plan().count;
+  if (now_it_fails && plan().error < 0) {
+    ::kill(::getpid(), -plan().error);
+    return false;
+  }
+  return now_it_fails;
 }
 
 // The result of a failing call that takes `size` bytes; -2: it goes on with half of them.

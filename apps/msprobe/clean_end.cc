@@ -28,7 +28,8 @@ void end_by_shrunken_file(int number, siginfo_t* info, void* /*context*/) {
     end_by_signal(number);
     return;
   }
-  constexpr std::string_view kText = "ERROR: a file became smaller while it was read\n";
+  constexpr std::string_view kText =
+      "ERROR: a file became smaller while it was read, or its disk failed\n";
   remove_unfinished_files();
   if (::write(STDERR_FILENO, kText.data(), kText.size()) < 0) ::_exit(kCannot);
   ::_exit(kCannot);

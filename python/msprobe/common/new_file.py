@@ -60,11 +60,12 @@ class _Writer:
         """Nothing is held back."""
 
 
-def _is_same_file(descriptor: int, path: str) -> bool:
+def _is_same_file(descriptor: int, path: str, unknown: bool) -> bool:
+    """`unknown`: what counts where a look at one of them fails, or nothing has that name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except OSError:
-        return False
+        return unknown
 
 
 @contextlib.contextmanager
@@ -77,13 +78,14 @@ def new_file(path: "str | os.PathLike[str]") -> Iterator[_Writer]:
     committed = False
     try:
         yield _Writer(descriptor)
-        if not _is_same_file(descriptor, partial):
+        if not _is_same_file(descriptor, partial, unknown=False):
             raise OSError(errno.ESTALE, "it was removed or replaced while it was written", partial)
         os.rename(partial, path)
         committed = True
     finally:
-        if not committed and _is_same_file(descriptor, partial):
-            os.unlink(partial)
+        if not committed and _is_same_file(descriptor, partial, unknown=True):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(partial)
         os.close(descriptor)
 
 

@@ -76,11 +76,12 @@ int list_unfinished(const std::string& path) {
   return -1;
 }
 
-bool is_same_file(int descriptor, const fs::path& path) {
+// Nothing: a look at one of them failed, or nothing has that name.
+std::optional<bool> is_same_file(int descriptor, const fs::path& path) {
   struct stat open_file{};
   struct stat named{};
-  return ::fstat(descriptor, &open_file) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+  if (::fstat(descriptor, &open_file) != 0 || ::lstat(path.c_str(), &named) != 0) return {};
+  return open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
 }  // namespace
@@ -145,7 +146,7 @@ void remove_unfinished_files() noexcept {
 // Of two programs that write one file the second has taken the name of the first.
 void NewFile::discard() {
   if (!fd_) return;
-  if (is_same_file(fd_.get(), partial())) ::unlink(partial().c_str());
+  if (is_same_file(fd_.get(), partial()).value_or(true)) ::unlink(partial().c_str());
   fd_.close();
   forget();
 }
@@ -163,7 +164,7 @@ Result<void> NewFile::sync() const {
 }
 
 Result<void> NewFile::commit() {
-  if (!is_same_file(fd_.get(), partial())) {
+  if (!is_same_file(fd_.get(), partial()).value_or(false)) {
     return fail(ErrorKind::kIo,
                 fmt::format("{}: it was removed or replaced while it was written; does another "
                             "program write {}?",

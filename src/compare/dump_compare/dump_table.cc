@@ -28,10 +28,6 @@ constexpr std::string_view kRoleTitle = "Divergence";
 
 constexpr const char* kHeldSuffix = ".rows";
 
-fs::path held_path(const fs::path& directory, const std::string& stem) {
-  return directory / (stem + kHeldSuffix);
-}
-
 // Of a row, by its cell `Result`.
 tables::RowMark mark_of(std::string_view outcome) {
   if (outcome == name(DumpOutcome::kPass)) return tables::RowMark::kNone;
@@ -118,14 +114,11 @@ Result<void> DumpTable::add(const EntryRows& rows) {
 }
 
 Result<std::vector<fs::path>> DumpTable::finish(const RoleOf& role_of, std::size_t most_rows) {
-  if (const auto done = held_.commit(); !done) return propagate(done);
-  const fs::path held = held_path(directory_, stem_);
-  const Result<FileBytes> rows = load_file(held);
-  Result<std::vector<fs::path>> written = rows ? write_csv(rows->text(), role_of, most_rows)
-                                               : Result<std::vector<fs::path>>(propagate(rows));
+  const Result<FileBytes> rows = held_.read_back();
+  if (!rows) return propagate(rows, (directory_ / (stem_ + kHeldSuffix)).string());
+  Result<std::vector<fs::path>> written = write_csv(rows->text(), role_of, most_rows);
   // It keeps the name of the tables for this run until they are there.
-  std::error_code ignored;
-  fs::remove(held, ignored);
+  held_.discard();
   if (!written || !xlsx_) return written;
   Result<fs::path> sheet = write_sheet(rows->text(), role_of);
   if (!sheet) return propagate(sheet);
