@@ -142,6 +142,39 @@ PyValue local_response_norm(const Bound& a) {
   return {input / square.mul(a.scalar("alpha")).add(a.scalar("k")).pow(a.scalar("beta"))};
 }
 
+// One value or a list of them, as the operators take them.
+PyValue listed(const Bound& a, std::string_view name) {
+  const PyValue& value = a.value(name);
+  if (value.is_none()) return {PyList{}};
+  return value.as<PyList>() != nullptr ? value : PyValue{PyList{value}};
+}
+
+PyValue result_type(const Bound& a) {
+  return a.is_none("output_dtype") ? PyValue{at::kBFloat16} : a.value("output_dtype");
+}
+
+PyValue functional_scaled_mm(const Bound& a) {
+  return call_aten("_scaled_mm_v2",
+                   {{a.value("mat_a"), a.value("mat_b"), listed(a, "scale_a"),
+                     listed(a, "scale_recipe_a"), listed(a, "swizzle_a"), listed(a, "scale_b"),
+                     listed(a, "scale_recipe_b"), listed(a, "swizzle_b"), a.value("bias"),
+                     result_type(a), listed(a, "contraction_dim"), a.value("use_fast_accum")}});
+}
+
+PyValue scaled_grouped_mm(const Bound& a) {
+  return call_aten(
+      "_scaled_grouped_mm_v2",
+      {{a.value("mat_a"), a.value("mat_b"), listed(a, "scale_a"), listed(a, "scale_recipe_a"),
+        listed(a, "swizzle_a"), listed(a, "scale_b"), listed(a, "scale_recipe_b"),
+        listed(a, "swizzle_b"), a.value("offs"), a.value("bias"), result_type(a),
+        listed(a, "contraction_dim"), a.value("use_fast_accum")}});
+}
+
+PyValue functional_grouped_mm(const Bound& a) {
+  return call_aten("_grouped_mm", {{a.value("mat_a"), a.value("mat_b"), a.value("offs"),
+                                    a.value("bias"), a.value("out_dtype")}});
+}
+
 constexpr std::string_view kSoftmax = "input, dim=None, _stacklevel=3, dtype=None";
 constexpr std::string_view kDropout = "input, p=0.5, training=True, inplace=False";
 constexpr ApiRow kNnRows[] = {
@@ -156,11 +189,22 @@ constexpr ApiRow kNnRows[] = {
      "mode='mean', sparse=False, per_sample_weights=None, include_last_offset=False, "
      "padding_idx=None",
      &embedding_bag},
+    {"Functional.grouped_mm", "mat_a, mat_b, *, offs=None, bias=None, out_dtype=None",
+     &functional_grouped_mm},
     {"Functional.gumbel_softmax", "logits, tau=1, hard=False, eps=1e-10, dim=-1", &gumbel_softmax},
     {"Functional.local_response_norm", "input, size, alpha=0.0001, beta=0.75, k=1.0",
      &local_response_norm},
     {"Functional.log_softmax", kSoftmax, &log_softmax},
     {"Functional.normalize", "input, p=2.0, dim=1, eps=1e-12, out=None", &normalize},
+    {"Functional.scaled_grouped_mm",
+     "mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, swizzle_a=None, "
+     "swizzle_b=None, bias=None, offs=None, output_dtype=None, contraction_dim=None, "
+     "use_fast_accum=False",
+     &scaled_grouped_mm},
+    {"Functional.scaled_mm",
+     "mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, swizzle_a=None, "
+     "swizzle_b=None, bias=None, output_dtype=None, contraction_dim=None, use_fast_accum=False",
+     &functional_scaled_mm},
     {"Functional.softmax", kSoftmax, &softmax},
     {"Functional.softmin", kSoftmax, &softmin},
     {"Functional.softsign", "input", &softsign},
