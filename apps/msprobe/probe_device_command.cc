@@ -10,6 +10,7 @@
 
 #include "card/card_json.h"
 #include "card_output.h"
+#include "card_readings.h"
 #include "cli/parser.h"
 #include "command.h"
 #include "common_options.h"
@@ -32,6 +33,7 @@ struct ProbeArguments {
   std::vector<std::string> sections;
   std::vector<std::string> diff;  // an old card and a new one
   std::string read;               // a card that was made before
+  std::string learn;              // details of a check
   std::string html;
   bool evidence = false;
   engines::EngineOptions engine;
@@ -94,9 +96,12 @@ ExitStatus run(const ProbeArguments& arguments) {
     if (arguments.diff.size() == 2) return compare(arguments.diff[0], arguments.diff[1]);
     return refuse({ErrorKind::kUsage, "--diff takes two cards: --diff old.json new.json"});
   }
-  const Result<card::Card> card =
+  Result<card::Card> card =
       arguments.read.empty() ? make_card(arguments) : read_card(arguments.read);
   if (!card) return refuse(card.error());
+  if (!arguments.learn.empty()) {
+    if (auto done = learn_readings(arguments.learn, *card); !done) return refuse(done.error());
+  }
   const Result<void> written = write_card(arguments, *card);
   if (!written) return refuse(written.error());
   fmt::print("{}",
@@ -124,6 +129,11 @@ Run declare_probe_device(cli::Parser& command) {
              "compare two cards instead; exit status 1 if a claim differs")
       .named("OLD NEW");
   command.value("--read", arguments->read, "show this card instead of probing a device")
+      .named("FILE");
+  command
+      .value("--learn", arguments->learn,
+             "add what a check found out about operators whose documents leave a question open: "
+             "its details CSV")
       .named("FILE");
   command.group("Output");
   command.value("-o,--out", arguments->out, "write the card to this file").named("FILE");
