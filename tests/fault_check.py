@@ -45,7 +45,8 @@ NAMES = {EIO: "EIO", EINTR: "EINTR", ENOMEM: "ENOMEM", ENOSPC: "ENOSPC", HALF: "
 STAMP = re.compile(rb"20\d{12}(_\d+)?")
 TIMES = re.compile(rb"20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?(\.\d+)?|\(\d+\)|\b\d+(\.\d+)? (m?s|min|calls/s)\b|\"seconds\": ?[\d.e-]+")
 GROWS = re.compile(r"accuracy_checking_(result|details|maps|run)")
-LESS = re.compile(rb"WARNING\] (no arguments and stacks in the report|some calls are shown without|the report shows no (commands|error maps))")
+LESS = re.compile(rb"WARNING\] (no arguments and stacks in the report|some calls are shown without|the report shows no (commands|error maps)"
+                  rb"|\S+/(stack|construct|call_sites)\.json: )")
 # A journal of SQLite belongs to a database that was being written; the next one who opens it needs it.
 LEFT_BY = {-signal.SIGKILL: (".partial", ".db-journal"), -signal.SIGTERM: (".db-journal",)}
 BY_CHANCE = re.compile(r"device\w+_STAMP/")  # which device took which call

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "core/file.h"
+
 namespace msprobe::report {
 namespace {
 
@@ -95,9 +97,12 @@ void hang_up(ReportRun& run, const std::set<std::string, std::less<>>& paths) {
 }  // namespace
 
 Result<ModuleNames> read_construct(const fs::path& path) {
+  const Result<FileBytes> file = load_file(path);
+  if (!file) return propagate(file);
   simdjson::dom::parser parser;
   simdjson::dom::object parents;
-  if (parser.load(path.string()).get_object().get(parents) != simdjson::SUCCESS) {
+  const simdjson::padded_string padded(file->text());
+  if (parser.parse(padded).get_object().get(parents) != simdjson::SUCCESS) {
     return fail(ErrorKind::kFormat, fmt::format("{}: not a JSON object", path.string()));
   }
   constexpr std::string_view kForward = ".forward";
