@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/aligned_memory.h"
+#include "core/mapped_pages.h"
 #include "core/open_beneath.h"
 #include "core/shrunken_file.h"
 
@@ -75,6 +76,15 @@ Result<FileBytes> load_open(int fd, std::size_t max_bytes, std::size_t map_from,
   return FileBytes{std::move(owner), {static_cast<const std::byte*>(address), size}, true};
 }
 
+Result<FileBytes> open_and_load(const std::filesystem::path& path, std::size_t max_bytes,
+                                std::size_t map_from) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    return fail(ErrorKind::kIo, fmt::format("{}: cannot open: {}", path.string(), reason(errno)));
+  }
+  return load_open(fd, max_bytes, map_from, path.string());
+}
+
 bool leaves_directory(std::string_view name) {
   const std::filesystem::path path(name);
   if (name.empty() || path.is_absolute()) return true;
@@ -96,11 +106,11 @@ void FileBytes::forget(std::size_t count) const {
 }
 
 Result<FileBytes> load_file(const std::filesystem::path& path, std::size_t max_bytes) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    return fail(ErrorKind::kIo, fmt::format("{}: cannot open: {}", path.string(), reason(errno)));
-  }
-  return load_open(fd, max_bytes, kMapFrom, path.string());
+  return open_and_load(path, max_bytes, kMapFrom);
+}
+
+Result<FileBytes> map_file(const std::filesystem::path& path) {
+  return open_and_load(path, SIZE_MAX, 1);
 }
 
 Result<Directory> Directory::open(const std::filesystem::path& path) {

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <vector>
 
 #include "core/file.h"
+#include "core/result.h"
 
 namespace msprobe {
+
+// As load_file, but files that are not empty are mapped, small ones too.
+Result<FileBytes> map_file(const std::filesystem::path& path);
 
 // What is brought in is given back at the end, so that the part that is worked on stays resident,
 // not the whole file. Of files that are not mapped, and of small ones, nothing is given back.

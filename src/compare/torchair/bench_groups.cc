@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
 #include "ge/graph_text.h"
 #include "torchair/fx_files.h"
 
@@ -83,12 +82,12 @@ std::int64_t find_offset(const GeTree& device, const FxTree& bench) {
 
 using Keys = std::set<std::string>;  // of FX nodes
 
-Keys keys_of_graph(const fs::path& path, std::vector<std::string>& unread) {
+Keys keys_of_graph(const fs::path& path, DumpFiles& files) {
   Keys keys;
   if (path.empty()) return keys;
-  const Result<FileBytes> file = load_file(path);
+  const Result<FileBytes> file = files.load(path);
   if (!file) {
-    unread.push_back(file.error().message);
+    files.note_unread(file.error().message);
     return keys;
   }
   for (const ge::GraphOp& op : ge::read_graph_text(file->text()).ops) {
@@ -99,9 +98,8 @@ Keys keys_of_graph(const fs::path& path, std::vector<std::string>& unread) {
   return keys;
 }
 
-Keys keys_in(const TokenDirectories& tokens, std::vector<std::string>& unread) {
-  const FxFiles files = FxFiles::open(tokens.begin()->second);
-  unread.insert(unread.end(), files.unread().begin(), files.unread().end());
+Keys keys_in(const TokenDirectories& tokens, DumpFiles& dump_files) {
+  const FxFiles files = FxFiles::open(tokens.begin()->second, dump_files);
   const std::vector<std::string> found = files.keys();
   return {found.begin(), found.end()};
 }
@@ -118,12 +116,12 @@ std::ptrdiff_t common_nodes(const Keys& keys, const Keys& others) {
 
 // Which of `compiled` has most nodes in common with a group; the first of equals.
 std::size_t most_alike(const TokenDirectories& tokens, const std::vector<Compiled>& compiled,
-                       std::vector<std::string>& unread) {
-  const Keys keys = keys_in(tokens, unread);
+                       DumpFiles& files) {
+  const Keys keys = keys_in(tokens, files);
   std::size_t best = 0;
   std::ptrdiff_t most = -1;
   for (std::size_t i = 0; i < compiled.size(); ++i) {
-    const std::ptrdiff_t common = common_nodes(keys, keys_of_graph(compiled[i].text, unread));
+    const std::ptrdiff_t common = common_nodes(keys, keys_of_graph(compiled[i].text, files));
     if (common > most) {
       most = common;
       best = i;
@@ -137,25 +135,25 @@ using Unnamed = std::map<std::string, TokenDirectories>;  // by the name of the 
 // More groups than graphs: each graph takes the group that has most of its nodes, the newest of
 // equals. What is left over is an older dump of the same graph, or no graph of the target.
 void choose_newest(const std::vector<Compiled>& compiled, Unnamed unnamed, BenchGroups& groups,
-                   std::vector<std::string>& notes, std::vector<std::string>& unread) {
+                   std::vector<std::string>& notes, DumpFiles& files) {
   std::map<std::string, Keys> chosen;
   for (const Compiled& graph : compiled) {
-    const Keys wanted = keys_of_graph(graph.text, unread);
+    const Keys wanted = keys_of_graph(graph.text, files);
     auto best = unnamed.end();
     std::ptrdiff_t most = -1;
     for (auto group = unnamed.begin(); group != unnamed.end(); ++group) {
-      const std::ptrdiff_t common = common_nodes(keys_in(group->second, unread), wanted);
+      const std::ptrdiff_t common = common_nodes(keys_in(group->second, files), wanted);
       if (common < most) continue;
       most = common;
       best = group;
     }
     if (best == unnamed.end()) return;
-    chosen[best->first] = keys_in(best->second, unread);
+    chosen[best->first] = keys_in(best->second, files);
     groups[graph.where] = std::move(best->second);
     unnamed.erase(best);
   }
   for (const auto& [name, tokens] : unnamed) {
-    const Keys keys = keys_in(tokens, unread);
+    const Keys keys = keys_in(tokens, files);
     const auto newer = std::ranges::find_if(
         chosen, [&](const auto& group) { return common_nodes(keys, group.second) > 0; });
     notes.push_back(
@@ -171,8 +169,7 @@ void choose_newest(const std::vector<Compiled>& compiled, Unnamed unnamed, Bench
 // The groups of the older layouts name neither rank nor graph; they were made in the order the
 // graphs were compiled. Where there are not as many, their nodes tell.
 void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
-                 BenchGroups& groups, std::vector<std::string>& notes,
-                 std::vector<std::string>& unread) {
+                 BenchGroups& groups, std::vector<std::string>& notes, DumpFiles& files) {
   Unnamed unnamed;
   for (const FxUnit& unit : bench.units) {
     if (unit.rank || unit.graph) continue;
@@ -189,13 +186,13 @@ void add_unnamed(const GeTree& device, const FxTree& bench, std::int64_t offset,
   }
   std::ranges::stable_sort(compiled, {}, &Compiled::time);
   if (unnamed.size() > compiled.size()) {
-    return choose_newest(compiled, std::move(unnamed), groups, notes, unread);
+    return choose_newest(compiled, std::move(unnamed), groups, notes, files);
   }
   const bool in_order = compiled.size() == unnamed.size();
   for (const auto& [name, tokens] : unnamed) {
     if (compiled.empty()) return;
     const auto which =
-        static_cast<std::ptrdiff_t>(in_order ? 0 : most_alike(tokens, compiled, unread));
+        static_cast<std::ptrdiff_t>(in_order ? 0 : most_alike(tokens, compiled, files));
     groups[compiled[static_cast<std::size_t>(which)].where] = tokens;
     compiled.erase(compiled.begin() + which);
   }
@@ -216,7 +213,7 @@ BenchGroups ge_groups(const GeTree& device, const GeTree& bench) {
 BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
                       std::optional<std::int64_t> wanted_offset,
                       std::optional<std::int64_t>& offset, std::vector<std::string>& notes,
-                      std::vector<std::string>& unread) {
+                      DumpFiles& files) {
   const bool has_tokens = std::ranges::any_of(
       bench.units, [](const FxUnit& unit) { return unit.older || unit.group.empty(); });
   offset = wanted_offset ? *wanted_offset : has_tokens ? find_offset(device, bench) : 0;
@@ -227,7 +224,7 @@ BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
   }
   join_single_rank(groups, ranks_of(device));
   join_single_graph(groups, groups_of(device));
-  add_unnamed(device, bench, *offset, groups, notes, unread);
+  add_unnamed(device, bench, *offset, groups, notes, files);
   return groups;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "torchair/dump_files.h"
 #include "torchair/dump_tree.h"
 
 namespace msprobe::torchair {
@@ -20,10 +21,9 @@ BenchGroups ge_groups(const GeTree& device, const GeTree& bench);
 // Tokens of an FX dump may be one greater than the real ones: of the older layouts they are, of the
 // newest they are not, unless only the other way any (older layouts: all) tokens of both sides
 // match. Two dumps in one root are never merged: the newest is taken, and `notes` says so.
-// `unread` takes what cannot be read.
 BenchGroups fx_groups(const GeTree& device, const FxTree& bench,
                       std::optional<std::int64_t> wanted_offset,
                       std::optional<std::int64_t>& offset, std::vector<std::string>& notes,
-                      std::vector<std::string>& unread);
+                      DumpFiles& files);
 
 }  // namespace msprobe::torchair

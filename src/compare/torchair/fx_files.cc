@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
-#include "core/file_start.h"
 #include "core/look_up.h"
 #include "dump/npy.h"
 #include "torchair/digits.h"
@@ -84,12 +82,13 @@ std::optional<FxTensorName> parse_fx_tensor_name(std::string_view name) {
   return FxTensorName{std::string(name), *index};
 }
 
-FxFiles FxFiles::open(const fs::path& directory) {
+FxFiles FxFiles::open(const fs::path& directory, DumpFiles& dump_files) {
   FxFiles files;
+  files.files_ = &dump_files;
   std::map<std::string, FxNode> nodes;
-  const RealNames real_names(directory, files.unread_);
+  const RealNames real_names(directory, dump_files);
   const auto entries = list_directory(directory);
-  if (!entries) files.note_unread(entries.error());
+  if (!entries) dump_files.note_unread(entries.error().message);
   for (const fs::directory_entry& entry : entries.value_or(DirectoryEntries())) {
     const std::string name = real_names.of(entry.path().filename().string());
     std::optional<FxName> parsed = parse_fx_name(name);
@@ -185,12 +184,14 @@ std::vector<std::string> FxFiles::repeated() const {
 // The header alone; a large array is not touched.
 void FxFiles::read_header(FxArray& array) {
   constexpr std::size_t kStart = 4096;
-  const Result<std::string> start = load_start(array.path, kStart);
-  if (!start) {
-    array.problem = start.error().message;
-    return note_unread(start.error());
+  const Result<FileBytes> file = files_->load(array.path);
+  if (!file) {
+    array.problem = file.error().message;
+    return files_->note_unread(file.error().message);
   }
-  const Result<dump::NpyHeader> header = dump::read_npy_header(*start, array.name);
+  const Result<dump::NpyHeader> header =
+      dump::read_npy_header(file->text().substr(0, kStart), array.name);
+  file->forget(kStart);
   if (header) {
     array.dtype = header->dtype;
     array.shape = header->shape;
@@ -216,10 +217,10 @@ bool FxFiles::same_content(const FxArray& a, const FxArray& b) {
   constexpr std::size_t kBlocks = 32;
   constexpr std::size_t kBlock = 4096;
   if (a.dtype != b.dtype || a.shape != b.shape || !a.dtype || a.is_info != b.is_info) return false;
-  const Result<FileBytes> first = load_file(a.path);
-  const Result<FileBytes> second = load_file(b.path);
+  const Result<FileBytes> first = files_->load(a.path);
+  const Result<FileBytes> second = files_->load(b.path);
   for (const auto* file : {&first, &second}) {
-    if (!*file) note_unread(file->error());
+    if (!*file) files_->note_unread(file->error().message);
   }
   if (!first || !second) return false;
   const std::string_view bytes = first->text();
@@ -231,10 +232,6 @@ bool FxFiles::same_content(const FxArray& a, const FxArray& b) {
     if (bytes.substr(at, kBlock) != others.substr(at, kBlock)) return false;
   }
   return true;
-}
-
-void FxFiles::note_unread(const Error& error) {
-  if (std::ranges::find(unread_, error.message) == unread_.end()) unread_.push_back(error.message);
 }
 
 }  // namespace msprobe::torchair

@@ -12,6 +12,7 @@
 
 #include "core/result.h"
 #include "core/tensor.h"
+#include "torchair/dump_files.h"
 
 namespace msprobe::torchair {
 
@@ -61,7 +62,7 @@ struct Execution {
 
 class FxFiles {
  public:
-  static FxFiles open(const fs::path& directory);
+  static FxFiles open(const fs::path& directory, DumpFiles& files);
 
   // The run of a node that belongs to an execution, its headers read; nullptr if there is none.
   // As many runs as executions belong together one by one, a single one to all of them; of more
@@ -80,9 +81,7 @@ class FxFiles {
 
   // Whether two arrays hold the same values, as far as some blocks of large ones tell.
   bool same_content(const FxArray& a, const FxArray& b);
-  // What could not be read so far. An array that is damaged was read: its `problem` says so.
-  const std::vector<std::string>& unread() const { return unread_; }
-  void note_unread(const Error& error);
+  DumpFiles& files() const { return *files_; }
 
  private:
   struct Run {
@@ -97,7 +96,7 @@ class FxFiles {
 
   std::size_t dumps_ = 1;
   bool left_out_a_dump_ = false;
-  std::vector<std::string> unread_;
+  DumpFiles* files_ = nullptr;
   std::map<std::string, std::vector<Run>> nodes_;  // runs in order of time
 };
 

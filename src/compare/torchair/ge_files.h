@@ -4,35 +4,25 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/result.h"
-#include "core/tensor.h"
-#include "ge/dump_file.h"
 #include "ge/file_name.h"
 #include "ge/slice_info.h"
-#include "torchair/ge_source.h"
+#include "torchair/tensor_data.h"
 
 namespace msprobe::torchair {
 
 namespace fs = std::filesystem;
 
-// What is known of a tensor before its data is read.
-struct GeTensorInfo {
-  std::string dtype;           // "int4"; empty: the file does not say
-  std::optional<Shape> shape;  // as the network sees it
-  std::string format;          // device layout; empty for the usual order
-  std::optional<ge::OriginalOp> original_op;
-  std::string problem;  // why it has no data
-  std::string unknown;  // why slices of it cannot be put together
-};
-
 // A dumped operator: one execution, from one file or from those of its slices.
 struct GeFile {
-  GeSource source;
-  std::string name;  // of the file as it lies there, the first of several
+  std::vector<fs::path> paths;  // one, or those of its slices in order of time and number
+  ge::FileKind kind = ge::FileKind::kBinary;
+  std::shared_ptr<const GeData> data;  // null: `problem` says why
+  std::string name;                    // of the first file as it lies there
   std::string op_type;
   std::string op_name;  // raw where the header has it, else as the file name spells it
   bool name_is_escaped = false;
@@ -48,9 +38,11 @@ struct GeFile {
   bool is_unread = false;   // `problem` is of the disk, not of the content
 };
 
-// Every dumped operator of the directory, in order of time. `notes` gets what a person should know.
-// `unread` takes what cannot be read.
-std::vector<GeFile> list_ge_files(const fs::path& directory, int threads,
-                                  std::vector<std::string>& unread);
+// Every dumped operator of the directory, in order of time.
+std::vector<GeFile> list_ge_files(const fs::path& directory, int threads, DumpFiles& files);
+
+// The files of one directory, in order of time, with those of slices (FFTS+) put together: one
+// operator of every execution. What cannot be put together is one operator with the reason.
+std::vector<GeFile> join_slices(std::vector<GeFile> files);
 
 }  // namespace msprobe::torchair

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <span>
 
 #include "core/look_up.h"
 #include "core/visible_text.h"
@@ -22,15 +23,14 @@ constexpr std::uint64_t kLargeFile = std::uint64_t{16} << 20;
 // The graph text of the unit before is kept: tokens follow each other.
 class GraphOfUnits {
  public:
-  void load(const UnitPair& unit, std::vector<std::string>& notes,
-            std::vector<std::string>& unread) {
+  void load(const UnitPair& unit, std::vector<std::string>& notes, DumpFiles& files) {
     if (graph_ && path_ == unit.graph_file) return;
     path_ = unit.graph_file;
-    graph_.emplace(load_graph(unit, notes, unread));
+    graph_.emplace(load_graph(unit, notes, files));
     stacks_.clear();
     if (!path_) return;
-    Result<StackInfo> stacks = read_stack_info(*path_);
-    if (!stacks) return unread.push_back(stacks.error().message);
+    Result<StackInfo> stacks = read_stack_info(*path_, files);
+    if (!stacks) return files.note_unread(stacks.error().message);
     stacks_ = std::move(*stacks);
   }
   const GraphIndex& graph() const { return *graph_; }
@@ -70,7 +70,8 @@ std::uint64_t bytes_in(const fs::path& directory) {
   return bytes;
 }
 
-void measure_all(std::vector<OpRows>& ops, const OpMeasureOptions& options, Progress& progress) {
+void measure_all(std::vector<OpRows>& ops, const OpMeasureOptions& options, DumpFiles& files,
+                 Progress& progress) {
   OpMeasureOptions alone = options;
   alone.threads = 1;
   std::vector<OpRows*> small;
@@ -78,13 +79,21 @@ void measure_all(std::vector<OpRows>& ops, const OpMeasureOptions& options, Prog
     if (op.bytes < kLargeFile) small.push_back(&op);
   }
   measure::spread(small.size(), options.threads, [&](std::size_t i) {
-    measure_op(*small[i], alone);
+    measure_op(*small[i], alone, files);
     progress.add(small[i]->bytes);
   });
   for (OpRows& op : ops) {
     if (op.bytes < kLargeFile) continue;
-    measure_op(op, options);
+    measure_op(op, options, files);
     progress.add(op.bytes);
+  }
+}
+
+// Forgets the files of a unit, but for those that a later one is compared with.
+void leave(DumpFiles& files, const UnitPair& unit, std::span<const UnitPair> later) {
+  files.leave(unit.device);
+  if (std::ranges::find(later, unit.bench, &UnitPair::bench) == later.end()) {
+    files.leave(unit.bench);
   }
 }
 
@@ -113,10 +122,10 @@ void add(CompareTotals& totals, const TensorRow& row) {
 
 Result<CompareTotals> compare(const GraphCompareOptions& options,
                               const GraphCompareEvents& events) {
-  const Result<UnitPlan> plan = make_plan(options.plan);
+  DumpFiles files;
+  const Result<UnitPlan> plan = make_plan(options.plan, files);
   if (!plan) return propagate(plan);
-  std::vector<std::string> unread = plan->unread;
-  const GraphMode mode = options.mode ? *options.mode : find_mode(*plan, unread);
+  const GraphMode mode = options.mode ? *options.mode : find_mode(*plan, files);
   if (events.on_plan) events.on_plan(*plan, mode);
   std::uint64_t total = 0;
   for (const UnitPair& unit : plan->pairs) total += bytes_in(unit.device);
@@ -124,19 +133,18 @@ Result<CompareTotals> compare(const GraphCompareOptions& options,
   GraphOfUnits graphs;
   CompareTotals totals;
   const auto report_unread = [&] {
-    for (const std::string& text : unread) {
+    for (const std::string& text : files.take_unread()) {
       if (events.on_note) events.on_note(text);
+      ++totals.unread;
     }
-    totals.unread += unread.size();
-    unread.clear();
   };
+  std::size_t done = 0;
   for (const UnitPair& unit : plan->pairs) {
     std::vector<std::string> notes;
-    graphs.load(unit, notes, unread);
+    graphs.load(unit, notes, files);
     UnitPairing pairing =
-        pair_unit(unit, plan->bench_is_fx, graphs.graph(), graphs.stacks(), options.threads);
+        pair_unit(unit, plan->bench_is_fx, graphs.graph(), graphs.stacks(), options.threads, files);
     notes.insert(notes.end(), pairing.notes.begin(), pairing.notes.end());
-    unread.insert(unread.end(), pairing.unread.begin(), pairing.unread.end());
     report_unread();
     for (const std::string& note : notes) {
       if (events.on_note) events.on_note(note);
@@ -145,7 +153,7 @@ Result<CompareTotals> compare(const GraphCompareOptions& options,
     if (events.on_bench_only && !pairing.bench_only.empty()) {
       events.on_bench_only(unit, pairing.bench_only);
     }
-    measure_all(pairing.ops, {mode, options.threads, options.places}, progress);
+    measure_all(pairing.ops, {mode, options.threads, options.places}, files, progress);
     for (std::uint32_t i = 0; i < pairing.ops.size(); ++i) {
       OpRows& op = pairing.ops[i];
       for (TensorRow& row : op.rows) {
@@ -157,6 +165,7 @@ Result<CompareTotals> compare(const GraphCompareOptions& options,
       }
       if (events.on_op) events.on_op(op, i);
     }
+    leave(files, unit, std::span(plan->pairs).subspan(++done));
   }
   return totals;
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
 #include "core/look_up.h"
 #include "torchair/fx_files.h"
 #include "torchair/ge_files.h"
@@ -14,11 +13,10 @@ namespace msprobe::torchair {
 namespace {
 
 // Whether the first converted file that can be read holds minimum and maximum.
-std::optional<bool> info_is_range(const fs::path& path, bool is_array,
-                                  std::vector<std::string>& unread) {
-  const Result<FileBytes> file = load_file(path);
+std::optional<bool> info_is_range(const fs::path& path, bool is_array, DumpFiles& files) {
+  const Result<FileBytes> file = files.load(path);
   if (!file) {
-    unread.push_back(file.error().message);
+    files.note_unread(file.error().message);
     return std::nullopt;
   }
   const std::string name = path.filename().string();
@@ -38,10 +36,10 @@ std::optional<bool> info_is_range(const fs::path& path, bool is_array,
 
 // Nothing: every file holds data.
 std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx,
-                                           std::vector<std::string>& unread) {
-  const RealNames real_names(directory, unread);
+                                           DumpFiles& files) {
+  const RealNames real_names(directory, files);
   const auto entries = list_directory(directory);
-  if (!entries) unread.push_back(entries.error().message);
+  if (!entries) files.note_unread(entries.error().message);
   for (const fs::directory_entry& entry : entries.value_or(DirectoryEntries())) {
     const std::string name = real_names.of(entry.path().filename().string());
     bool is_info = false;
@@ -55,7 +53,7 @@ std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx
                        : ge::is_hashed_name(name) && name.ends_with(".npz");
     }
     if (!is_info || has_original(entry.path())) continue;
-    if (const auto range = info_is_range(entry.path(), is_fx, unread)) {
+    if (const auto range = info_is_range(entry.path(), is_fx, files)) {
       return *range ? GraphMode::kStatistics : GraphMode::kReal;
     }
   }
@@ -64,10 +62,10 @@ std::optional<GraphMode> mode_of_directory(const fs::path& directory, bool is_fx
 
 }  // namespace
 
-GraphMode find_mode(const UnitPlan& plan, std::vector<std::string>& unread) {
+GraphMode find_mode(const UnitPlan& plan, DumpFiles& files) {
   for (const UnitPair& unit : plan.pairs) {
-    if (const auto mode = mode_of_directory(unit.device, false, unread)) return *mode;
-    if (const auto mode = mode_of_directory(unit.bench, plan.bench_is_fx, unread)) return *mode;
+    if (const auto mode = mode_of_directory(unit.device, false, files)) return *mode;
+    if (const auto mode = mode_of_directory(unit.bench, plan.bench_is_fx, files)) return *mode;
   }
   return GraphMode::kReal;
 }

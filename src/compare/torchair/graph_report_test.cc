@@ -22,7 +22,7 @@ TensorRow row_of(std::string op, DumpSide side, double relative_error) {
 }
 
 OpRows op_of(std::vector<TensorRow> rows, std::vector<std::uint32_t> sources = {}) {
-  return {.source = {}, .rows = std::move(rows), .sources = std::move(sources)};
+  return {.data = nullptr, .rows = std::move(rows), .sources = std::move(sources)};
 }
 
 constexpr auto kIn = DumpSide::kInput;

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <complex>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -313,57 +312,34 @@ void withdraw(TensorRow& row, std::string_view side) {
   row.message.clear();
 }
 
-// The tensors of the other side, each file of an operator opened once.
-class BenchFiles {
- public:
-  Result<TensorData> open(const BenchTensor& from) {
-    if (from.is_array) return open_array(from.source.path, from.is_info);
-    auto known = files_.find(from.source.path);
-    if (known == files_.end()) {
-      known = files_.emplace(from.source.path, GeData::open(from.source)).first;
-    }
-    if (!known->second) return propagate(known->second);
-    return known->second->tensor(from.side, from.index);
-  }
+Result<TensorData> open_bench(const BenchTensor& from, DumpFiles& files) {
+  if (from.data == nullptr) return open_array(from.array, from.is_info, files);
+  return from.data->tensor(from.side, from.index);
+}
 
-  // REQUIRES: `data` is what open() gave.
-  bool has_shrunk(const BenchTensor& from, const TensorData& data) const {
-    if (!from.is_array) return files_.at(from.source.path)->has_shrunk();
-    return data.elements && msprobe::has_shrunk(from.source.path, data.elements->file);
-  }
-
- private:
-  std::map<fs::path, Result<GeData>> files_;
-};
+bool has_shrunk(const BenchTensor& from, const TensorData& data) {
+  if (from.data != nullptr) return from.data->has_shrunk();
+  return data.elements && msprobe::has_shrunk(from.array, data.elements->file);
+}
 
 }  // namespace
 
-void measure_op(OpRows& op, const OpMeasureOptions& options) {
-  if (std::ranges::none_of(op.rows,
-                           [](const TensorRow& row) { return row.status == Status::kPaired; })) {
-    return;
-  }
-  const Result<GeData> file = GeData::open(op.source);
-  BenchFiles bench_files;
+void measure_op(OpRows& op, const OpMeasureOptions& options, DumpFiles& files) {
   for (TensorRow& row : op.rows) {
     if (row.status != Status::kPaired) continue;
-    if (!file) {
-      refuse(row, file.error().message);
-      continue;
-    }
-    const Result<TensorData> device = file->tensor(row.side, row.index);
+    const Result<TensorData> device = op.data->tensor(row.side, row.index);
     if (!device) {
       refuse(row, device.error().message);
       continue;
     }
-    const Result<TensorData> bench = bench_files.open(*row.bench);
+    const Result<TensorData> bench = open_bench(*row.bench, files);
     if (!bench) {
       refuse(row, bench.error().message, kOfBench);
       continue;
     }
     compare(row, *device, *bench, options);
-    if (file->has_shrunk()) withdraw(row, "");
-    if (bench_files.has_shrunk(*row.bench, *bench)) withdraw(row, kOfBench);
+    if (op.data->has_shrunk()) withdraw(row, "");
+    if (has_shrunk(*row.bench, *bench)) withdraw(row, kOfBench);
   }
 }
 

@@ -12,7 +12,7 @@ struct OpMeasureOptions {
   bool places = false;  // of every largest error, not of those that matter only
 };
 
-// All rows of one file. A file that cannot be read after all makes its rows unreadable.
-void measure_op(OpRows& op, const OpMeasureOptions& options);
+// All rows of one operator. What cannot be read after all makes its row unreadable.
+void measure_op(OpRows& op, const OpMeasureOptions& options, DumpFiles& files);
 
 }  // namespace msprobe::torchair

@@ -1,20 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // GE against FX.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "torchair/fx_arguments.h"
-#include "torchair/small_values.h"
 #include "torchair/unit_pairing.h"
 
 namespace msprobe::torchair {
 namespace {
 
+constexpr std::uint64_t kMostElements = 1 << 14;
+
+std::optional<std::vector<double>> small_values(const Result<TensorData>& data) {
+  if (!data) return std::nullopt;
+  if (data->info) return *data->info;
+  if (data->statistics) {
+    const ge::TensorStatistics& known = *data->statistics;
+    if (!known.min || !known.max) return std::nullopt;
+    return std::vector<double>{*known.min, *known.max};
+  }
+  const ge::Elements& elements = *data->elements;
+  if (elements.count > kMostElements || elements.opaque() || is_complex(elements.dtype)) {
+    return std::nullopt;
+  }
+  return all_values(elements);
+}
+
+// What the other side is compared with: the range where one side has nothing else. Converted files
+// have NaN once an element is NaN, statistics files only where the first is.
+void reduce_to_range(std::vector<double>& values, bool like_statistics) {
+  if (values.empty()) return;
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  if (like_statistics ? is_nan(values.front()) : std::ranges::any_of(values, is_nan)) {
+    values = {std::nan(""), std::nan("")};
+    return;
+  }
+  std::erase_if(values, is_nan);
+  const auto [low, high] = std::ranges::minmax(values);
+  values = {low, high};
+}
+
+bool close(double a, double b) {
+  constexpr double kRounding = 4e-6;  // six digits of a statistics file
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
+}
+
+// Whether an input has the values of an FX array, up to the rounding from double to float: asked if
+// position and shape leave it open. Nothing for large tensors and if a side cannot be read.
+std::optional<bool> same_values(const GeData* data, std::uint32_t input, const FxArray& array,
+                                DumpFiles& files) {
+  if (data == nullptr) return std::nullopt;
+  const Result<TensorData> device = data->tensor(DumpSide::kInput, input);
+  const Result<TensorData> bench = open_array(array.path, array.is_info, files);
+  if (!bench && bench.error().kind == ErrorKind::kIo) files.note_unread(bench.error().message);
+  std::optional<std::vector<double>> a = small_values(device);
+  std::optional<std::vector<double>> b = small_values(bench);
+  if (!a || !b) return std::nullopt;
+  const bool device_is_range = device->info || device->statistics;
+  const bool bench_is_range = bench->info.has_value();
+  if (device_is_range && !bench_is_range) reduce_to_range(*b, device->statistics.has_value());
+  if (bench_is_range && !device_is_range) reduce_to_range(*a, false);
+  return a->size() == b->size() && std::ranges::equal(*a, *b, close);
+}
+
 void set_pair(TensorRow& row, const FxArray& array, MatchRule rule) {
   row.rule = rule;
-  row.bench =
-      BenchTensor{{array.path, {}, {}}, array.name, true, array.is_info, DumpSide::kInput, 0};
+  row.bench = BenchTensor{
+      .shown = array.name, .array = array.path, .is_info = array.is_info, .data = nullptr};
   if (array.dtype) row.bench_dtype = name(*array.dtype);
   if (array.dtype && !array.is_info) row.bench_shape = array.shape;
   if (row.status == Status::kUnreadable) return;
@@ -76,7 +131,7 @@ std::string no_argument(const FxNode& node) {
 
 // The inputs of one member that the file holds: edge position -> input of the file.
 void pair_member_inputs(DumpedOp& op, OpId member,
-                        const std::vector<std::optional<std::size_t>>& held, SmallValues& values,
+                        const std::vector<std::optional<std::size_t>>& held,
                         const GraphIndex& graph, FxFiles& files) {
   const auto refuse_all = [&](const std::string& reason) {
     for (const auto& input : held) {
@@ -93,8 +148,9 @@ void pair_member_inputs(DumpedOp& op, OpId member,
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (!held[i] || *held[i] >= op.file.inputs.size()) continue;
     facts[i].info = &op.file.inputs[*held[i]];
-    facts[i].has_values_of = [&values, input = *held[i]](const FxArray& array) {
-      return values.same(static_cast<std::uint32_t>(input), array);
+    facts[i].has_values_of = [&op, &files, input = *held[i]](const FxArray& array) {
+      return same_values(op.file.data.get(), static_cast<std::uint32_t>(input), array,
+                         files.files());
     };
   }
   const std::vector<ArgumentMatch> matches =
@@ -127,7 +183,6 @@ void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
     }
     return;
   }
-  SmallValues values(op.file.source, files);
   for (const OpId member : members.ops) {
     std::vector<std::optional<std::size_t>> held(graph.op(member).inputs.size());
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
@@ -137,7 +192,7 @@ void pair_with_fx(DumpedOp& op, const GraphIndex& graph, FxFiles& files) {
         set_unmatched(op.inputs[k], "the graph text has no such input");
       }
     }
-    pair_member_inputs(op, member, held, values, graph, files);
+    pair_member_inputs(op, member, held, graph, files);
   }
 }
 

@@ -11,9 +11,11 @@ namespace {
 void set_pair(TensorRow& row, const GeFile& bench, DumpSide side, std::size_t index,
               MatchRule rule) {
   row.rule = rule;
-  row.bench = BenchTensor{bench.source, fmt::format("{},{},{}", bench.name, name(side), index),
-                          false,        false,
-                          side,         static_cast<std::uint32_t>(index)};
+  row.bench = BenchTensor{.shown = fmt::format("{},{},{}", bench.name, name(side), index),
+                          .array = {},
+                          .data = bench.data,
+                          .side = side,
+                          .index = static_cast<std::uint32_t>(index)};
   const auto refuse = [&](const std::string& reason) {
     if (row.status == Status::kUnreadable) return;
     row.status = Status::kUnreadable;

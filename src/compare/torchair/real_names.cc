@@ -4,18 +4,17 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/file.h"
 #include "core/look_up.h"
 #include "ge/file_name.h"
 
 namespace msprobe::torchair {
 
-RealNames::RealNames(const std::filesystem::path& directory, std::vector<std::string>& unread) {
+RealNames::RealNames(const std::filesystem::path& directory, DumpFiles& files) {
   const std::filesystem::path path = directory / "mapping.csv";
   if (const Result<bool> there = is_there(path); there && !*there) return;
-  const Result<FileBytes> mapping = load_file(path);
+  const Result<FileBytes> mapping = files.load(path);
   if (!mapping) {
-    unread.push_back(mapping.error().message);
+    files.note_unread(mapping.error().message);
     return;
   }
   for (ge::Mapping& row : ge::read_mapping(mapping->text())) {

@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "torchair/dump_files.h"
+
 namespace msprobe::torchair {
 
 class RealNames {
  public:
-  // `unread` takes the reason if there is a list that cannot be read.
-  RealNames(const std::filesystem::path& directory, std::vector<std::string>& unread);
+  RealNames(const std::filesystem::path& directory, DumpFiles& files);
 
   // The name itself where it is not listed. A converted GE file has the user's suffix behind the
   // digits of the listed name, and so has its real name.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torchair/slices.h"
-
+// Operators that ran in slices (FFTS+) left several files each.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,8 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "ge/elements.h"
-#include "torchair/tensor_data.h"
+#include "torchair/ge_files.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -71,54 +69,11 @@ std::string missing_slices(const Slices& slices, std::uint64_t instances) {
 std::string problem_of(const Slices& slices) {
   for (const GeFile& slice : slices) {
     if (!slice.problem.empty()) return fmt::format("slice {}: {}", slice.name, slice.problem);
-    if (slice.source.kind != slices.front().source.kind) {
+    if (slice.kind != slices.front().kind) {
       return "some of the slices are converted, others are not";
     }
   }
   return {};
-}
-
-GeTensorInfo info_of(const GeData& data, DumpSide side, std::uint32_t index,
-                     const GeTensorInfo& of_first) {
-  GeTensorInfo info;
-  info.original_op = of_first.original_op;
-  const auto& plans = data.joined(side);
-  if (index < plans.size()) info.unknown = plans[index].unknown;
-  if (!info.unknown.empty()) {
-    info.dtype = of_first.dtype;
-    info.format = of_first.format;
-    return info;
-  }
-  const Result<TensorData> tensor = data.tensor(side, index);
-  if (!tensor) {
-    info.problem = tensor.error().message;
-    info.dtype = of_first.dtype;
-  } else if (tensor->elements) {
-    info.dtype = tensor->elements->type_text;
-    info.shape = tensor->elements->shape;
-    info.format = tensor->elements->format;
-  } else if (tensor->info && tensor->info->empty()) {
-    info.unknown = "converted values of slices are put together only as minimum and maximum";
-  } else {
-    info.dtype = of_first.dtype;
-  }
-  return info;
-}
-
-void describe(GeFile& op) {
-  const Result<GeData> data = GeData::open(op.source);
-  if (!data) {
-    op.problem = data.error().message;
-    op.inputs.clear();
-    op.outputs.clear();
-    return;
-  }
-  for (const DumpSide side : {DumpSide::kInput, DumpSide::kOutput}) {
-    std::vector<GeTensorInfo>& tensors = side == DumpSide::kInput ? op.inputs : op.outputs;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      tensors[i] = info_of(*data, side, static_cast<std::uint32_t>(i), tensors[i]);
-    }
-  }
 }
 
 // Whether the files stand for the operator each by itself: the newest is all of it.
@@ -133,21 +88,30 @@ GeFile joined(Slices slices, std::uint64_t instances) {
   if (problem.empty() && is_uncut(slices)) return std::move(slices.back());
   if (problem.empty()) problem = missing_slices(slices, instances);
   GeFile op = slices.front();
+  op.paths.clear();
+  std::vector<GeData::Slice> parts;
   for (const GeFile& slice : slices) {
-    op.source.slices.push_back({slice.source.path, *slice.slice});
+    op.paths.push_back(slice.paths.front());
+    parts.push_back({slice.data.get(), slice.name, *slice.slice});
     // A damaged slice has only the name of its file.
     if (op.name_is_escaped && !slice.name_is_escaped) {
       op.op_name = slice.op_name;
       op.name_is_escaped = false;
     }
   }
-  if (problem.empty()) {
-    describe(op);
-    return op;
-  }
-  op.problem = std::move(problem);
+  op.data.reset();
   op.inputs.clear();
   op.outputs.clear();
+  op.problem = std::move(problem);
+  if (!op.problem.empty()) return op;
+  Result<GeData> data = GeData::join(parts);
+  if (!data) {
+    op.problem = data.error().message;
+    return op;
+  }
+  op.inputs = data->infos(DumpSide::kInput);
+  op.outputs = data->infos(DumpSide::kOutput);
+  op.data = std::make_shared<const GeData>(*std::move(data));
   return op;
 }
 

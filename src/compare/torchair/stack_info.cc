@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/file.h"
 #include "core/look_up.h"
 
 namespace msprobe::torchair {
@@ -33,11 +32,11 @@ StackInfo parse_stack_info(std::string_view python) {
   return stacks;
 }
 
-Result<StackInfo> read_stack_info(const std::filesystem::path& graph_text) {
+Result<StackInfo> read_stack_info(const std::filesystem::path& graph_text, DumpFiles& files) {
   std::filesystem::path python = graph_text;
   python.replace_extension(".py");
   if (const Result<bool> there = is_there(python); there && !*there) return StackInfo{};
-  const Result<FileBytes> file = load_file(python);
+  const Result<FileBytes> file = files.load(python);
   if (!file) return propagate(file);
   return parse_stack_info(file->text());
 }

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
 #include "core/shrunken_file.h"
 #include "ge/joined.h"
 #include "measure/widen.h"
@@ -20,6 +19,26 @@ auto element_at(const List& list, std::uint32_t index, std::string_view what)
     -> Result<const typename List::value_type*> {
   if (index < list.size()) return &list[index];
   return fail(ErrorKind::kFormat, fmt::format("the file has no {} {}", what, index));
+}
+
+const std::vector<ge::DumpTensor>& tensors_of(const ge::DumpFile& dump, DumpSide side) {
+  return side == DumpSide::kInput ? dump.inputs : dump.outputs;
+}
+
+// Tensors are numbered from 0 on each side, without gaps.
+Result<void> check_order(const std::vector<ge::TensorStatistics>& rows) {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  for (const ge::TensorStatistics& row : rows) {
+    std::size_t& seen = row.is_output ? outputs : inputs;
+    if (row.index != seen) {
+      return fail(ErrorKind::kFormat,
+                  fmt::format("{} {} follows {} others", row.is_output ? "output" : "input",
+                              row.index, seen));
+    }
+    ++seen;
+  }
+  return {};
 }
 
 // Whether `other` is the minimum (or maximum) of two; a NaN of either stays.
@@ -70,13 +89,17 @@ void join_statistics(std::vector<ge::TensorStatistics>& whole,
 
 }  // namespace
 
-Result<GeData> GeData::open_one(const std::filesystem::path& path, ge::FileKind kind) {
+std::string_view name(DumpSide side) { return side == DumpSide::kInput ? "input" : "output"; }
+
+Result<GeData> GeData::open(const std::filesystem::path& path, ge::FileKind kind,
+                            DumpFiles& files) {
   GeData data;
-  Result<FileBytes> file = load_file(path);
+  Result<FileBytes> file = files.load(path);
   if (!file) return propagate(file);
   if (kind == ge::FileKind::kStatistics) {
     Result<std::vector<ge::TensorStatistics>> rows = ge::read_statistics(file->text());
     if (!rows) return propagate(rows);
+    if (const auto ordered = check_order(*rows); !ordered) return propagate(ordered);
     data.statistics_ = std::move(*rows);
   } else if (kind == ge::FileKind::kInfo) {
     Result<InfoFile> info = read_info_file(*file, path.filename().string());
@@ -90,31 +113,28 @@ Result<GeData> GeData::open_one(const std::filesystem::path& path, ge::FileKind 
   return data;
 }
 
-Result<GeData> GeData::open(const GeSource& source) {
-  if (source.slices.empty()) return open_one(source.path, source.kind);
-  std::optional<GeData> whole;
-  for (const GeSource::Slice& slice : source.slices) {
-    Result<GeData> part = open_one(slice.path, source.kind);
-    if (!part) return propagate(part, slice.path.filename().string());
-    if (!whole) {
-      whole = std::move(*part);
-      continue;
+Result<GeData> GeData::join(std::span<const Slice> slices) {
+  GeData whole = *slices.front().data;
+  whole.is_joined_ = true;
+  std::vector<std::uint32_t> numbers{slices.front().number};
+  for (const Slice& slice : slices.subspan(1)) {
+    const GeData& part = *slice.data;
+    if (whole.tensors(DumpSide::kInput) != part.tensors(DumpSide::kInput) ||
+        whole.tensors(DumpSide::kOutput) != part.tensors(DumpSide::kOutput)) {
+      return fail(ErrorKind::kFormat,
+                  fmt::format("{} has other tensors than the first slice", slice.name));
     }
-    if (whole->tensors(DumpSide::kInput) != part->tensors(DumpSide::kInput) ||
-        whole->tensors(DumpSide::kOutput) != part->tensors(DumpSide::kOutput)) {
-      return fail(ErrorKind::kFormat, fmt::format("{} has other tensors than the first slice",
-                                                  slice.path.filename().string()));
-    }
-    if (whole->info_) join_info(*whole->info_, *part->info_);
-    if (whole->statistics_) join_statistics(*whole->statistics_, *part->statistics_);
-    std::ranges::move(part->files_, std::back_inserter(whole->files_));
+    numbers.push_back(slice.number);
+    if (whole.info_) join_info(*whole.info_, *part.info_);
+    if (whole.statistics_) join_statistics(*whole.statistics_, *part.statistics_);
+    std::ranges::copy(part.files_, std::back_inserter(whole.files_));
   }
-  if (!whole->files_.empty()) {
-    if (const Result<void> planned = whole->plan_slices(source.slices); !planned) {
-      return propagate(planned);
-    }
-  }
-  return std::move(*whole);
+  if (whole.files_.empty()) return whole;
+  const Result<ge::SliceInfo> cut = ge::read_slice_info(whole.files_.front().dump);
+  if (!cut) return propagate(cut);
+  whole.plan_ = ge::plan_join(*cut, numbers, whole.tensors(DumpSide::kInput),
+                              whole.tensors(DumpSide::kOutput));
+  return whole;
 }
 
 bool GeData::has_shrunk() const {
@@ -122,60 +142,91 @@ bool GeData::has_shrunk() const {
       files_, [](const File& file) { return msprobe::has_shrunk(file.path, file.bytes); });
 }
 
-Result<void> GeData::plan_slices(const std::vector<GeSource::Slice>& slices) {
-  const Result<ge::SliceInfo> info = ge::read_slice_info(files_.front().dump);
-  if (!info) return propagate(info);
-  std::vector<std::uint32_t> numbers;
-  for (const GeSource::Slice& slice : slices) numbers.push_back(slice.number);
-  plan_ = ge::plan_join(*info, numbers, tensors(DumpSide::kInput), tensors(DumpSide::kOutput));
-  return {};
+std::size_t GeData::tensors(DumpSide side) const {
+  if (statistics_) {
+    return static_cast<std::size_t>(std::ranges::count(*statistics_, side == DumpSide::kOutput,
+                                                       &ge::TensorStatistics::is_output));
+  }
+  if (info_) return side == DumpSide::kInput ? info_->inputs.size() : info_->outputs.size();
+  return tensors_of(files_.front().dump, side).size();
 }
 
-std::size_t GeData::tensors(DumpSide side) const {
-  const bool is_input = side == DumpSide::kInput;
+const ge::JoinedTensor* GeData::plan_of(DumpSide side, std::uint32_t index) const {
+  const auto& plans = side == DumpSide::kInput ? plan_.inputs : plan_.outputs;
+  return index < plans.size() ? &plans[index] : nullptr;
+}
+
+const ge::TensorStatistics* GeData::statistics_of(DumpSide side, std::uint32_t index) const {
+  const auto row = std::ranges::find_if(*statistics_, [&](const ge::TensorStatistics& other) {
+    return other.is_output == (side == DumpSide::kOutput) && other.index == index;
+  });
+  return row == statistics_->end() ? nullptr : &*row;
+}
+
+std::vector<GeTensorInfo> GeData::infos(DumpSide side) const {
+  std::vector<GeTensorInfo> infos;
+  for (std::uint32_t i = 0; i < tensors(side); ++i) infos.push_back(info_of(side, i));
+  return infos;
+}
+
+GeTensorInfo GeData::info_of(DumpSide side, std::uint32_t index) const {
+  GeTensorInfo info;
   if (statistics_) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        *statistics_, [&](const ge::TensorStatistics& row) { return row.is_output != is_input; }));
+    const ge::TensorStatistics& row = *statistics_of(side, index);
+    info.dtype = row.type_text;
+    if (!is_joined_) info.shape = row.shape;
+    if (!is_joined_ && row.format != "ND") info.format = row.format;
+    return info;
   }
-  if (info_) return is_input ? info_->inputs.size() : info_->outputs.size();
-  const ge::DumpFile& dump = files_.front().dump;
-  return is_input ? dump.inputs.size() : dump.outputs.size();
+  if (info_) {
+    const InfoValues& values = (side == DumpSide::kInput ? info_->inputs : info_->outputs)[index];
+    if (is_joined_ && values.empty()) {
+      info.unknown = "converted values of slices are put together only as minimum and maximum";
+    }
+    return info;
+  }
+  const ge::DumpTensor& tensor = tensors_of(files_.front().dump, side)[index];
+  info.original_op = tensor.original_op;
+  if (const ge::ElementType* type = ge::element_type(tensor.type)) info.dtype = type->text;
+  if (const ge::JoinedTensor* plan = plan_of(side, index)) info.unknown = plan->unknown;
+  const Result<ge::Elements> elements = info.unknown.empty()
+                                            ? this->elements(side, index)
+                                            : ge::elements_of(tensor, files_.front().bytes);
+  if (elements) {
+    info.format = elements->format;
+    if (info.unknown.empty()) info.shape = elements->shape;
+  } else if (info.unknown.empty()) {
+    info.problem = elements.error().message;
+    if (tensor.absent && !is_joined_) {
+      info.shape = tensor.original_shape.empty() ? tensor.shape : tensor.original_shape;
+    }
+  }
+  return info;
 }
 
 Result<ge::Elements> GeData::elements(DumpSide side, std::uint32_t index) const {
-  const auto slice_of = [&](std::size_t i) -> Result<ge::TensorSlice> {
-    const File& file = files_[i];
-    const auto tensor = element_at(side == DumpSide::kInput ? file.dump.inputs : file.dump.outputs,
-                                   index, name(side));
+  const ge::JoinedTensor* const plan = plan_of(side, index);
+  if (plan != nullptr && !plan->unknown.empty()) {
+    return fail(ErrorKind::kUnsupported, plan->unknown);
+  }
+  std::vector<ge::TensorSlice> slices;
+  for (const std::size_t i : plan != nullptr ? plan->slices : std::vector<std::size_t>{0}) {
+    const auto tensor = element_at(tensors_of(files_[i].dump, side), index, name(side));
     if (!tensor) return propagate(tensor);
     if ((*tensor)->absent) {
       return fail(ErrorKind::kFormat, "the file has no bytes for this tensor (address 0)");
     }
-    return ge::TensorSlice{*tensor, file.bytes};
-  };
-  const auto& plans = joined(side);
-  std::vector<std::size_t> files{0};
-  if (index < plans.size()) {
-    if (!plans[index].unknown.empty()) return fail(ErrorKind::kUnsupported, plans[index].unknown);
-    files = plans[index].slices;
+    slices.push_back({*tensor, files_[i].bytes});
   }
-  std::vector<ge::TensorSlice> slices;
-  for (const std::size_t i : files) {
-    Result<ge::TensorSlice> slice = slice_of(i);
-    if (!slice) return propagate(slice);
-    slices.push_back(std::move(*slice));
-  }
-  if (slices.size() > 1) return ge::join_slices(slices, plans[index].axis);
+  if (slices.size() > 1) return ge::join_slices(slices, plan->axis);
   return ge::elements_of(*slices.front().tensor, slices.front().file);
 }
 
 Result<TensorData> GeData::tensor(DumpSide side, std::uint32_t index) const {
   TensorData found;
   if (statistics_) {
-    const auto row = std::ranges::find_if(*statistics_, [&](const ge::TensorStatistics& other) {
-      return other.is_output == (side == DumpSide::kOutput) && other.index == index;
-    });
-    if (row == statistics_->end()) {
+    const ge::TensorStatistics* const row = statistics_of(side, index);
+    if (row == nullptr) {
       return fail(ErrorKind::kFormat, fmt::format("the file has no {} {}", name(side), index));
     }
     found.statistics = *row;
@@ -192,8 +243,8 @@ Result<TensorData> GeData::tensor(DumpSide side, std::uint32_t index) const {
   return found;
 }
 
-Result<TensorData> open_array(const std::filesystem::path& path, bool is_info) {
-  const Result<FileBytes> file = load_file(path);
+Result<TensorData> open_array(const std::filesystem::path& path, bool is_info, DumpFiles& files) {
+  const Result<FileBytes> file = files.load(path);
   if (!file) return propagate(file);
   const std::string name = path.filename().string();
   TensorData found;

@@ -47,8 +47,6 @@ std::string_view name(MatchRule rule) {
   return "";
 }
 
-std::string_view name(DumpSide side) { return side == DumpSide::kInput ? "input" : "output"; }
-
 void set_unmatched(TensorRow& row, std::string reason) {
   if (row.status == Status::kUnreadable) return;
   row.status = Status::kUnmatched;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@
 
 #include "core/tensor.h"
 #include "measure/similarity.h"
-#include "torchair/ge_source.h"
+#include "torchair/tensor_data.h"
 
 namespace msprobe::torchair {
 
@@ -43,15 +44,12 @@ enum class MatchRule : std::uint8_t {
 };
 std::string_view name(MatchRule rule);
 
-enum class DumpSide : std::uint8_t { kInput, kOutput };
-std::string_view name(DumpSide side);
-
 // Where the counterpart is: an FX array, or a tensor of a GE file.
 struct BenchTensor {
-  GeSource source;    // the path alone of an FX array
-  std::string shown;  // "add-aten.add.Tensor.OUTPUT.0.2025.npy", "Add.Add.5.6.17,input,0"
-  bool is_array = false;
+  std::string shown;     // "add-aten.add.Tensor.OUTPUT.0.2025.npy", "Add.Add.5.6.17,input,0"
+  fs::path array;        // of FX
   bool is_info = false;  // an FX array that was converted
+  std::shared_ptr<const GeData> data;  // of GE
   DumpSide side = DumpSide::kInput;
   std::uint32_t index = 0;
 };
@@ -118,7 +116,7 @@ void set_unmatched(TensorRow& row, std::string reason);
 
 // A dump file and its rows, measured together.
 struct OpRows {
-  GeSource source;  // of the compared side
+  std::shared_ptr<const GeData> data;  // of the compared side; null: it cannot be read
   std::vector<TensorRow> rows;
   std::vector<std::uint32_t> sources;  // operators of the same unit whose results it reads
   std::uint64_t bytes = 0;             // of both sides, roughly: what progress counts

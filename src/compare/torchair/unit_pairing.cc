@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
 #include "torchair/op_flow.h"
 
 namespace msprobe::torchair {
@@ -70,8 +69,8 @@ std::vector<TensorRow> rows_of(const UnitPair& unit, const GeFile& file, const s
       row.status = Status::kUnreadable;
       row.reason = tensors[i].problem;
     }
-    if (file.source.slices.size() > 1 && tensors[i].problem.empty() && tensors[i].unknown.empty()) {
-      row.message = fmt::format("put together from {} slices", file.source.slices.size());
+    if (file.paths.size() > 1 && tensors[i].problem.empty() && tensors[i].unknown.empty()) {
+      row.message = fmt::format("put together from {} slices", file.paths.size());
     }
   }
   return rows;
@@ -239,30 +238,27 @@ std::vector<DumpedOp> dumped_ops(const UnitPair& unit, const std::vector<GeFile>
 
 OpRows op_rows(DumpedOp& op) {
   OpRows rows;
-  rows.source = op.file.source;
+  rows.data = op.file.data;
   std::ranges::move(op.inputs, std::back_inserter(rows.rows));
   std::ranges::move(op.outputs, std::back_inserter(rows.rows));
-  const auto add_size = [&](const fs::path& path) {
+  for (const fs::path& path : op.file.paths) {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(path, error);
     if (!error) rows.bytes += size;
-  };
-  if (rows.source.slices.empty()) add_size(rows.source.path);
-  for (const GeSource::Slice& slice : rows.source.slices) add_size(slice.path);
+  }
   return rows;
 }
 
 }  // namespace
 
-GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes,
-                      std::vector<std::string>& unread) {
+GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes, DumpFiles& files) {
   if (!unit.graph_file) {
     notes.push_back(fmt::format("no graph text for graph {} of rank {}", unit.graph, unit.rank));
     return GraphIndex({});
   }
-  const Result<FileBytes> file = load_file(*unit.graph_file);
+  const Result<FileBytes> file = files.load(*unit.graph_file);
   if (!file) {
-    unread.push_back(file.error().message);
+    files.note_unread(file.error().message);
     return GraphIndex({});
   }
   GraphIndex graph(ge::read_graph_text(file->text()));
@@ -273,20 +269,19 @@ GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes,
 }
 
 UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
-                      const StackInfo& stacks, int threads) {
+                      const StackInfo& stacks, int threads, DumpFiles& dump_files) {
   UnitPairing pairing;
-  const std::vector<GeFile> files = list_ge_files(unit.device, threads, pairing.unread);
+  const std::vector<GeFile> files = list_ge_files(unit.device, threads, dump_files);
   std::vector<DumpedOp> ops = dumped_ops(unit, files, graph);
   std::set<std::string> used;
   std::vector<std::string> bench_names;
   if (bench_is_fx) {
-    FxFiles bench = FxFiles::open(unit.bench);
+    FxFiles bench = FxFiles::open(unit.bench, dump_files);
     for (DumpedOp& op : ops) {
       pair_with_fx(op, graph, bench);
       for (const OpId member : op.members.ops) used.insert(graph.fx_key(member).value_or(""));
     }
     bench_names = bench.keys();
-    pairing.unread.insert(pairing.unread.end(), bench.unread().begin(), bench.unread().end());
     const auto repeated = bench.repeated();
     if (bench.left_out_a_dump()) {
       const auto older = bench.only_older();
@@ -305,7 +300,7 @@ UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& 
                       unit.bench.string(), repeated.size(), repeated.front()));
     }
   } else {
-    const GeBench bench(list_ge_files(unit.bench, threads, pairing.unread));
+    const GeBench bench(list_ge_files(unit.bench, threads, dump_files));
     for (DumpedOp& op : ops) {
       pair_with_ge(op, graph, bench);
       used.insert(op.file.op_name);

@@ -21,15 +21,13 @@ struct UnitPairing {
   std::vector<OpRows> ops;              // in graph order
   std::vector<std::string> bench_only;  // reference nodes or operators nothing is compared with
   std::vector<std::string> notes;
-  std::vector<std::string> unread;  // what could not be read: rows may lack
 };
 
 UnitPairing pair_unit(const UnitPair& unit, bool bench_is_fx, const GraphIndex& graph,
-                      const StackInfo& stacks, int threads);
+                      const StackInfo& stacks, int threads, DumpFiles& files);
 
-// An empty graph if there is no text or it cannot be read; `notes` or `unread` say so.
-GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes,
-                      std::vector<std::string>& unread);
+// An empty graph if there is no text or it cannot be read, which is noted.
+GraphIndex load_graph(const UnitPair& unit, std::vector<std::string>& notes, DumpFiles& files);
 
 // The parts of it, for one dump file each; the row has its identity, the rest is filled in.
 struct DumpedOp {

@@ -54,7 +54,8 @@ class Damage : public testing::Test {
                  {"a/b.1", "Add", {{"x", 0, ""}}, {"b-aten.add.Tensor.OUTPUT.0"}}};
     const UnitPair unit{0, 1, 0, std::nullopt, root_ / "ge", root_ / "fx"};
     std::vector<TensorRow> all;
-    for (const OpRows& op : pair_unit(unit, true, GraphIndex(graph), {}, 1).ops) {
+    DumpFiles files;
+    for (const OpRows& op : pair_unit(unit, true, GraphIndex(graph), {}, 1, files).ops) {
       all.insert(all.end(), op.rows.begin(), op.rows.end());
     }
     return all;

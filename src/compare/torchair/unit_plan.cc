@@ -125,7 +125,7 @@ std::optional<Failure> keep_rank(GeTree& device, const UnitPlanOptions& options)
 
 }  // namespace
 
-Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
+Result<UnitPlan> make_plan(const UnitPlanOptions& options, DumpFiles& files) {
   UnitPlan plan;
   plan.device_root = ge_part(options.device_root);
   Result<GeTree> device = find_ge(plan.device_root);
@@ -143,10 +143,10 @@ Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
     if (auto missing = keep_rank(*device, options)) return *missing;
   }
   plan.notes = device->notes;
-  plan.unread = device->unread;
-  const auto add_unread = [&](const std::vector<std::string>& more) {
-    plan.unread.insert(plan.unread.end(), more.begin(), more.end());
+  const auto add_unread = [&](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) files.note_unread(text);
   };
+  add_unread(device->unread);
   plan.bench_root = bench_part(options);
   // Above the compared dump, what is found of GE is that dump itself.
   const bool is_above = is_inside(plan.device_root, plan.bench_root);
@@ -164,8 +164,8 @@ Result<UnitPlan> make_plan(const UnitPlanOptions& options) {
     const Result<FxTree> tree = find_fx(plan.bench_root);
     if (!tree) return propagate(tree);
     add_unread(tree->unread);
-    bench = fx_groups(*device, *tree, options.fx_token_offset, plan.fx_token_offset, plan.notes,
-                      plan.unread);
+    bench =
+        fx_groups(*device, *tree, options.fx_token_offset, plan.fx_token_offset, plan.notes, files);
   }
   pair_units(plan, *device, bench);
   if (plan.pairs.empty()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "torchair/dump_files.h"
 #include "torchair/dump_tree.h"
 
 namespace msprobe::torchair {
@@ -35,13 +36,12 @@ struct UnitPlan {
   fs::path bench_root;
   std::vector<UnitPair> pairs;        // in order of rank, graph, token
   std::vector<std::string> notes;     // for the log
-  std::vector<std::string> unread;    // what could not be read
   std::vector<std::string> left_out;  // what only one side has, in words
   std::vector<std::int64_t> device_tokens_left_out;
   std::vector<std::int64_t> bench_tokens_left_out;
   std::optional<std::int64_t> fx_token_offset;  // that was used
 };
 
-Result<UnitPlan> make_plan(const UnitPlanOptions& options);
+Result<UnitPlan> make_plan(const UnitPlanOptions& options, DumpFiles& files);
 
 }  // namespace msprobe::torchair
