@@ -133,7 +133,7 @@ void compare(const fs::path& root) {
   torchair::GraphCompareEvents events;
   events.on_row = [](const torchair::TensorRow&) -> Result<bool> { return true; };
   const auto totals = torchair::compare(options, events);
-  if (!totals || totals->passed != totals->rows) {
+  if (!totals || (*totals)[torchair::Outcome::kPass] != totals->rows) {
     fmt::print(stderr, "the comparison went wrong\n");
     std::exit(EXIT_FAILURE);
   }

@@ -60,12 +60,15 @@ void log_plan(const torchair::UnitPlan& plan, GraphMode mode) {
 }
 
 ExitStatus exit_status(const torchair::CompareTotals& totals) {
-  if (totals.passed + totals.failed == 0 && totals.unreadable == 0) {
+  if (totals[torchair::Outcome::kPass] + totals[torchair::Outcome::kError] == 0 &&
+      totals[torchair::Outcome::kSkipped] == 0) {
     log::error("nothing was compared: {} tensors, none with a counterpart and a verdict",
                totals.rows);
     return kCannot;
   }
-  return totals.failed + totals.unreadable + totals.unread > 0 ? kFailed : kPassed;
+  return totals[torchair::Outcome::kError] + totals[torchair::Outcome::kSkipped] + totals.unread > 0
+             ? kFailed
+             : kPassed;
 }
 
 Result<torchair::GraphCompareOptions> compare_options(const CompareCommand& options) {
@@ -119,7 +122,7 @@ ExitStatus run_torchair_compare(const CompareCommand& options) {
   std::string first_unreadable;
   events.on_row = [&](const torchair::TensorRow& row) -> Result<bool> {
     if (!*output) return propagate(*output);
-    if (row.status == torchair::Status::kUnreadable && first_unreadable.empty()) {
+    if (row.outcome == torchair::Outcome::kSkipped && first_unreadable.empty()) {
       first_unreadable =
           fmt::format("{}, {} {}: {}", row.op, name(row.side), row.index, row.reason);
     }
@@ -148,9 +151,9 @@ ExitStatus run_torchair_compare(const CompareCommand& options) {
   const Result<std::vector<std::filesystem::path>> written =
       (*output)->finish(summary.first_difference(), *totals);
   if (!written) return refuse(written.error());
-  if (totals->unreadable > 0) {
-    log::warning("{} of {} tensors cannot be read; the first: {}", totals->unreadable, totals->rows,
-                 first_unreadable);
+  if ((*totals)[torchair::Outcome::kSkipped] > 0) {
+    log::warning("{} of {} tensors cannot be read; the first: {}",
+                 (*totals)[torchair::Outcome::kSkipped], totals->rows, first_unreadable);
   }
   fmt::print("{}", summary.text(*totals, mode, log::colour(STDOUT_FILENO)));
   for (const std::filesystem::path& path : *written) {

@@ -69,8 +69,9 @@ class Search {
     std::map<std::uint32_t, PlaceFinder> places;
     for (const RankEvent& event : events) {
       if (report_.origins.size() == DivergenceReport::kMostOrigins) break;
+      const RankPair& pair = pairs_[event.rank];
       PlaceFinder& finder =
-          places.try_emplace(event.rank, pairs_[event.rank].target_dump).first->second;
+          places.try_emplace(event.rank, pair.target_dump, pair.open).first->second;
       report_.origins.push_back(in_words(event, finder));
     }
     if (!report_.origins.empty()) report_.first = report_.origins.front();

@@ -11,6 +11,7 @@
 
 #include "core/json_writer.h"
 #include "divergence/classify.h"
+#include "divergence/place.h"
 #include "divergence/recorded_run.h"
 
 namespace msprobe::divergence {
@@ -23,6 +24,7 @@ struct RankPair {
   std::filesystem::path target_dump;  // dump.json as the user named it: for replay commands; the
                                       // stack and the module are looked up beside it
   MeasureFiles measure = {};          // of tensor files; empty: recorded values decide
+  Companions open = {};               // of the target's dump
 };
 
 // A cause in words.

@@ -43,10 +43,12 @@ void PlaceFinder::open() {
   if (opened_) return;
   opened_ = true;
   const std::filesystem::path directory = dump_.parent_path();
-  if (auto stacks = dump::open_stacks(directory / "stack.json")) stacks_ = *std::move(stacks);
-  if (auto construct = dump::open_construct(directory / "construct.json")) {
-    construct_ = *std::move(construct);
-  }
+  const auto keep = [](auto& place, auto opened) {
+    using Index = typename decltype(opened)::value_type;
+    if (opened) place = std::make_shared<const Index>(*std::move(opened));
+  };
+  if (!open_.stacks) keep(open_.stacks, dump::open_stacks(directory / "stack.json"));
+  if (!open_.modules) keep(open_.modules, dump::open_construct(directory / "construct.json"));
 }
 
 CallPlace PlaceFinder::find(std::string_view entry) {
@@ -61,14 +63,15 @@ CallPlace PlaceFinder::find(std::string_view entry) {
   const std::string forward = name->is_module
                                   ? fmt::format("{}.forward.{}", name->owner, name->number)
                                   : fmt::format("{}.forward", call);
-  if (stacks_) place.stack = stacks_->frames(forward).value_or(std::vector<std::string>());
+  if (open_.stacks)
+    place.stack = open_.stacks->frames(forward).value_or(std::vector<std::string>());
   const auto own = std::ranges::find_if_not(place.stack, is_in_library);
   if (own != place.stack.end())
     place.source = one_line(*own);
   else if (!place.stack.empty())
     place.source = one_line(place.stack.front());
-  if (construct_) place.module = construct_->parent(entry);
-  if (construct_ && place.module.empty()) place.module = construct_->parent(forward);
+  if (open_.modules) place.module = open_.modules->parent(entry);
+  if (open_.modules && place.module.empty()) place.module = open_.modules->parent(forward);
   if (!name->is_module && !name->owner.starts_with("Distributed.") &&
       !name->owner.starts_with("MintDistributed.")) {
     place.rerun = CallCommand("acc_check").add("-api_info", dump_.string()).text_for(call);

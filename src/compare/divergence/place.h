@@ -4,7 +4,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +21,18 @@ struct CallPlace {
   std::string rerun;               // empty: acc_check does not run such a call
 };
 
-// Looks into stack.json and construct.json beside a dump, which are opened when they are asked for
-// and may be missing.
+// stack.json and construct.json of a dump, if they are open already.
+struct Companions {
+  std::shared_ptr<const dump::StackIndex> stacks;
+  std::shared_ptr<const dump::ConstructIndex> modules;
+};
+
+// Looks into stack.json and construct.json beside a dump: those that are not open are opened at the
+// first question, and may be missing.
 class PlaceFinder {
  public:
-  explicit PlaceFinder(std::filesystem::path dump) : dump_(std::move(dump)) {}
+  explicit PlaceFinder(std::filesystem::path dump, Companions open = {})
+      : dump_(std::move(dump)), open_(std::move(open)) {}
 
   CallPlace find(std::string_view entry);
 
@@ -33,8 +40,7 @@ class PlaceFinder {
   void open();
   std::filesystem::path dump_;
   bool opened_ = false;
-  std::optional<dump::StackIndex> stacks_;
-  std::optional<dump::ConstructIndex> construct_;
+  Companions open_;
 };
 
 }  // namespace msprobe::divergence

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "comparison/schedule.h"
 #include "core/look_up.h"
 #include "core/python_text.h"
 #include "dump/construct_json.h"
@@ -83,7 +84,7 @@ class Comparison {
       const bool has_files = start_.mode == DataMode::kReal;
       const auto conclude = [&](EntryRows& rows) {
         judge(rows.rows, start_.mode);
-        if (options_.csv) append_csv(rows, start_.columns);
+        if (options_.texts) append_texts(rows, start_.columns, options_.cells);
       };
       measure::spread(n, options_.threads, [&](std::size_t i) {
         block[i].clear();
@@ -139,9 +140,8 @@ class Comparison {
         return propagate(opened);
       }
     }
-    start_.has_stacks = stacks_.has_value();
+    start_.has_stacks = stacks_ != nullptr;
     start_.columns = columns_of(*mode, start_.has_stacks);
-    if (modules_) start_.modules = &*modules_;
     start_.target_entries = target_.index.entries.size();
     start_.golden_entries = golden_.index.entries.size();
     return events_.on_start ? events_.on_start(start_) : Result<void>();
@@ -159,14 +159,15 @@ class Comparison {
         Result<dump::StackIndex> stacks = dump::open_stacks(path);
         if (!stacks) return propagate(stacks);
         if (!stacks->note().empty() && events_.on_note) events_.on_note(stacks->note());
-        stacks_ = *std::move(stacks);
+        stacks_ = std::make_shared<const dump::StackIndex>(*std::move(stacks));
+        if (options_.stack_json.empty()) start_.open.stacks = stacks_;
       }
     }
     const fs::path construct = directory / "construct.json";
     if (const Result<bool> there = is_there(construct); !there || *there) {
       Result<dump::ConstructIndex> modules = dump::open_construct(construct);
       if (modules) {
-        modules_ = *std::move(modules);
+        start_.open.modules = std::make_shared<const dump::ConstructIndex>(*std::move(modules));
       } else if (events_.on_note) {
         events_.on_note(fmt::format("{}; rows have no module", modules.error().message));
       }
@@ -191,8 +192,8 @@ class Comparison {
     if (options_.layer_mapping) rules.layers = &*options_.layer_mapping;
     if (options_.api_mapping) rules.apis = &*options_.api_mapping;
     const std::optional<dump::ConstructIndex> golden_modules = modules_of_golden();
-    if (modules_ && golden_modules) {
-      rules.target_modules = &*modules_;
+    if (start_.open.modules && golden_modules) {
+      rules.target_modules = start_.open.modules.get();
       rules.golden_modules = &*golden_modules;
     }
     names_ = golden_names(target_.index, golden_.index, rules);
@@ -378,7 +379,7 @@ class Comparison {
 
   // The stack and the module of the target's call.
   void describe(EntryRows& out) const {
-    if (modules_) out.module = modules_->parent(out.target->name);
+    if (start_.open.modules) out.module = start_.open.modules->parent(out.target->name);
     if (!stacks_) return;
     const auto frames = stacks_->frames(out.target->name);
     if (!frames || frames->empty()) return;
@@ -391,17 +392,14 @@ class Comparison {
   }
 
   void measure_all(std::span<EntryRows> block) const {
-    std::vector<ItemRow*> small;
-    std::vector<ItemRow*> large;
+    std::vector<ItemRow*> matched;
     for (EntryRows& rows : block) {
       for (ItemRow& row : rows.rows) {
-        if (!row.is_matched()) continue;
-        (is_large(row) ? large : small).push_back(&row);
+        if (row.is_matched()) matched.push_back(&row);
       }
     }
-    measure::spread(small.size(), options_.threads,
-                    [&](std::size_t i) { files_.measure(*small[i], 1); });
-    for (ItemRow* row : large) files_.measure(*row, options_.threads);
+    comparison::schedule(std::span<ItemRow* const>(matched), options_.threads, is_large,
+                         [&](ItemRow& row, int threads) { files_.measure(row, threads); });
   }
 
   const DumpCompareOptions& options_;
@@ -413,8 +411,7 @@ class Comparison {
   std::vector<std::string> names_;  // of the target's entries in the golden dump; empty: the same
   EntryPairing pairing_;
   std::unordered_map<std::string_view, std::uint32_t> golden_names_;
-  std::optional<dump::StackIndex> stacks_;
-  std::optional<dump::ConstructIndex> modules_;
+  std::shared_ptr<const dump::StackIndex> stacks_;
   std::unordered_set<std::string> mapped_items_;  // golden items that a mapping names
   std::vector<GoldenLeft> left_;
   std::vector<EntryRows> block_ = std::vector<EntryRows>(kBlockEntries);

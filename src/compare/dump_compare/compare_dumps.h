@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "dump/construct_json.h"
+#include "divergence/place.h"
 #include "dump/entry_index.h"
 #include "dump/framework.h"
 #include "dump_compare/entry_pairing.h"
@@ -46,7 +46,8 @@ struct DumpCompareOptions {
   StackMode stack_mode = StackMode::kAutomatic;
   std::filesystem::path stack_json;  // empty: beside the target
   int threads = 1;
-  bool csv = true;  // fill EntryRows::csv
+  bool texts = true;   // fill EntryRows::texts
+  bool cells = false;  // with the cells of a workbook
 };
 
 // The two dumps of a comparison.
@@ -62,7 +63,7 @@ struct CompareStart {
   bool is_debug = false;  // values that the training saved, not calls
   bool has_stacks = false;
   std::vector<ItemColumn> columns;
-  const dump::ConstructIndex* modules = nullptr;  // of the target; null: not recorded
+  divergence::Companions open;  // of the target: what is beside its dump.json
   std::size_t target_entries = 0;
   std::size_t golden_entries = 0;
 };

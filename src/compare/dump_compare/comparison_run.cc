@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
 #include <optional>
 #include <span>
 
@@ -51,12 +50,14 @@ std::string row_text(const ItemRow& row) {
 class DumpComparison {
  public:
   explicit DumpComparison(const ComparisonOptions& options)
-      : options_(options), each_(options.each) {}
+      : options_(options), each_(options.each) {
+    each_.cells = options.xlsx;
+  }
 
   Result<ComparisonOutcome> run(const DumpPairs& dumps) {
     for (const std::string& text : dumps.left_out) options_.say(log::Severity::kWarning, text);
     if (!options_.json.empty()) {
-      Result<DumpRowsJson> json = DumpRowsJson::start(options_.json);
+      Result<comparison::RowsJson> json = comparison::RowsJson::create(options_.json);
       if (!json) return propagate(json);
       json_.emplace(*std::move(json));
     }
@@ -73,6 +74,11 @@ class DumpComparison {
   }
 
  private:
+  struct OpenTable {
+    DumpPair pair;
+    DumpTable table;
+  };
+
   template <class... T>
   void say(fmt::format_string<T...> format, T&&... values) const {
     options_.say(log::Severity::kInfo, fmt::format(format, std::forward<T>(values)...));
@@ -119,7 +125,7 @@ class DumpComparison {
     };
     events.on_block = [&](std::span<const EntryRows> block) -> Result<void> {
       search_.add(block, mode, each_.threads);
-      return json_ ? json_->add(pair, mode, block, each_.threads) : Result<void>();
+      return json_ ? add_rows(*json_, pair, mode, block, each_.threads) : Result<void>();
     };
     events.on_rows = [&](const EntryRows& rows) -> Result<void> {
       if (report != nullptr) report->add(rows);
@@ -127,7 +133,8 @@ class DumpComparison {
         keep_failure(pair, row);
         if (options_.log_rows && mode == DataMode::kReal && row.is_matched()) log_row(row);
       }
-      return table->add(rows);
+      table->add(rows);
+      return {};
     };
     events.on_progress = [&](std::uint64_t done, std::uint64_t total) {
       options_.show_progress(done, std::max(done, total));
@@ -138,7 +145,7 @@ class DumpComparison {
       if (table != nullptr) tables_.pop_back();
       return propagate(totals);
     }
-    add(outcome_.totals, *totals);
+    outcome_.totals.add(*totals);
     if (several_ && !pair.shown.empty()) print("{}: {}\n", pair.shown, totals_text(*totals));
     return {};
   }
@@ -149,12 +156,25 @@ class DumpComparison {
       OpenTable open = std::move(tables_.front());
       tables_.pop_front();
       const Result<std::vector<fs::path>> written =
-          open.table.finish([&](std::string_view entry) { return search_.role(open.pair, entry); });
+          open.table.finish([&](std::string_view entry) { return search_.role(open.pair, entry); },
+                            rows_for_analysis(open));
       if (!written) return propagate(written);
       written_.insert(written_.end(), written->begin(), written->end());
-      table_files_[{open.pair.step, open.pair.rank}] = *written;
     }
     return {};
+  }
+
+  // Keeps the rows of the calls where the runs diverge, if that is in this table.
+  OnRow rows_for_analysis(const OpenTable& open) {
+    if (!options_.diff_analyze || !search_.report() || search_.step() != open.pair.step) return {};
+    const int rank = static_cast<int>(open.pair.rank);
+    for (const divergence::Divergence& origin : search_.report()->origins) {
+      if (origin.rank == rank) call_tables_[{rank, origin.target}] = open.table.title_line();
+    }
+    return [this, rank](std::string_view entry, std::string_view row, std::string_view role) {
+      const auto found = call_tables_.find({rank, std::string(entry)});
+      if (found != call_tables_.end()) found->second += fmt::format("{},{}\n", row, role);
+    };
   }
 
   // The dump as the user named it: commands that are printed work where this one did.
@@ -180,7 +200,7 @@ class DumpComparison {
     json.key("summary").begin_object();
     const Totals& totals = outcome_.totals;
     json.key("rows").value(totals.rows);
-    for (std::size_t i = 0; i < kOutcomes; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(Outcome::kUndecided); ++i) {
       json.key(name(static_cast<Outcome>(i))).value(totals.outcomes[i]);
     }
     json.key("golden_only").value(totals.golden_only);
@@ -204,13 +224,9 @@ class DumpComparison {
 
   // -da: the calls where the runs diverge, with their rows, as the public tool lays them out.
   Result<void> write_analysis() {
-    const auto tables_of = [this](int rank) {
-      std::vector<fs::path> csv = table_files_[{search_.step(), rank}];
-      std::erase_if(csv, [](const fs::path& path) { return path.extension() != ".csv"; });
-      return csv;
-    };
-    const Result<std::string> text = search_.report() ? analysis_json(*search_.report(), tables_of)
-                                                      : Result<std::string>("{}\n");
+    const Result<std::string> text = search_.report()
+                                         ? analysis_json(*search_.report(), call_tables_)
+                                         : Result<std::string>("{}\n");
     if (!text) return propagate(text);
     const fs::path path = options_.out / fmt::format("diff_analyze_{}.json", options_.timestamp);
     Result<tables::OutputFile> file = tables::OutputFile::create(path);
@@ -260,14 +276,9 @@ class DumpComparison {
     return {};
   }
 
-  struct OpenTable {
-    DumpPair pair;
-    DumpTable table;
-  };
-
   const ComparisonOptions& options_;
   DumpCompareOptions each_;
-  std::optional<DumpRowsJson> json_;
+  std::optional<comparison::RowsJson> json_;
   std::list<OpenTable> tables_;
   DivergenceSearch search_;
   bool several_ = false;    // pairs of dumps, of which each has a line
@@ -275,7 +286,7 @@ class DumpComparison {
   std::list<DumpCompareReport> reports_;
   std::vector<std::string> failures_;
   std::vector<fs::path> written_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<fs::path>> table_files_;
+  CallTables call_tables_;
   ComparisonOutcome outcome_;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump_compare/diff_analysis.h"
 
-#include <map>
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "core/file.h"
 #include "core/json_writer.h"
 #include "tables/csv_reader.h"
 
@@ -30,35 +30,28 @@ std::string row_text(const std::vector<std::string>& titles,
   return json.text();
 }
 
-Result<void> collect_rows(const std::filesystem::path& table,
-                          std::map<std::string, CallRowTexts, std::less<>>& calls) {
-  const Result<FileBytes> file = load_file(table);
-  if (!file) return propagate(file);
-  tables::CsvReader reader(file->text(), table.string());
+Result<CallRowTexts> rows_of(const std::string& table, std::string_view call) {
+  CallRowTexts rows;
+  tables::CsvReader reader(table, std::string(call));
   std::vector<std::string> titles;
   while (true) {
     const Result<bool> more = reader.next();
     if (!more) return propagate(more);
-    if (!*more) return {};
+    if (!*more) return rows;
     const auto& cells = reader.cells();
     if (titles.empty()) {
       titles.assign(cells.begin(), cells.end());
       continue;
     }
-    // "Torch.matmul.3.forward.output.0": the longest entry that it begins with.
-    for (std::size_t dot = cells.front().rfind('.'); dot != std::string_view::npos && dot > 0;
-         dot = cells.front().rfind('.', dot - 1)) {
-      const auto found = calls.find(cells.front().substr(0, dot));
-      if (found == calls.end()) continue;
-      const std::string_view place = cells.front().substr(dot + 1);
-      const bool is_output = place.starts_with("output");
-      const std::string_view state = is_output                         ? "output"
-                                     : place.starts_with("parameters") ? "parameters"
-                                                                       : "input";
-      (is_output ? found->second.output : found->second.input)
-          .push_back(row_text(titles, cells, found->first, state));
-      break;
-    }
+    // "Torch.matmul.3.forward.output.0": the place follows the name of the call.
+    const std::string_view name = cells.front();
+    if (name.size() <= call.size() + 1 || !name.starts_with(call)) continue;
+    const std::string_view place = name.substr(call.size() + 1);
+    const bool is_output = place.starts_with("output");
+    const std::string_view state = is_output                         ? "output"
+                                   : place.starts_with("parameters") ? "parameters"
+                                                                     : "input";
+    (is_output ? rows.output : rows.input).push_back(row_text(titles, cells, call, state));
   }
 }
 
@@ -83,19 +76,18 @@ std::string call_text(const divergence::Divergence& origin, const CallRowTexts& 
 }  // namespace
 
 Result<std::string> analysis_json(const divergence::DivergenceReport& report,
-                                  const TablesOf& tables_of) {
+                                  const CallTables& tables) {
   std::map<int, std::vector<const divergence::Divergence*>> ranks;
   for (const divergence::Divergence& origin : report.origins) ranks[origin.rank].push_back(&origin);
   std::string text = "{";
   for (const auto& [rank, origins] : ranks) {
-    std::map<std::string, CallRowTexts, std::less<>> calls;
-    for (const divergence::Divergence* origin : origins) calls[origin->target];
-    for (const std::filesystem::path& table : tables_of(rank)) {
-      if (const auto done = collect_rows(table, calls); !done) return propagate(done);
-    }
     text += fmt::format("{}\n\"rank_{}\": [", text.size() > 1 ? "," : "", rank);
     for (std::size_t i = 0; i < origins.size(); ++i) {
-      text += (i > 0 ? ",\n" : "\n") + call_text(*origins[i], calls[origins[i]->target]);
+      const auto table = tables.find({rank, origins[i]->target});
+      const Result<CallRowTexts> rows =
+          rows_of(table == tables.end() ? "" : table->second, origins[i]->target);
+      if (!rows) return propagate(rows);
+      text += (i > 0 ? ",\n" : "\n") + call_text(*origins[i], *rows);
     }
     text += "]";
   }

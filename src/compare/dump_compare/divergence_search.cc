@@ -58,6 +58,7 @@ void DivergenceSearch::start(const DumpPair& pair, std::string target_as_given,
   auto rank = std::make_unique<Rank>();
   rank->number = static_cast<int>(pair.rank);
   rank->target_dump = std::move(target_as_given);
+  rank->open = start.open;
   make_room(rank->target, start.target_entries);
   make_room(rank->golden, start.golden_entries);
   ranks_.push_back(std::move(rank));
@@ -152,6 +153,7 @@ void DivergenceSearch::finish() {
     pair.target = &rank->target;
     pair.golden = &rank->golden;
     pair.target_dump = rank->target_dump;
+    pair.open = rank->open;
     if (rank->measured.empty()) continue;
     // Files have a tolerance; checksums beside them would make every last bit a difference.
     rank->target.has_checksums = rank->golden.has_checksums = false;

@@ -61,6 +61,7 @@ class DivergenceSearch {
     divergence::Trace golden;
     int number = 0;
     std::string target_dump;
+    divergence::Companions open;
     std::unordered_map<std::uint64_t, double> measured;  // by the names of both items
   };
   void keep_flow_of(const Rank& rank);

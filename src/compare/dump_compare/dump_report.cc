@@ -13,10 +13,6 @@
 namespace msprobe::dump_compare {
 namespace {
 
-using DumpMode = DataMode;
-using DumpOutcome = Outcome;
-using DumpRow = ItemRow;
-
 constexpr report::Metric kDumpMetrics[] = {
     {"1 - cosine", ""},
     {"Maximum relative error", ""},
@@ -30,24 +26,9 @@ constexpr report::Metric kDumpMetrics[] = {
 };
 constexpr std::size_t kDumpRealNumbers = 5;
 
-Verdict verdict_of_row(const DumpRow& row) {
-  switch (row.outcome) {
-    case DumpOutcome::kPass:
-      return Verdict::kPass;
-    case DumpOutcome::kWarning:
-      return Verdict::kWarning;
-    case DumpOutcome::kError:
-      return Verdict::kError;
-    case DumpOutcome::kUnmatched:
-    case DumpOutcome::kSkipped:
-      break;
-  }
-  return Verdict::kSkip;
-}
-
-std::vector<double> numbers_of_row(const DumpRow& row, DumpMode mode) {
+std::vector<double> numbers_of_row(const ItemRow& row, DataMode mode) {
   std::vector<double> numbers(std::size(kDumpMetrics), report::kNoNumber);
-  if (!row.is_matched() || mode == DumpMode::kMd5) return numbers;
+  if (!row.is_matched() || mode == DataMode::kMd5) return numbers;
   const RealNumbers& real = row.real;
   if (real.state == RealNumbers::State::kAll) {
     numbers[0] = real.cosine_distance;
@@ -106,11 +87,11 @@ std::string place_of(const DumpPair& pair) {
   return place;
 }
 
-report::ReportRow row_of(const DumpRow& row, DumpMode mode) {
+report::ReportRow row_of(const ItemRow& row, DataMode mode) {
   report::ReportRow out;
   const dump::Item& item = row.target != nullptr ? *row.target : *row.golden;
   out.part = item.place;
-  out.status = verdict_of_row(row);
+  out.status = comparison::verdict_of(row.outcome);
   if (row.target != nullptr) out.device_dtype = plain_type(std::string(dtype_text(*row.target)));
   if (row.golden != nullptr) out.bench_dtype = plain_type(std::string(dtype_text(*row.golden)));
   out.shape = shape_text(item);
@@ -153,8 +134,7 @@ bool is_within(const Parents& parents, const std::string& module, const std::str
 
 DumpCompareReport::DumpCompareReport(const DumpPair& pair, const CompareStart& start,
                                      const std::string& target_as_given)
-    : pair_(pair), mode_(start.mode) {
-  if (start.modules != nullptr) modules_ = *start.modules;
+    : modules_(start.open.modules), pair_(pair), mode_(start.mode) {
   sites_ = dump::call_sites_of(pair.target);
   run_.kind = "dumps";
   run_.title = pair.shown.empty() ? "two dumps" : pair.shown;
@@ -194,9 +174,9 @@ void DumpCompareReport::add(const EntryRows& rows) {
     call.stack = static_cast<std::uint32_t>(run_.stacks.size());
     run_.stacks.push_back({{.file = {}, .line = 0, .function = {}, .code = rows.stack}});
   }
-  for (const DumpRow& row : rows.rows) {
+  for (const ItemRow& row : rows.rows) {
     std::optional<Verdict>& folded = row.is_output() ? call.backward : call.forward;
-    const Verdict verdict = verdict_of_row(row);
+    const Verdict verdict = comparison::verdict_of(row.outcome);
     folded = folded ? worse(*folded, verdict) : verdict;
     run_.rows.push_back(row_of(row, mode_));
   }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +43,7 @@ class DumpCompareReport {
   void set_group_parents();
 
   report::ReportRun run_;
-  std::optional<dump::ConstructIndex> modules_;
+  std::shared_ptr<const dump::ConstructIndex> modules_;
   std::optional<dump::CallSites> sites_;  // where construct.json is empty, as at level L1
   std::map<std::string, std::string, std::less<>> module_calls_;  // of each module, the first one
   DumpPair pair_;

@@ -30,7 +30,7 @@ report::ReportRun report_of(const std::string& construct,
   EXPECT_TRUE(modules);
   CompareStart start;
   start.mode = DataMode::kStatistics;
-  start.modules = &*modules;
+  start.open.modules = std::make_shared<const dump::ConstructIndex>(*modules);
   DumpCompareReport report({}, start, "dump.json");
   for (const auto& [name, module] : calls) {
     EntryRows rows;

@@ -8,7 +8,6 @@
 
 #include "core/json_writer.h"
 #include "core/python_text.h"
-#include "tables/csv_text.h"
 
 namespace msprobe::dump_compare {
 namespace {
@@ -138,6 +137,11 @@ void consistent_cell(Out& out, const ItemRow& row, const EntryRows&) {
   out += requires_grad_text(row.target) == requires_grad_text(row.golden) ? "True" : "False";
 }
 
+tables::RowMark mark_of(Outcome outcome) {
+  if (outcome == Outcome::kPass) return tables::RowMark::kNone;
+  return outcome == Outcome::kError ? tables::RowMark::kAbnormal : tables::RowMark::kSuspicious;
+}
+
 void message_cell(Out& out, const ItemRow& row, const EntryRows&) {
   if (row.messages.empty()) {
     out += "[]";
@@ -253,27 +257,9 @@ std::vector<ItemColumn> columns_of(DataMode mode, bool stack) {
   return columns;
 }
 
-std::string csv_titles(std::span<const ItemColumn> columns) {
-  std::string line;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (i > 0) line += ',';
-    tables::append_text(line, columns[i].title);
-  }
-  return line += '\n';
-}
-
-void append_csv(EntryRows& entry, std::span<const ItemColumn> columns) {
-  std::string& out = entry.csv;
+void append_texts(EntryRows& entry, std::span<const ItemColumn> columns, bool with_cells) {
   for (const ItemRow& row : entry.rows) {
-    const std::size_t before = out.size();
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (i > 0) out += ',';
-      const std::size_t start = out.size();
-      columns[i].append(out, row, entry);
-      tables::finish_cell(out, start);
-    }
-    out += '\n';
-    entry.csv_sizes.push_back(static_cast<std::uint32_t>(out.size() - before));
+    comparison::append_row(entry.texts, columns, with_cells, mark_of(row.outcome), row, entry);
   }
 }
 

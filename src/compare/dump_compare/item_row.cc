@@ -9,8 +9,8 @@ std::string_view name(DataMode mode) {
 }
 
 std::string_view name(Outcome outcome) {
-  constexpr std::array<std::string_view, kOutcomes> kNames{"pass", "warning", "error", "unmatched",
-                                                           "skipped"};
+  constexpr std::array<std::string_view, kOutcomes> kNames{"pass",      "warning", "error",
+                                                           "unmatched", "skipped", "undecided"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
@@ -26,8 +26,7 @@ void EntryRows::clear() {
   rows.clear();
   stack.clear();
   module.clear();
-  csv.clear();
-  csv_sizes.clear();
+  texts.clear();
   golden_left.clear();
   across = false;
   known_as = {};
@@ -42,15 +41,8 @@ bool lacks_requires_grad(const ItemRow& row) {
 }
 
 void add(Totals& totals, const ItemRow& row) {
-  ++totals.rows;
-  ++totals.outcomes[static_cast<std::size_t>(row.outcome)];
+  totals.add(row.outcome);
   if (row.target == nullptr) ++totals.golden_only;
-}
-
-void add(Totals& totals, const Totals& part) {
-  totals.rows += part.rows;
-  totals.golden_only += part.golden_only;
-  for (std::size_t i = 0; i < kOutcomes; ++i) totals.outcomes[i] += part.outcomes[i];
 }
 
 }  // namespace msprobe::dump_compare

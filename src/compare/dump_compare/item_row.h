@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "comparison/outcome.h"
+#include "comparison/row_table.h"
 #include "dump/entry_reader.h"
 #include "dump_compare/item_cells.h"
 #include "dump_compare/statistic_difference.h"
@@ -20,14 +22,8 @@ namespace msprobe::dump_compare {
 enum class DataMode : std::uint8_t { kReal, kStatistics, kMd5 };
 std::string_view name(DataMode mode);  // "real data"
 
-enum class Outcome : std::uint8_t {
-  kPass,
-  kWarning,
-  kError,
-  kUnmatched,  // no counterpart: nothing was compared
-  kSkipped,    // a counterpart, but data that cannot be read
-};
-inline constexpr std::size_t kOutcomes = 5;
+using comparison::kOutcomes;
+using comparison::Outcome;
 std::string_view name(Outcome outcome);  // "pass"
 
 // How the entry of a row found its counterpart.
@@ -87,10 +83,9 @@ struct EntryRows {
   std::unique_ptr<dump::Entry> target;
   std::vector<std::unique_ptr<dump::Entry>> golden;
   std::vector<ItemRow> rows;
-  std::string stack;                     // of the target's call, as the table shows it; empty: none
-  std::string module;                    // the module it ran in; empty: not known
-  std::string csv;                       // the rows as CSV, if a table is wanted
-  std::vector<std::uint32_t> csv_sizes;  // bytes of each of them, line end included
+  std::string stack;           // of the target's call, as the table shows it; empty: none
+  std::string module;          // the module it ran in; empty: not known
+  comparison::RowTexts texts;  // of the rows, if a table is wanted
   std::vector<std::uint32_t> golden_left;  // items of the golden entry without counterpart
   bool across = false;                     // the dumps are of different frameworks
   std::string_view known_as;     // the target's entry in the golden dump; empty: its own name
@@ -106,19 +101,7 @@ struct EntryRows {
 // One framework records requires_grad and the other does not.
 bool lacks_requires_grad(const ItemRow& row);
 
-struct Totals {
-  std::uint64_t rows = 0;
-  std::uint64_t golden_only = 0;  // rows that only the golden dump has; unmatched, too
-  std::array<std::uint64_t, kOutcomes> outcomes{};
-
-  std::uint64_t operator[](Outcome outcome) const {
-    return outcomes[static_cast<std::size_t>(outcome)];
-  }
-  std::uint64_t compared() const {
-    return (*this)[Outcome::kPass] + (*this)[Outcome::kWarning] + (*this)[Outcome::kError];
-  }
-};
+using comparison::Totals;
 void add(Totals& totals, const ItemRow& row);
-void add(Totals& totals, const Totals& part);
 
 }  // namespace msprobe::dump_compare

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "comparison/schedule.h"
 #include "core/cast.h"
 #include "core/crc32.h"
 #include "core/mapped_pages.h"
@@ -26,8 +27,6 @@ namespace fs = std::filesystem;
 using dump::Item;
 using dump::ItemKind;
 using measure::SimilarityTally;
-
-constexpr std::uint64_t kLargeBytes = std::uint64_t{16} << 20;
 
 // A tensor of a dump, in the dtype it had when it was recorded.
 struct Loaded {
@@ -260,7 +259,7 @@ std::uint64_t valid_elements(const ItemRow& row, const Directory& directory, con
 bool is_large(const ItemRow& row) {
   if (row.target == nullptr || row.target->kind != ItemKind::kTensor) return false;
   const std::optional<DType> dtype = parse_dtype(row.target->dtype);
-  return elements_of(*row.target) * (dtype ? size_bytes(*dtype) : 1) >= kLargeBytes;
+  return elements_of(*row.target) * (dtype ? size_bytes(*dtype) : 1) >= comparison::kLargeFile;
 }
 
 Result<void> RealData::open(const fs::path& target_json, const fs::path& golden_json,

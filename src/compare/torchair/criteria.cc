@@ -26,7 +26,7 @@ void judge_real(TensorRow& row) {
   const measure::SimilarityTally& tally = row.real->tally;
   const bool passes = tally.mismatches == 0 && found.cosine >= kMinCosine &&
                       found.max_relative_error < kMaxRelativeError;
-  row.verdict = passes ? RowVerdict::kPass : RowVerdict::kFail;
+  row.outcome = passes ? Outcome::kPass : Outcome::kError;
   // The rule of the general comparison under the same title.
   const bool poor = (found.cosine < 0.99 && found.max_abs_error > 0.001) || found.cosine < 0.9 ||
                     found.max_abs_error > 1 || std::isnan(found.cosine);
@@ -80,13 +80,13 @@ void judge_statistics(TensorRow& row, double limit) {
     add_message(row, "no statistic that both sides have");
     return;
   }
-  row.verdict = fails ? RowVerdict::kFail : RowVerdict::kPass;
+  row.outcome = fails ? Outcome::kError : Outcome::kPass;
   row.reached = !fails;
 }
 
 void judge_md5(TensorRow& row) {
   const bool equal = row.md5->device_crc == row.md5->bench_crc;
-  row.verdict = equal ? RowVerdict::kPass : RowVerdict::kFail;
+  row.outcome = equal ? Outcome::kPass : Outcome::kError;
   row.reached = equal;
   row.differs = !equal && row.md5->same_type;
   if (!equal && row.md5->equal_values) {
@@ -114,20 +114,20 @@ std::optional<double> relative_difference(const StatisticPair& pair) {
 }
 
 void judge(TensorRow& row, GraphMode mode, const VerdictLimits& limits) {
-  if (row.status != Status::kPaired) {
+  if (!is_paired(row.outcome)) {
     add_message(row, row.reason);
     return;
   }
   if (!row.problem.empty()) {
     const bool fails = row.problem == "shapes differ";
-    row.verdict = fails ? RowVerdict::kFail : RowVerdict::kNone;
+    row.outcome = fails ? Outcome::kError : Outcome::kUndecided;
     row.differs = fails;
     if (row.message.empty()) add_message(row, row.problem);
     return;
   }
   if (row.real) {
     judge_real(row);
-    row.differs = row.verdict == RowVerdict::kFail;
+    row.differs = row.outcome == Outcome::kError;
   } else if (mode == GraphMode::kStatistics) {
     judge_statistics(row, limits.statistics);
   } else if (row.md5) {
@@ -140,16 +140,10 @@ void judge(TensorRow& row, GraphMode mode, const VerdictLimits& limits) {
 }
 
 RowMark mark_of(const TensorRow& row) {
-  if (row.status == Status::kUnreadable) return RowMark::kSuspicious;
-  switch (row.verdict) {
-    case RowVerdict::kFail:
-      return RowMark::kAbnormal;
-    case RowVerdict::kPass:
-      return row.reached ? RowMark::kNormal : RowMark::kSuspicious;
-    case RowVerdict::kNone:
-      break;
-  }
-  return RowMark::kNone;
+  if (row.outcome == Outcome::kSkipped) return RowMark::kSuspicious;
+  if (row.outcome == Outcome::kError) return RowMark::kAbnormal;
+  if (row.outcome != Outcome::kPass) return RowMark::kNone;
+  return row.reached ? RowMark::kNormal : RowMark::kSuspicious;
 }
 
 }  // namespace msprobe::torchair

@@ -2,23 +2,19 @@
 #include "torchair/graph_compare.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <span>
 
+#include "comparison/schedule.h"
 #include "core/look_up.h"
 #include "core/visible_text.h"
 #include "dump/printable.h"
-#include "measure/chunks.h"
 #include "torchair/graph_mode.h"
 #include "torchair/measure_rows.h"
 #include "torchair/unit_pairing.h"
 
 namespace msprobe::torchair {
 namespace {
-
-// From here on one tensor is worth all threads; below, every thread takes its own files.
-constexpr std::uint64_t kLargeFile = std::uint64_t{16} << 20;
 
 // The graph text of the unit before is kept: tokens follow each other.
 class GraphOfUnits {
@@ -70,25 +66,6 @@ std::uint64_t bytes_in(const fs::path& directory) {
   return bytes;
 }
 
-void measure_all(std::vector<OpRows>& ops, const OpMeasureOptions& options, DumpFiles& files,
-                 Progress& progress) {
-  OpMeasureOptions alone = options;
-  alone.threads = 1;
-  std::vector<OpRows*> small;
-  for (OpRows& op : ops) {
-    if (op.bytes < kLargeFile) small.push_back(&op);
-  }
-  measure::spread(small.size(), options.threads, [&](std::size_t i) {
-    measure_op(*small[i], alone, files);
-    progress.add(small[i]->bytes);
-  });
-  for (OpRows& op : ops) {
-    if (op.bytes < kLargeFile) continue;
-    measure_op(op, options, files);
-    progress.add(op.bytes);
-  }
-}
-
 // Forgets the files of a unit, but for those that a later one is compared with.
 void leave(DumpFiles& files, const UnitPair& unit, std::span<const UnitPair> later) {
   files.leave(unit.device);
@@ -109,16 +86,6 @@ void make_printable(TensorRow& row) {
 }
 
 }  // namespace
-
-void add(CompareTotals& totals, const TensorRow& row) {
-  ++totals.rows;
-  totals.paired += row.status == Status::kPaired ? 1 : 0;
-  totals.unmatched += row.status == Status::kUnmatched ? 1 : 0;
-  totals.unreadable += row.status == Status::kUnreadable ? 1 : 0;
-  totals.passed += row.verdict == RowVerdict::kPass ? 1 : 0;
-  totals.failed += row.verdict == RowVerdict::kFail ? 1 : 0;
-  totals.differing += row.differs ? 1 : 0;
-}
 
 Result<CompareTotals> compare(const GraphCompareOptions& options,
                               const GraphCompareEvents& events) {
@@ -153,13 +120,22 @@ Result<CompareTotals> compare(const GraphCompareOptions& options,
     if (events.on_bench_only && !pairing.bench_only.empty()) {
       events.on_bench_only(unit, pairing.bench_only);
     }
-    measure_all(pairing.ops, {mode, options.threads, options.places}, files, progress);
+    std::vector<OpRows*> ops;
+    for (OpRows& op : pairing.ops) ops.push_back(&op);
+    comparison::schedule(
+        std::span<OpRows* const>(ops), options.threads,
+        [](const OpRows& op) { return op.bytes >= comparison::kLargeFile; },
+        [&](OpRows& op, int threads) {
+          measure_op(op, {mode, threads, options.places}, files);
+          progress.add(op.bytes);
+        });
     for (std::uint32_t i = 0; i < pairing.ops.size(); ++i) {
       OpRows& op = pairing.ops[i];
       for (TensorRow& row : op.rows) {
         judge(row, mode, options.limits);
         make_printable(row);
-        add(totals, row);
+        totals.add(row.outcome);
+        totals.differing += row.differs ? 1 : 0;
         const Result<bool> taken = events.on_row(row);
         if (!taken) return propagate(taken);
       }

@@ -23,17 +23,10 @@ struct GraphCompareOptions {
   bool places = false;  // see OpMeasureOptions
 };
 
-struct CompareTotals {
-  std::uint64_t rows = 0;
-  std::uint64_t paired = 0;
-  std::uint64_t unmatched = 0;
-  std::uint64_t unreadable = 0;
-  std::uint64_t passed = 0;
-  std::uint64_t failed = 0;
+struct CompareTotals : comparison::Totals {
   std::uint64_t differing = 0;  // as first_difference counts
   std::uint64_t unread = 0;     // files that could not be read: the rows above may be others
 };
-void add(CompareTotals& totals, const TensorRow& row);
 
 // Callbacks invoked during a comparison.
 struct GraphCompareEvents {

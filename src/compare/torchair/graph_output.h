@@ -4,14 +4,12 @@
 
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "comparison/row_table.h"
 #include "core/result.h"
-#include "tables/output_file.h"
-#include "tables/xlsx_table.h"
 #include "torchair/graph_compare.h"
 #include "torchair/tensor_row.h"
 #include "torchair/unit_plan.h"
@@ -38,22 +36,16 @@ class GraphOutput {
                                                     const CompareTotals& totals);
 
  private:
-  struct Table {
-    std::filesystem::path csv;
-    tables::OutputFile file;
-    std::filesystem::path xlsx;
-    std::optional<tables::XlsxTable> sheet;
-  };
   GraphOutput(GraphFiles files, const UnitPlan& plan, GraphMode mode)
       : files_(std::move(files)), plan_(&plan), mode_(mode) {}
-  Result<Table*> table_of(std::int64_t rank);
+  Result<comparison::RowTable*> table_of(std::int64_t rank);
 
   GraphFiles files_;
   const UnitPlan* plan_;
   GraphMode mode_;
-  std::map<std::int64_t, Table> tables_;  // by rank
-  std::optional<tables::OutputFile> json_;
-  bool has_json_rows_ = false;
+  std::map<std::int64_t, comparison::RowTable> tables_;  // by rank
+  comparison::RowTexts texts_;
+  std::optional<comparison::RowsJson> json_;
   std::string bench_only_;  // JSON objects, joined
 };
 

@@ -32,18 +32,6 @@ static_assert(kMostCosineDistance + kMinCosine == 1);
 constexpr std::uint32_t kRealLimits = 1;
 constexpr std::uint32_t kStatisticLimits = 2;
 
-Verdict verdict_of(const TensorRow& row) {
-  switch (row.verdict) {
-    case RowVerdict::kPass:
-      return Verdict::kPass;
-    case RowVerdict::kFail:
-      return Verdict::kError;
-    case RowVerdict::kNone:
-      break;
-  }
-  return Verdict::kSkip;
-}
-
 std::vector<double> numbers_of(const TensorRow& row) {
   std::vector<double> numbers(std::size(kMetrics), kNoNumber);
   if (row.real) {
@@ -72,14 +60,14 @@ std::string message_of(const TensorRow& row) {
     if (!text.empty()) text += "; ";
     text += *part;
   }
-  if (row.status == Status::kUnmatched && text.empty()) text = "no counterpart";
+  if (row.outcome == Outcome::kUnmatched && text.empty()) text = "no counterpart";
   return text;
 }
 
 ReportRow report_row(const TensorRow& row) {
   ReportRow out;
   out.part = fmt::format("{}.{}", name(row.side), row.index);
-  out.status = verdict_of(row);
+  out.status = comparison::verdict_of(row.outcome);
   out.device_dtype = row.dtype;
   out.bench_dtype = row.bench_dtype;
   if (row.shape) out.shape = documented::shape_text(*row.shape);
@@ -140,7 +128,7 @@ void GraphReport::add(const OpRows& op, std::uint32_t number) {
 }
 
 void GraphReport::add_row(const TensorRow& row, ReportCall& call) {
-  const Verdict verdict = verdict_of(row);
+  const Verdict verdict = comparison::verdict_of(row.outcome);
   std::optional<Verdict>& folded = row.side == DumpSide::kInput ? call.forward : call.backward;
   folded = folded ? worse(*folded, verdict) : verdict;
   if (row.differs && !run_.first_difference) {

@@ -11,12 +11,12 @@ TensorRow row_of(std::string op, DumpSide side, double relative_error) {
   row.op = std::move(op);
   row.type = "Mul";
   row.side = side;
-  row.status = Status::kPaired;
+  row.outcome = Outcome::kUndecided;
   row.real.emplace();
   row.real->similarity.cosine = 1;
   row.real->similarity.max_relative_error = relative_error;
   const bool fails = relative_error > 0.01;
-  row.verdict = fails ? RowVerdict::kFail : RowVerdict::kPass;
+  row.outcome = fails ? Outcome::kError : Outcome::kPass;
   row.differs = fails;
   return row;
 }
@@ -48,8 +48,7 @@ TEST(GraphReport, AnOperatorIsACallAndTheFirstDifferenceIsNamed) {
 
 TEST(GraphReport, OperatorsIntroduceADifferenceOrInheritIt) {
   TensorRow unmatched = row_of("d", kIn, 0);
-  unmatched.status = Status::kUnmatched;
-  unmatched.verdict = RowVerdict::kNone;
+  unmatched.outcome = Outcome::kUnmatched;
   unmatched.real.reset();
   TensorRow unmatched_out = unmatched;
   unmatched_out.side = kOut;

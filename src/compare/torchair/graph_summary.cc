@@ -76,7 +76,7 @@ constexpr SummaryColumn kSummaryColumns[] = {
      [](const TensorRow& row) { return row.md5 ? row.md5->device_crc : "N/A"; }},
     {"BENCH MD5", GraphMode::kMd5,
      [](const TensorRow& row) { return row.md5 ? row.md5->bench_crc : "N/A"; }},
-    {"Result", {}, [](const TensorRow& row) { return std::string(name(row.verdict)); }},
+    {"Result", {}, [](const TensorRow& row) { return std::string(verdict_text(row.outcome)); }},
 };
 
 tables::TextTable table_of(const std::vector<TensorRow>& rows, GraphMode mode) {
@@ -98,7 +98,7 @@ std::string painted(std::string_view text, int code, bool colour) {
 
 void GraphSummary::add(const TensorRow& row) {
   if (row.differs && !first_) first_ = row;
-  if (row.verdict != RowVerdict::kFail) return;
+  if (row.outcome != Outcome::kError) return;
   const auto behind =
       std::ranges::upper_bound(worst_, badness(row), std::ranges::greater(), badness);
   if (behind == worst_.end() && worst_.size() == kShownRows) return;
@@ -112,12 +112,12 @@ std::string GraphSummary::text(const CompareTotals& totals, GraphMode mode, bool
   constexpr int kYellow = 33;
   std::string out;
   if (!worst_.empty()) {
-    out += fmt::format("worst {} of {} failing tensors\n{}\n", worst_.size(), totals.failed,
-                       tables::render(table_of(worst_, mode), false));
+    out += fmt::format("worst {} of {} failing tensors\n{}\n", worst_.size(),
+                       totals[Outcome::kError], tables::render(table_of(worst_, mode), false));
   }
   if (first_) {
     // Statistics may differ by more than 1 % and still pass.
-    const bool within = first_->verdict == RowVerdict::kPass;
+    const bool within = first_->outcome == Outcome::kPass;
     out +=
         fmt::format("first difference{}  {}\n", within ? " (within the limit)" : "",
                     painted(fmt::format("{} (rank {}, graph {}, token {}, {})", place(*first_),
@@ -126,15 +126,16 @@ std::string GraphSummary::text(const CompareTotals& totals, GraphMode mode, bool
   } else {
     out += "first difference  none\n";
   }
-  const std::uint64_t judged = totals.passed + totals.failed;
-  const std::uint64_t undecided = totals.paired - judged;  // empty, or nothing both sides have
+  const std::uint64_t judged = totals[Outcome::kPass] + totals[Outcome::kError];
+  const std::uint64_t undecided = totals.paired() - judged;  // empty, or nothing both sides have
   out += fmt::format(
       "{} tensors: {}, {}, {}{}\n", totals.rows,
-      painted(fmt::format("{} pass", totals.passed), kGreen, colour),
-      painted(fmt::format("{} fail", totals.failed), totals.failed > 0 ? kRed : kGreen, colour),
-      painted(
-          fmt::format("{} without counterpart, {} unreadable", totals.unmatched, totals.unreadable),
-          kYellow, colour && totals.unmatched + totals.unreadable > 0),
+      painted(fmt::format("{} pass", totals[Outcome::kPass]), kGreen, colour),
+      painted(fmt::format("{} fail", totals[Outcome::kError]),
+              totals[Outcome::kError] > 0 ? kRed : kGreen, colour),
+      painted(fmt::format("{} without counterpart, {} unreadable", totals[Outcome::kUnmatched],
+                          totals[Outcome::kSkipped]),
+              kYellow, colour && totals[Outcome::kUnmatched] + totals[Outcome::kSkipped] > 0),
       undecided > 0 ? fmt::format(", {} with nothing to compare", undecided) : "");
   return out;
 }

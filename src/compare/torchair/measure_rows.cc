@@ -295,7 +295,7 @@ void compare(TensorRow& row, const TensorData& device, const TensorData& bench,
 }
 
 void refuse(TensorRow& row, std::string_view reason, std::string_view side = "") {
-  row.status = Status::kUnreadable;
+  row.outcome = Outcome::kSkipped;
   row.reason = fmt::format("{}{}", side, reason);
 }
 
@@ -326,7 +326,7 @@ bool has_shrunk(const BenchTensor& from, const TensorData& data) {
 
 void measure_op(OpRows& op, const OpMeasureOptions& options, DumpFiles& files) {
   for (TensorRow& row : op.rows) {
-    if (row.status != Status::kPaired) continue;
+    if (!is_paired(row.outcome)) continue;
     const Result<TensorData> device = op.data->tensor(row.side, row.index);
     if (!device) {
       refuse(row, device.error().message);

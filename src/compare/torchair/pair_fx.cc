@@ -72,13 +72,13 @@ void set_pair(TensorRow& row, const FxArray& array, MatchRule rule) {
       .shown = array.name, .array = array.path, .is_info = array.is_info, .data = nullptr};
   if (array.dtype) row.bench_dtype = name(*array.dtype);
   if (array.dtype && !array.is_info) row.bench_shape = array.shape;
-  if (row.status == Status::kUnreadable) return;
+  if (row.outcome == Outcome::kSkipped) return;
   if (!array.problem.empty()) {
-    row.status = Status::kUnreadable;
+    row.outcome = Outcome::kSkipped;
     row.reason = "reference: " + array.problem;
     return;
   }
-  row.status = Status::kPaired;
+  row.outcome = Outcome::kUndecided;
 }
 
 void pair_output(TensorRow& row, const MemberOutput& from, const GraphIndex& graph, FxFiles& files,

@@ -17,8 +17,8 @@ void set_pair(TensorRow& row, const GeFile& bench, DumpSide side, std::size_t in
                           .side = side,
                           .index = static_cast<std::uint32_t>(index)};
   const auto refuse = [&](const std::string& reason) {
-    if (row.status == Status::kUnreadable) return;
-    row.status = Status::kUnreadable;
+    if (row.outcome == Outcome::kSkipped) return;
+    row.outcome = Outcome::kSkipped;
     row.reason = "reference: " + reason;
   };
   if (!bench.problem.empty()) return refuse(bench.problem);
@@ -35,7 +35,7 @@ void set_pair(TensorRow& row, const GeFile& bench, DumpSide side, std::size_t in
     row.bench.reset();
     return set_unmatched(row, "reference: " + tensors[index].unknown);
   }
-  if (row.status != Status::kUnreadable) row.status = Status::kPaired;
+  if (row.outcome != Outcome::kSkipped) row.outcome = Outcome::kUndecided;
 }
 
 struct Origin {

@@ -68,7 +68,7 @@ void write_row(JsonWriter& json, const TensorRow& row) {
   json.key("dtype").value(row.dtype);
   write_shape(json, "shape", row.shape);
   if (!row.format.empty()) json.key("format").value(row.format);
-  json.key("status").value(name(row.status));
+  json.key("status").value(status_text(row.outcome));
   if (!row.reason.empty()) json.key("reason").value(row.reason);
   if (row.bench) {
     json.key("golden").value(row.bench->shown);
@@ -85,8 +85,8 @@ void write_row(JsonWriter& json, const TensorRow& row) {
     json.key("equal_values").value(row.md5->equal_values);
   }
   if (!row.problem.empty()) json.key("error").value(row.problem);
-  if (row.status != Status::kUnmatched) json.key("differs").value(row.differs);
-  if (row.status == Status::kPaired) json.key("verdict").value(name(row.verdict));
+  if (row.outcome != Outcome::kUnmatched) json.key("differs").value(row.differs);
+  if (is_paired(row.outcome)) json.key("verdict").value(verdict_text(row.outcome));
   if (!row.message.empty()) json.key("message").value(row.message);
   if (!row.stack.empty()) json.key("stack").value(row.stack);
   json.end_object();

@@ -87,73 +87,77 @@ using measure::SideTally;
 using measure::Similarity;
 using measure::SimilarityTally;
 
+template <auto kText>
+void cell(std::string& out, const TensorRow& row) {
+  out += kText(row);
+}
+
 constexpr TensorColumn kFirst[] = {
-    {"API Name", &api_name, true},
-    {"Stack Info", [](const TensorRow& row) { return or_not_known(row.stack); }, true},
-    {"Data Name", &data_name, true},
+    {"API Name", &cell<&api_name>, true},
+    {"Stack Info", &cell<[](const TensorRow& row) { return or_not_known(row.stack); }>, true},
+    {"Data Name", &cell<&data_name>, true},
 };
 constexpr TensorColumn kReal[] = {
-    {"Cosine", &similarity<&Similarity::cosine>},
-    {"EucDist", &similarity<&Similarity::euclidean_distance>},
-    {"MaxAbsErr", &similarity<&Similarity::max_abs_error>},
-    {"MaxRelativeErr", &similarity<&Similarity::max_relative_error>},
-    {"One Thousandth Err Ratio", &share<&Similarity::within_1000>},
-    {"Five Thousandth Err Ratio", &share<&Similarity::within_200>},
+    {"Cosine", &cell<&similarity<&Similarity::cosine>>},
+    {"EucDist", &cell<&similarity<&Similarity::euclidean_distance>>},
+    {"MaxAbsErr", &cell<&similarity<&Similarity::max_abs_error>>},
+    {"MaxRelativeErr", &cell<&similarity<&Similarity::max_relative_error>>},
+    {"One Thousandth Err Ratio", &cell<&share<&Similarity::within_1000>>},
+    {"Five Thousandth Err Ratio", &cell<&share<&Similarity::within_200>>},
     // Inference dumps record no such flag.
-    {"Requires_grad Consistent", [](const TensorRow&) { return std::string(kNotKnown); }},
+    {"Requires_grad Consistent", &cell<[](const TensorRow&) { return std::string(kNotKnown); }>},
 };
 constexpr TensorColumn kStatisticColumns[] = {
-    {"Max diff", &diff<TensorStatistic::kMax>},
-    {"Min diff", &diff<TensorStatistic::kMin>},
-    {"Mean diff", &diff<TensorStatistic::kMean>},
-    {"L2norm diff", &diff<TensorStatistic::kL2>},
-    {"MaxRelativeErr", &relative<TensorStatistic::kMax>},
-    {"MinRelativeErr", &relative<TensorStatistic::kMin>},
-    {"MeanRelativeErr", &relative<TensorStatistic::kMean>},
-    {"NormRelativeErr", &relative<TensorStatistic::kL2>},
+    {"Max diff", &cell<&diff<TensorStatistic::kMax>>},
+    {"Min diff", &cell<&diff<TensorStatistic::kMin>>},
+    {"Mean diff", &cell<&diff<TensorStatistic::kMean>>},
+    {"L2norm diff", &cell<&diff<TensorStatistic::kL2>>},
+    {"MaxRelativeErr", &cell<&relative<TensorStatistic::kMax>>},
+    {"MinRelativeErr", &cell<&relative<TensorStatistic::kMin>>},
+    {"MeanRelativeErr", &cell<&relative<TensorStatistic::kMean>>},
+    {"NormRelativeErr", &cell<&relative<TensorStatistic::kL2>>},
 };
 constexpr TensorColumn kMd5[] = {
-    {"NPU MD5", [](const TensorRow& row) { return row.md5 ? row.md5->device_crc : kNotKnown; },
-     true},
-    {"BENCH MD5", [](const TensorRow& row) { return row.md5 ? row.md5->bench_crc : kNotKnown; },
-     true},
+    {"NPU MD5",
+     &cell<[](const TensorRow& row) { return row.md5 ? row.md5->device_crc : kNotKnown; }>, true},
+    {"BENCH MD5",
+     &cell<[](const TensorRow& row) { return row.md5 ? row.md5->bench_crc : kNotKnown; }>, true},
 };
 constexpr TensorColumn kLast[] = {
-    {"Result", [](const TensorRow& row) { return std::string(name(row.verdict)); }},
+    {"Result", &cell<[](const TensorRow& row) { return std::string(verdict_text(row.outcome)); }>},
     {"Accuracy Reached or Not",
-     [](const TensorRow& row) { return std::string(row.reached ? "Yes" : "No"); }},
-    {"Err_message", [](const TensorRow& row) { return row.message; }, true},
-    {"rank", [](const TensorRow& row) { return fmt::format("{}", row.rank); }},
-    {"graph_id", [](const TensorRow& row) { return fmt::format("{}", row.graph); }},
-    {"token_id", [](const TensorRow& row) { return fmt::format("{}", row.token); }},
-    {"Op Type", [](const TensorRow& row) { return or_not_known(row.type); }, true},
-    {"Match",
-     [](const TensorRow& row) {
-       return row.status == Status::kPaired ? std::string(name(row.rule))
-                                            : std::string(name(row.status));
-     }},
-    {"NPU Dtype", [](const TensorRow& row) { return or_not_known(row.dtype); }},
-    {"Bench Dtype", [](const TensorRow& row) { return or_not_known(row.bench_dtype); }},
-    {"NPU Shape", [](const TensorRow& row) { return shape_text(row.shape); }},
-    {"Bench Shape", [](const TensorRow& row) { return shape_text(row.bench_shape); }},
+     &cell<[](const TensorRow& row) { return std::string(row.reached ? "Yes" : "No"); }>},
+    {"Err_message", &cell<[](const TensorRow& row) { return row.message; }>, true},
+    {"rank", &cell<[](const TensorRow& row) { return fmt::format("{}", row.rank); }>},
+    {"graph_id", &cell<[](const TensorRow& row) { return fmt::format("{}", row.graph); }>},
+    {"token_id", &cell<[](const TensorRow& row) { return fmt::format("{}", row.token); }>},
+    {"Op Type", &cell<[](const TensorRow& row) { return or_not_known(row.type); }>, true},
+    {"Match", &cell<[](const TensorRow& row) {
+       return is_paired(row.outcome) ? std::string(name(row.rule))
+                                     : std::string(status_text(row.outcome));
+     }>},
+    {"NPU Dtype", &cell<[](const TensorRow& row) { return or_not_known(row.dtype); }>},
+    {"Bench Dtype", &cell<[](const TensorRow& row) { return or_not_known(row.bench_dtype); }>},
+    {"NPU Shape", &cell<[](const TensorRow& row) { return shape_text(row.shape); }>},
+    {"Bench Shape", &cell<[](const TensorRow& row) { return shape_text(row.bench_shape); }>},
 };
 constexpr TensorColumn kRealSides[] = {
-    {"NPU max", &side_value<&SimilarityTally::device, &SideTally::max>},
-    {"NPU min", &side_value<&SimilarityTally::device, &SideTally::min>},
-    {"NPU mean", &side_mean<&SimilarityTally::device>},
-    {"Bench max", &side_value<&SimilarityTally::bench, &SideTally::max>},
-    {"Bench min", &side_value<&SimilarityTally::bench, &SideTally::min>},
-    {"Bench mean", &side_mean<&SimilarityTally::bench>},
+    {"NPU max", &cell<&side_value<&SimilarityTally::device, &SideTally::max>>},
+    {"NPU min", &cell<&side_value<&SimilarityTally::device, &SideTally::min>>},
+    {"NPU mean", &cell<&side_mean<&SimilarityTally::device>>},
+    {"Bench max", &cell<&side_value<&SimilarityTally::bench, &SideTally::max>>},
+    {"Bench min", &cell<&side_value<&SimilarityTally::bench, &SideTally::min>>},
+    {"Bench mean", &cell<&side_mean<&SimilarityTally::bench>>},
 };
 constexpr TensorColumn kStatisticSides[] = {
-    {"NPU max", &statistic<TensorStatistic::kMax, true>},
-    {"NPU min", &statistic<TensorStatistic::kMin, true>},
-    {"NPU mean", &statistic<TensorStatistic::kMean, true>},
-    {"NPU l2norm", &statistic<TensorStatistic::kL2, true>},
-    {"Bench max", &statistic<TensorStatistic::kMax, false>},
-    {"Bench min", &statistic<TensorStatistic::kMin, false>},
-    {"Bench mean", &statistic<TensorStatistic::kMean, false>},
-    {"Bench l2norm", &statistic<TensorStatistic::kL2, false>},
+    {"NPU max", &cell<&statistic<TensorStatistic::kMax, true>>},
+    {"NPU min", &cell<&statistic<TensorStatistic::kMin, true>>},
+    {"NPU mean", &cell<&statistic<TensorStatistic::kMean, true>>},
+    {"NPU l2norm", &cell<&statistic<TensorStatistic::kL2, true>>},
+    {"Bench max", &cell<&statistic<TensorStatistic::kMax, false>>},
+    {"Bench min", &cell<&statistic<TensorStatistic::kMin, false>>},
+    {"Bench mean", &cell<&statistic<TensorStatistic::kMean, false>>},
+    {"Bench l2norm", &cell<&statistic<TensorStatistic::kL2, false>>},
 };
 
 std::vector<TensorColumn> joined(std::span<const TensorColumn> middle,

@@ -3,18 +3,13 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
 
+#include "comparison/row_table.h"
 #include "torchair/tensor_row.h"
 
 namespace msprobe::torchair {
 
-struct TensorColumn {
-  std::string_view title;
-  std::string (*text)(const TensorRow& row);
-  bool is_text = false;  // never a number, whatever it looks like: the CRC 234161e3
-};
+using TensorColumn = comparison::Column<TensorRow>;
 
 std::span<const TensorColumn> columns_of(GraphMode mode);
 

@@ -3,53 +3,25 @@
 
 namespace msprobe::torchair {
 
-std::string_view name(Status status) {
-  switch (status) {
-    case Status::kPaired:
-      return "paired";
-    case Status::kUnmatched:
-      return "unmatched";
-    case Status::kUnreadable:
-      break;
-  }
-  return "unreadable";
+std::string_view status_text(Outcome outcome) {
+  return is_paired(outcome)               ? "paired"
+         : outcome == Outcome::kUnmatched ? "unmatched"
+                                          : "unreadable";
 }
 
-std::string_view name(RowVerdict verdict) {
-  switch (verdict) {
-    case RowVerdict::kPass:
-      return "PASS";
-    case RowVerdict::kFail:
-      return "FAIL";
-    case RowVerdict::kNone:
-      break;
-  }
-  return "N/A";
+std::string_view verdict_text(Outcome outcome) {
+  return outcome == Outcome::kPass ? "PASS" : outcome == Outcome::kError ? "FAIL" : "N/A";
 }
 
 std::string_view name(MatchRule rule) {
-  switch (rule) {
-    case MatchRule::kFxName:
-      return "fx_name";
-    case MatchRule::kEdge:
-      return "edge";
-    case MatchRule::kValue:
-      return "value";
-    case MatchRule::kName:
-      return "name";
-    case MatchRule::kMember:
-      return "member";
-    case MatchRule::kOriginalOp:
-      return "original_op";
-    case MatchRule::kNone:
-      break;
-  }
-  return "";
+  constexpr std::array<std::string_view, 7> kNames{"",     "fx_name", "edge",       "value",
+                                                   "name", "member",  "original_op"};
+  return kNames[static_cast<std::size_t>(rule)];
 }
 
 void set_unmatched(TensorRow& row, std::string reason) {
-  if (row.status == Status::kUnreadable) return;
-  row.status = Status::kUnmatched;
+  if (row.outcome == Outcome::kSkipped) return;
+  row.outcome = Outcome::kUnmatched;
   row.reason = std::move(reason);
 }
 

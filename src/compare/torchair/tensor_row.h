@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "comparison/outcome.h"
 #include "core/tensor.h"
 #include "measure/similarity.h"
 #include "torchair/tensor_data.h"
@@ -22,15 +23,10 @@ namespace fs = std::filesystem;
 // The documented modes; which columns there are and what PASS means depends on it.
 enum class GraphMode : std::uint8_t { kReal, kStatistics, kMd5 };
 
-enum class Status : std::uint8_t {
-  kPaired,
-  kUnmatched,   // nothing in the reference dump belongs to it
-  kUnreadable,  // the file, or the reference's, is damaged
-};
-std::string_view name(Status status);
-
-enum class RowVerdict : std::uint8_t { kNone, kPass, kFail };
-std::string_view name(RowVerdict verdict);  // "N/A", "PASS", "FAIL"
+using comparison::is_paired;
+using comparison::Outcome;
+std::string_view status_text(Outcome outcome);   // "paired", "unmatched", "unreadable"
+std::string_view verdict_text(Outcome outcome);  // "N/A", "PASS", "FAIL"
 
 // How a counterpart was found.
 enum class MatchRule : std::uint8_t {
@@ -91,7 +87,7 @@ struct TensorRow {
   std::string format;
   std::string stack;
 
-  Status status = Status::kUnmatched;
+  Outcome outcome = Outcome::kUnmatched;
   std::string reason;  // of a row without counterpart or without data
   MatchRule rule = MatchRule::kNone;
   std::optional<BenchTensor> bench;
@@ -105,7 +101,6 @@ struct TensorRow {
   std::optional<Md5Numbers> md5;
   std::string problem;  // why a pair has no numbers: "empty", "shapes differ"
 
-  RowVerdict verdict = RowVerdict::kNone;
   bool differs = false;  // counts for the first difference
   bool reached = false;  // Accuracy Reached or Not
   std::string message;   // Err_message

@@ -128,7 +128,7 @@ TEST(Members, ALongFusionIsWhatLiesBetween) {
 TensorRow real_row(double cosine, double max_relative, double max_abs = 0,
                    std::uint64_t mismatches = 0) {
   TensorRow row;
-  row.status = Status::kPaired;
+  row.outcome = Outcome::kUndecided;
   row.real.emplace();
   row.real->similarity.cosine = cosine;
   row.real->similarity.max_relative_error = max_relative;
@@ -139,14 +139,14 @@ TensorRow real_row(double cosine, double max_relative, double max_abs = 0,
 }
 
 TEST(Verdict, RealDataAsDocumented) {
-  EXPECT_EQ(real_row(0.99, 0.0099).verdict, RowVerdict::kPass);
-  EXPECT_EQ(real_row(0.98, 0).verdict, RowVerdict::kFail);
-  EXPECT_EQ(real_row(1, 0.01).verdict, RowVerdict::kFail);
-  EXPECT_EQ(real_row(NAN, 0).verdict, RowVerdict::kFail);
-  EXPECT_EQ(real_row(1, 0, 0, 1).verdict, RowVerdict::kFail);
+  EXPECT_EQ(real_row(0.99, 0.0099).outcome, Outcome::kPass);
+  EXPECT_EQ(real_row(0.98, 0).outcome, Outcome::kError);
+  EXPECT_EQ(real_row(1, 0.01).outcome, Outcome::kError);
+  EXPECT_EQ(real_row(NAN, 0).outcome, Outcome::kError);
+  EXPECT_EQ(real_row(1, 0, 0, 1).outcome, Outcome::kError);
   EXPECT_FALSE(real_row(1, 0, 1.5).reached);
   // "Accuracy Reached or Not" is No wherever Result is FAIL; PASS with No stays.
-  EXPECT_EQ(real_row(1, 0, 1.5).verdict, RowVerdict::kPass);
+  EXPECT_EQ(real_row(1, 0, 1.5).outcome, Outcome::kPass);
   EXPECT_FALSE(real_row(1, 0.01).reached);
   EXPECT_FALSE(real_row(0.98, 0).reached);
   EXPECT_TRUE(real_row(1, 0).reached);
@@ -156,7 +156,7 @@ TEST(Verdict, RealDataAsDocumented) {
 
 TensorRow statistics_row(double device, double bench) {
   TensorRow row;
-  row.status = Status::kPaired;
+  row.outcome = Outcome::kUndecided;
   row.statistics.emplace();
   (*row.statistics)[0] = {device, bench};
   judge(row, GraphMode::kStatistics, {});
@@ -164,31 +164,31 @@ TensorRow statistics_row(double device, double bench) {
 }
 
 TEST(Verdict, StatisticsByRelativeDifferenceAndClass) {
-  EXPECT_EQ(statistics_row(1.4, 1).verdict, RowVerdict::kPass);
+  EXPECT_EQ(statistics_row(1.4, 1).outcome, Outcome::kPass);
   EXPECT_TRUE(statistics_row(1.4, 1).differs);
   EXPECT_FALSE(statistics_row(1.009, 1).differs);
-  EXPECT_EQ(statistics_row(1.6, 1).verdict, RowVerdict::kFail);
-  EXPECT_EQ(statistics_row(NAN, 1).verdict, RowVerdict::kFail);
-  EXPECT_EQ(statistics_row(NAN, NAN).verdict, RowVerdict::kPass);
-  EXPECT_EQ(statistics_row(INFINITY, INFINITY).verdict, RowVerdict::kPass);
-  EXPECT_EQ(statistics_row(INFINITY, -INFINITY).verdict, RowVerdict::kFail);
-  EXPECT_EQ(statistics_row(1, 0).verdict, RowVerdict::kFail);
+  EXPECT_EQ(statistics_row(1.6, 1).outcome, Outcome::kError);
+  EXPECT_EQ(statistics_row(NAN, 1).outcome, Outcome::kError);
+  EXPECT_EQ(statistics_row(NAN, NAN).outcome, Outcome::kPass);
+  EXPECT_EQ(statistics_row(INFINITY, INFINITY).outcome, Outcome::kPass);
+  EXPECT_EQ(statistics_row(INFINITY, -INFINITY).outcome, Outcome::kError);
+  EXPECT_EQ(statistics_row(1, 0).outcome, Outcome::kError);
   TensorRow other_nans = statistics_row(1, 1);
   other_nans.nan_counts = {1, 0};
   judge(other_nans, GraphMode::kStatistics, {});
-  EXPECT_EQ(other_nans.verdict, RowVerdict::kFail);
+  EXPECT_EQ(other_nans.outcome, Outcome::kError);
   EXPECT_FALSE(other_nans.differs);
   TensorRow shared = statistics_row(NAN, 1);
   shared.differs = false;
   (*shared.statistics)[0].shared_nan = true;
   judge(shared, GraphMode::kStatistics, {});
-  EXPECT_EQ(shared.verdict, RowVerdict::kPass);
+  EXPECT_EQ(shared.outcome, Outcome::kPass);
   EXPECT_FALSE(shared.differs);
   TensorRow nothing;
-  nothing.status = Status::kPaired;
+  nothing.outcome = Outcome::kUndecided;
   nothing.statistics.emplace();
   judge(nothing, GraphMode::kStatistics, {});
-  EXPECT_EQ(nothing.verdict, RowVerdict::kNone);
+  EXPECT_EQ(nothing.outcome, Outcome::kUndecided);
 }
 
 FileBytes file_of(const std::string& text) {

@@ -66,7 +66,7 @@ std::vector<TensorRow> rows_of(const UnitPair& unit, const GeFile& file, const s
     row.shape = tensors[i].shape;
     row.format = tensors[i].format;
     if (!tensors[i].problem.empty()) {
-      row.status = Status::kUnreadable;
+      row.outcome = Outcome::kSkipped;
       row.reason = tensors[i].problem;
     }
     if (file.paths.size() > 1 && tensors[i].problem.empty() && tensors[i].unknown.empty()) {
@@ -82,7 +82,7 @@ std::vector<TensorRow> lost_rows(const UnitPair& unit, const GeFile& file, const
   std::vector<TensorRow> rows;
   for (std::size_t i = 0; i < count; ++i) {
     TensorRow& row = rows.emplace_back(new_row(unit, file, op, side, i));
-    row.status = Status::kUnreadable;
+    row.outcome = Outcome::kSkipped;
     row.reason = reason;
   }
   return rows;
@@ -119,8 +119,8 @@ void refuse_foreign(DumpedOp& dumped) {
   if (foreign_insertion(dumped) == nullptr) return;
   for (auto* rows : {&dumped.inputs, &dumped.outputs}) {
     for (TensorRow& row : *rows) {
-      if (row.status != Status::kUnreadable || row.bench) continue;
-      row.status = Status::kUnmatched;
+      if (row.outcome != Outcome::kSkipped || row.bench) continue;
+      row.outcome = Outcome::kUnmatched;
       row.reason = fmt::format("operator is not in the graph text; {}", row.reason);
     }
   }
@@ -185,7 +185,7 @@ void refuse_unknown(DumpedOp& op) {
   const auto refuse = [](std::vector<TensorRow>& rows, const std::vector<GeTensorInfo>& tensors) {
     for (std::size_t i = 0; i < rows.size() && i < tensors.size(); ++i) {
       if (tensors[i].unknown.empty()) continue;
-      rows[i].status = Status::kUnmatched;
+      rows[i].outcome = Outcome::kUnmatched;
       rows[i].reason = tensors[i].unknown;
       rows[i].bench.reset();
     }

@@ -65,7 +65,7 @@ class Damage : public testing::Test {
   const fs::path root_ = scratch_.path();
 };
 
-const auto kUnreadableWithReason = testing::AllOf(Field(&TensorRow::status, Status::kUnreadable),
+const auto kUnreadableWithReason = testing::AllOf(Field(&TensorRow::outcome, Outcome::kSkipped),
                                                   Field(&TensorRow::reason, Not("")));
 
 TEST_F(Damage, AFileCutAtAnyByteIsOneRowForEveryTensorOfTheGraph) {
@@ -122,7 +122,7 @@ TEST_F(Damage, ContentThatNeverWasADumpIsNoDamage) {
   const std::string garbage = "this is a text that somebody left here";
   const auto inserted = rows("TransData.trans_TransData_3.44.6.17", garbage);
   EXPECT_THAT(inserted, SizeIs(2));
-  EXPECT_THAT(inserted, Each(Field(&TensorRow::status, Status::kUnmatched)));
+  EXPECT_THAT(inserted, Each(Field(&TensorRow::outcome, Outcome::kUnmatched)));
   EXPECT_THAT(rows("Add.Add_2.44.6.17", garbage), Each(kUnreadableWithReason));
 }
 
