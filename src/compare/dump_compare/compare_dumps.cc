@@ -16,9 +16,9 @@
 #include "dump/construct_json.h"
 #include "dump/printable.h"
 #include "dump/stack_json.h"
-#include "dump_compare/entry_verdict.h"
+#include "dump_compare/entry_pairing.h"
 #include "dump_compare/golden_names.h"
-#include "dump_compare/item_pairing.h"
+#include "dump_compare/item_row.h"
 #include "dump_compare/real_data.h"
 #include "measure/chunks.h"
 

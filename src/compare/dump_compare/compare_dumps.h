@@ -17,7 +17,6 @@
 #include "dump/entry_index.h"
 #include "dump/framework.h"
 #include "dump_compare/entry_pairing.h"
-#include "dump_compare/item_columns.h"
 #include "dump_compare/item_row.h"
 #include "dump_compare/mapping.h"
 #include "dump_compare/matrix_products.h"

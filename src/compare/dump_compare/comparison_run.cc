@@ -10,7 +10,6 @@
 
 #include "core/json_writer.h"
 #include "divergence/first_divergence.h"
-#include "dump_compare/diff_analysis.h"
 #include "dump_compare/divergence_search.h"
 #include "dump_compare/dump_report.h"
 #include "dump_compare/dump_table.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dump_compare/diff_analysis.h"
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
+#include "dump_compare/dump_table.h"
 #include "tables/csv_reader.h"
 
 namespace msprobe::dump_compare {

@@ -8,13 +8,16 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "comparison/row_table.h"
 #include "core/result.h"
+#include "divergence/first_divergence.h"
 #include "dump_compare/compare_dumps.h"
 #include "dump_compare/inputs.h"
 
@@ -66,5 +69,14 @@ class DumpTable {
 // Adds the rows of a block to the JSON.
 Result<void> add_rows(comparison::RowsJson& json, const DumpPair& pair, DataMode mode,
                       std::span<const EntryRows> block, int threads);
+
+// The rows of a table that belong to each call, as CSV with a header, by rank and call.
+using CallTables = std::map<std::pair<int, std::string>, std::string>;
+
+// {"rank_0": [{"op_name": .., "data_info": {"input": [..], "output": [..]}, "stack_info": [..]}]}:
+// the calls that introduce a difference, in execution order, with their rows of the table as
+// objects. An empty object if the runs agree.
+Result<std::string> analysis_json(const divergence::DivergenceReport& report,
+                                  const CallTables& tables);
 
 }  // namespace msprobe::dump_compare

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dump_compare/entry_verdict.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "divergence/recorded_run.h"
+#include "dump_compare/item_row.h"
 
 namespace msprobe::dump_compare {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dump_compare/item_columns.h"
-
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +6,7 @@
 
 #include "core/json_writer.h"
 #include "core/python_text.h"
+#include "dump_compare/item_row.h"
 
 namespace msprobe::dump_compare {
 namespace {

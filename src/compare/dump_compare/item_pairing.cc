@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dump_compare/item_pairing.h"
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
+#include "dump_compare/entry_pairing.h"
 #include "dump_compare/item_cells.h"
 #include "ops/parameter_names.h"
 

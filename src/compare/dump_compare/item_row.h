@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,6 @@
 #include "comparison/row_table.h"
 #include "dump/entry_reader.h"
 #include "dump_compare/item_cells.h"
-#include "dump_compare/statistic_difference.h"
 
 namespace msprobe::dump_compare {
 
@@ -103,5 +103,17 @@ bool lacks_requires_grad(const ItemRow& row);
 
 using comparison::Totals;
 void add(Totals& totals, const ItemRow& row);
+
+using ItemColumn = comparison::Column<ItemRow, EntryRows>;
+
+// `stack`: with the column of stacks.
+std::vector<ItemColumn> columns_of(DataMode mode, bool stack);
+
+// Fills EntryRows::texts.
+void append_texts(EntryRows& entry, std::span<const ItemColumn> columns, bool with_cells);
+
+// Sets outcome and messages of rows that have a counterpart and can be compared; the others have
+// theirs already. REQUIRES: all rows of one target entry.
+void judge(std::span<ItemRow> rows, DataMode mode);
 
 }  // namespace msprobe::dump_compare

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dump_compare/statistic_difference.h"
-
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "core/python_text.h"
+#include "dump_compare/item_cells.h"
 
 namespace msprobe::dump_compare {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torchair/bench_groups.h"
-
 #include <algorithm>
 #include <set>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "ge/graph_text.h"
 #include "torchair/fx_files.h"
+#include "torchair/unit_plan.h"
 
 namespace msprobe::torchair {
 namespace {

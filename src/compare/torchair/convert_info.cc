@@ -22,10 +22,8 @@
 #include "measure/chunks.h"
 #include "measure/similarity.h"
 #include "measure/widen.h"
-#include "torchair/archive_arrays.h"
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
-#include "torchair/info_writer.h"
 #include "torchair/tensor_window.h"
 
 namespace msprobe::torchair {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torchair/fx_arguments.h"
-
 #include <algorithm>
+
+#include "torchair/unit_pairing.h"
 
 namespace msprobe::torchair {
 namespace {

@@ -2,6 +2,8 @@
 #include "torchair/fx_files.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -10,7 +12,6 @@
 #include "core/look_up.h"
 #include "dump/npy.h"
 #include "torchair/digits.h"
-#include "torchair/fx_dumps.h"
 #include "torchair/info_file.h"
 #include "torchair/real_names.h"
 
@@ -45,6 +46,14 @@ std::vector<FxNode> split_runs(FxNode all) {
   spread(all.inputs, &FxNode::inputs);
   spread(all.outputs, &FxNode::outputs);
   return runs;
+}
+
+bool is_mostly_repeated(std::span<const std::string_view> nodes) {
+  std::map<std::string_view, std::size_t> times;
+  for (const std::string_view node : nodes) ++times[node];
+  std::size_t repeated = 0;
+  for (const auto& [node, count] : times) repeated += count > 1 ? 1 : 0;
+  return 2 * repeated >= times.size();
 }
 
 }  // namespace
@@ -232,6 +241,25 @@ bool FxFiles::same_content(const FxArray& a, const FxArray& b) {
     if (bytes.substr(at, kBlock) != others.substr(at, kBlock)) return false;
   }
   return true;
+}
+
+std::vector<std::size_t> dump_numbers(std::span<const std::string_view> nodes) {
+  std::vector<std::size_t> numbers;
+  std::size_t restarts = 0;
+  for (const std::string_view node : nodes) {
+    if (!numbers.empty() && node == nodes.front()) ++restarts;
+    numbers.push_back(restarts);
+  }
+  if (restarts > 0 || !is_mostly_repeated(nodes)) return numbers;
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!seen.insert(nodes[i]).second) {
+      ++restarts;
+      seen = {nodes[i]};
+    }
+    numbers[i] = restarts;
+  }
+  return numbers;
 }
 
 }  // namespace msprobe::torchair

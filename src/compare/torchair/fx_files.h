@@ -2,10 +2,12 @@
 // The arrays of one FX token directory, by node, argument and output.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,5 +101,12 @@ class FxFiles {
   DumpFiles* files_ = nullptr;
   std::map<std::string, std::vector<Run>> nodes_;  // runs in order of time
 };
+
+// `nodes` are the nodes as they were dumped, in order of time. Returns the number of the dump of
+// each, from 0. A new dump begins where the first node comes again, so a dump that was stopped
+// early is separated from a complete one. If the dumps begin with different nodes, but at least
+// half of all nodes repeat, a new dump begins at each repetition. Fewer repeated nodes are
+// operators that ran several times in one dump.
+std::vector<std::size_t> dump_numbers(std::span<const std::string_view> nodes);
 
 }  // namespace msprobe::torchair

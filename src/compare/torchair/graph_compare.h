@@ -10,6 +10,7 @@
 
 #include "core/result.h"
 #include "torchair/criteria.h"
+#include "torchair/dump_files.h"
 #include "torchair/tensor_row.h"
 #include "torchair/unit_plan.h"
 
@@ -41,5 +42,18 @@ struct GraphCompareEvents {
 };
 
 Result<CompareTotals> compare(const GraphCompareOptions& options, const GraphCompareEvents& events);
+
+// Statistics where any file is one, or was converted to minimum and maximum; else real data, to
+// which a user's own values of another number belong too: they are compared as vectors.
+GraphMode find_mode(const UnitPlan& plan, DumpFiles& files);
+
+struct OpMeasureOptions {
+  GraphMode mode = GraphMode::kReal;
+  int threads = 1;      // for one tensor
+  bool places = false;  // of every largest error, not of those that matter only
+};
+
+// All rows of one operator. What cannot be read after all makes its row unreadable.
+void measure_op(OpRows& op, const OpMeasureOptions& options, DumpFiles& files);
 
 }  // namespace msprobe::torchair

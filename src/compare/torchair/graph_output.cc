@@ -7,7 +7,6 @@
 
 #include "core/json_writer.h"
 #include "torchair/criteria.h"
-#include "torchair/row_json.h"
 #include "torchair/tensor_columns.h"
 
 namespace msprobe::torchair {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comparison/row_table.h"
+#include "core/json_writer.h"
 #include "core/result.h"
 #include "torchair/graph_compare.h"
 #include "torchair/tensor_row.h"
@@ -48,5 +49,9 @@ class GraphOutput {
   std::optional<comparison::RowsJson> json_;
   std::string bench_only_;  // JSON objects, joined
 };
+
+void write_row(JsonWriter& json, const TensorRow& row);
+// rank, graph, token, op, side, index
+void write_place(JsonWriter& json, const TensorRow& row);
 
 }  // namespace msprobe::torchair

@@ -4,10 +4,13 @@
 
 #include <filesystem>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/file.h"
+#include "core/npy_header.h"
 #include "core/result.h"
 #include "core/tensor.h"
 
@@ -40,5 +43,13 @@ inline bool is_empty_range(const InfoValues& values) {
 // Whether the dump file that a converted one was made of is still there, "x.17" of
 // "x.17_min_max.npz" or "y.5.npy" of "y.5_min_max.npy": then it is the original that counts.
 bool has_original(const std::filesystem::path& info);
+
+// An npz with stored members, name (without ".npy") and content each.
+std::string make_npz(const std::vector<std::pair<std::string, std::string>>& arrays);
+
+// Writes every tensor of an npz of `inputs` and `outputs`, each with the tensors along its first
+// dimension, as <directory>/input.<i>.npy and output.<i>.npy. One of the two may be missing.
+Result<bool> write_archive_arrays(const FileBytes& file, const std::filesystem::path& path,
+                                  const std::filesystem::path& directory);
 
 }  // namespace msprobe::torchair

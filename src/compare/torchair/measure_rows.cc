@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torchair/measure_rows.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "measure/chunks.h"
 #include "measure/widen.h"
 #include "torchair/criteria.h"
+#include "torchair/graph_compare.h"
 #include "torchair/tensor_data.h"
 #include "torchair/tensor_window.h"
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "torchair/fx_arguments.h"
 #include "torchair/unit_pairing.h"
 
 namespace msprobe::torchair {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torchair/row_json.h"
-
 #include <array>
 
 #include "torchair/criteria.h"
+#include "torchair/graph_output.h"
 
 namespace msprobe::torchair {
 namespace {

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "torchair/bench_groups.h"
 #include "torchair/walk.h"
 
 namespace msprobe::torchair {
