@@ -9,16 +9,16 @@
 #include <fmt/format.h>
 
 #include "comparison/schedule.h"
+#include "comparison/tensor_pass.h"
 #include "core/cast.h"
 #include "core/crc32.h"
-#include "core/mapped_pages.h"
 #include "core/shrunken_file.h"
 #include "dump/dump_json.h"
 #include "dump/tensor_file.h"
+#include "ge/elements.h"
 #include "measure/similarity.h"
 #include "measure/tally.h"
 #include "measure/widen.h"
-#include "measure/windows.h"
 
 namespace msprobe::dump_compare {
 namespace {
@@ -99,18 +99,17 @@ Shape squeezed(const Shape& shape) {
   return out;
 }
 
-// Elements first .. first + n - 1 of a tensor; their pages are brought by `pages`.
-TensorView part_of(const Loaded& loaded, std::uint64_t first, std::uint64_t n) {
-  const std::size_t size = size_bytes(loaded.tensor.dtype);
-  return {loaded.tensor.dtype, {}, loaded.tensor.bytes.subspan(first * size, n * size)};
-}
-
-void bring(MappedPages& pages, const Loaded& loaded, std::uint64_t first, std::uint64_t n) {
-  const std::span<const std::byte> bytes = part_of(loaded, first, n).bytes;
-  const std::span<const std::byte> all = loaded.file.bytes;
+ge::Elements elements_of(const Loaded& loaded) {
+  ge::Elements elements;
+  elements.dtype = loaded.tensor.dtype;
+  elements.count = loaded.tensor.view().numel();
+  elements.bytes = loaded.tensor.bytes;
+  const std::span<const std::byte> file = loaded.file.bytes;
   // What was cast or unpacked is not in the file.
-  if (bytes.data() < all.data() || bytes.data() >= all.data() + all.size()) return;
-  pages.bring(loaded.file, bytes, first + n == loaded.tensor.view().numel());
+  const bool is_in_file =
+      elements.bytes.data() >= file.data() && elements.bytes.data() < file.data() + file.size();
+  if (is_in_file) elements.file = loaded.file;
+  return elements;
 }
 
 // The checksum of the bytes of a part, where it is wanted.
@@ -144,23 +143,12 @@ void merge(PairTally& total, const PairTally& next) {
 PairTally tally_pair(const Loaded& target, const Loaded& golden, std::uint64_t count, int threads) {
   const measure::RelativeRule rule =
       measure::epsilon_rule(target.tensor.dtype, golden.tensor.dtype);
-  return measure::reduce_in_windows<PairTally>(
-      count, threads, [&](std::uint64_t first, std::uint64_t n) {
-        MappedPages pages;
-        bring(pages, target, first, n);
-        bring(pages, golden, first, n);
-        PairTally part;
-        for (std::uint64_t done = 0; done < n; done += measure::kChunk) {
-          const std::uint64_t at = first + done;
-          const std::uint64_t size = std::min<std::uint64_t>(measure::kChunk, n - done);
-          const TensorView target_part = part_of(target, at, size);
-          const TensorView golden_part = part_of(golden, at, size);
-          part.target.add(target, target_part);
-          part.golden.add(golden, golden_part);
-          measure::merge(part.similarity,
-                         measure::tally_similarity_by(rule, target_part, golden_part, at));
-        }
-        return part;
+  return comparison::pass<PairTally>(
+      elements_of(target), elements_of(golden), count, threads,
+      [&](PairTally& part, const TensorView& t, const TensorView& g, std::uint64_t at) {
+        part.target.add(target, t);
+        part.golden.add(golden, g);
+        measure::merge(part.similarity, measure::tally_similarity_by(rule, t, g, at));
       });
 }
 

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "comparison/tensor_pass.h"
 #include "core/file.h"
 #include "core/float_formats.h"
 #include "core/look_up.h"
@@ -24,7 +25,6 @@
 #include "measure/widen.h"
 #include "torchair/fx_files.h"
 #include "torchair/info_file.h"
-#include "torchair/tensor_window.h"
 
 namespace msprobe::torchair {
 namespace {
@@ -43,17 +43,6 @@ struct Range {
 
 bool is_exact_integer(DType dtype) { return is_integer_or_bool(dtype) && dtype != DType::kUInt64; }
 
-template <class OnPart>
-void for_each_part(const ge::Elements& elements, const OnPart& on_part) {
-  for (std::uint64_t first = 0; first < elements.count; first += kWindow) {
-    const std::uint64_t n = std::min(kWindow, elements.count - first);
-    const Window window(elements, first, n);
-    for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
-      on_part(view_of(elements, at, count, device_buffer()));
-    });
-  }
-}
-
 Range range_of(const ge::Elements& elements) {
   Range range;
   if (elements.count == 0 || elements.opaque() || is_complex(elements.dtype)) return range;
@@ -63,7 +52,7 @@ Range range_of(const ge::Elements& elements) {
     range.low_integer = std::numeric_limits<std::int64_t>::max();
     range.high_integer = std::numeric_limits<std::int64_t>::min();
     std::vector<std::int64_t> values;
-    for_each_part(elements, [&](const TensorView& view) {
+    comparison::for_each_chunk(elements, [&](const TensorView& view, std::uint64_t) {
       values.resize(view.numel());
       measure::widen(view, 0, std::span<std::int64_t>(values));
       const auto [low, high] = std::ranges::minmax(values);
@@ -74,7 +63,9 @@ Range range_of(const ge::Elements& elements) {
     range.high = static_cast<double>(range.high_integer);
     return range;
   }
-  for_each_part(elements, [&](const TensorView& view) { merge(side, measure::tally_side(view)); });
+  comparison::for_each_chunk(elements, [&](const TensorView& view, std::uint64_t) {
+    merge(side, measure::tally_side(view));
+  });
   range.low = side.nans == 0 ? side.min : std::nan("");
   range.high = side.nans == 0 ? side.max : std::nan("");
   return range;
@@ -306,7 +297,7 @@ Result<bool> write_arrays(const std::filesystem::path& path,
         if (written) written = out->write(text);
       };
       std::string widened;
-      for_each_part(*elements, [&](const TensorView& view) {
+      comparison::for_each_chunk(*elements, [&](const TensorView& view, std::uint64_t) {
         const std::span<const std::byte> bytes = view.bytes;
         if (dtype == view.dtype) {
           write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "comparison/tensor_pass.h"
 #include "core/crc32.h"
 #include "core/shrunken_file.h"
 #include "measure/chunks.h"
@@ -13,11 +14,13 @@
 #include "torchair/criteria.h"
 #include "torchair/graph_compare.h"
 #include "torchair/tensor_data.h"
-#include "torchair/tensor_window.h"
 
 namespace msprobe::torchair {
 namespace {
 
+using comparison::bench_buffer;
+using comparison::device_buffer;
+using comparison::view_of;
 using measure::SideTally;
 using measure::SimilarityTally;
 
@@ -66,17 +69,9 @@ std::uint64_t place_of_largest(const ge::Elements& device, const ge::Elements& b
 template <class TallyOf>
 Part tally_pair(const ge::Elements& device, const ge::Elements& bench, int threads,
                 const TallyOf& tally_of) {
-  return reduce_in_windows<Part>(device.count, threads, [&](std::uint64_t first, std::uint64_t n) {
-    const Window of_device(device, first, n);
-    const Window of_bench(bench, first, n);
-    Part part;
-    for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
-      merge(part, {tally_of(view_of(device, at, count, device_buffer()),
-                            view_of(bench, at, count, bench_buffer()), at),
-                   at});
-    });
-    return part;
-  });
+  return comparison::pass<Part>(device, bench, device.count, threads,
+                                [&](Part& part, const TensorView& d, const TensorView& b,
+                                    std::uint64_t at) { merge(part, {tally_of(d, b, at), at}); });
 }
 
 double largest_magnitude(const SideTally& side) {
@@ -110,13 +105,14 @@ TensorNumbers measure_real(const ge::Elements& device, const ge::Elements& bench
 }
 
 SideTally measure_side(const ge::Elements& elements, int threads) {
-  return reduce_in_windows<SideTally>(
+  return measure::reduce_in_windows<SideTally>(
       elements.count, threads, [&](std::uint64_t first, std::uint64_t n) {
-        const Window window(elements, first, n);
+        const comparison::Window window(elements, first, n);
         SideTally side;
-        for_each_chunk(first, n, [&](std::uint64_t at, std::uint64_t count) {
-          measure::merge(side, measure::tally_side(view_of(elements, at, count, device_buffer())));
-        });
+        for (std::uint64_t at = first; at < first + n; at += measure::kChunk) {
+          const std::uint64_t size = std::min<std::uint64_t>(measure::kChunk, first + n - at);
+          measure::merge(side, measure::tally_side(view_of(elements, at, size, device_buffer())));
+        }
         return side;
       });
 }
@@ -190,11 +186,10 @@ std::string crc_of(const ge::Elements& elements) {
   std::vector<double> values;
   std::vector<float> widened;
   std::vector<std::byte> truths;
-  const auto add = [&](std::uint64_t first, std::uint64_t n) {
-    const TensorView view = view_of(elements, first, n, device_buffer());
+  comparison::for_each_chunk(elements, [&](const TensorView& view, std::uint64_t) {
     std::span<const std::byte> bytes = view.bytes;
     if (elements.dtype == DType::kBFloat16) {
-      values.resize(n);
+      values.resize(view.numel());
       measure::widen(view, 0, std::span<double>(values));
       widened.assign(values.begin(), values.end());
       bytes = std::as_bytes(std::span(widened));
@@ -204,12 +199,7 @@ std::string crc_of(const ge::Elements& elements) {
       bytes = truths;
     }
     crc = crc32(crc, bytes);
-  };
-  for (std::uint64_t first = 0; first < elements.count; first += kWindow) {
-    const std::uint64_t n = std::min(kWindow, elements.count - first);
-    const Window window(elements, first, n);
-    for_each_chunk(first, n, add);
-  }
+  });
   return fmt::format("{:08x}", crc);
 }
 

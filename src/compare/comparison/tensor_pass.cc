@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torchair/tensor_window.h"
+#include "comparison/tensor_pass.h"
 
-namespace msprobe::torchair {
+namespace msprobe::comparison {
 
 Window::Window(const ge::Elements& elements, std::uint64_t first, std::uint64_t count) {
   if (count == 0) return;
@@ -52,4 +52,4 @@ std::vector<std::byte>& bench_buffer() {
   return buffer;
 }
 
-}  // namespace msprobe::torchair
+}  // namespace msprobe::comparison
