@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a comparison says of one row.
+// The outcome of one row of a comparison, and counts of them.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files are measured together.
+// Schedules files of all sizes on the threads of a comparison.
 #pragma once
 
 #include <cstdint>

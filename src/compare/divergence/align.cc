@@ -325,7 +325,7 @@ class Aligner {
   std::optional<CallIndex> index_;
   TensorTable counterpart_;  // the golden tensor that a target tensor is
   std::uint32_t learned_ = 0;
-  // Of the call that is looked for.
+  // Values of the call that is looked for.
   CallShape shape_;
   double inputs_number_ = 0, outputs_number_ = 0;
   std::vector<std::uint32_t> candidates_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which call of one run is which call of the other. Numbers of calls are not used: calls that were
-// inserted, removed, renamed, fused or computed again on one side shift them.
+// Finds for each call of one run its counterpart in the other. Numbers of calls are not used: calls
+// that were inserted, removed, renamed, fused or computed again on one side shift them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each call of the target run does to the difference between two runs.
+// Classifies the calls of the target run by their effect on the difference between two runs.
 #pragma once
 
 #include <cstddef>

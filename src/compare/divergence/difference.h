@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two recorded tensors, and two calls, are apart.
+// Measures the distance between two recorded tensors, and between two calls.
 #pragma once
 
 #include <cstddef>

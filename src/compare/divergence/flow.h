@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which call of a run reads what which other call made.
+// Finds the data flow of a run: each call, and the calls whose results it reads.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks of one step wait for each other: which communication calls belong together, and a
-// common order of all calls.
+// Matches the communication calls of a step's ranks, and derives a common order of all calls.
 #pragma once
 
 #include <cstddef>

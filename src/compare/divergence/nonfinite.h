@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where NaN and infinities come from: the first calls, over all ranks of a step, whose inputs are
-// finite and whose outputs are not. One dump is enough.
+// Finds the source of NaN and infinities: the first calls, over all ranks of a step, whose inputs
+// are finite and whose outputs are not. One dump is enough.
 #pragma once
 
 #include <cstddef>

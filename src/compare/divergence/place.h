@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person needs to find a recorded call: module, source line, and the command that replays
-// it.
+// Describes the place of a recorded call for a person: module, source line, and the command that
+// replays it.
 #pragma once
 
 #include <filesystem>

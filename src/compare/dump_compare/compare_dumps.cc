@@ -68,7 +68,7 @@ class Comparison {
   }
 
  private:
-  // What only the golden dump has: an entry, or items of one that has a counterpart.
+  // An entry that only the golden dump has, or items of one that has a counterpart.
   struct GoldenLeft {
     std::uint32_t entry;
     std::uint32_t target;              // its counterpart, if there are items

@@ -23,7 +23,7 @@
 
 namespace msprobe::dump_compare {
 
-// Of a recording of values that the training saved.
+// The level of a recording of values that the training saved.
 inline constexpr std::string_view kDebugLevel = "debug";
 
 // Whether the table has a column of stacks.
@@ -70,7 +70,7 @@ struct CompareStart {
 // Callbacks invoked during a comparison.
 struct DumpCompareEvents {
   std::function<Result<void>(const CompareStart& start)> on_start;
-  // What on_rows is given next, up to some thousand entries at a time: for work that takes threads.
+  // The entries that on_rows gets next, up to some thousand at a time: for work that takes threads.
   std::function<Result<void>(std::span<const EntryRows> block)> on_block;
   std::function<Result<void>(const EntryRows& rows)> on_rows;  // in order; an error ends the run
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;  // entries
@@ -82,7 +82,7 @@ struct DumpCompareEvents {
 Result<Totals> compare(const OpenDumps& dumps, const DumpCompareOptions& options,
                        const DumpCompareEvents& events);
 
-// Whose dumps are compared.
+// The frameworks that made the two dumps.
 struct Frameworks {
   dump::Framework target = dump::Framework::kPyTorch;
   dump::Framework golden = dump::Framework::kPyTorch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the runs of a comparison part: collects the ranks of a step while their dumps are compared,
-// then asks once for all of them.
+// Searches for the first divergence of a comparison: collects the ranks of a step while their dumps
+// are compared, then asks once for all of them.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ class DivergenceSearch {
   std::int64_t current_ = -1;
   std::int64_t step_ = 0;
   std::optional<divergence::DivergenceReport> report_;
-  // Of the calls that do not agree, by step and rank.
+  // Roles of the calls that do not agree, by step and rank.
   using Roles = std::unordered_map<std::string, std::string_view, TextHash, std::equal_to<>>;
   std::map<std::pair<std::int64_t, std::int64_t>, Roles> roles_;
   bool keeps_flow_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which entry of the golden dump belongs to which of the target.
+// Pairs the entries and items of the target with those of the golden dump.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 10> kUnjudged{
 constexpr std::array<std::string_view, 4> kOutputsOnly{"_reduce_scatter_base", "_all_gather_base",
                                                        "all_to_all_single", "batch_isend_irecv"};
 
-// Of the public comparison.
+// Limits of the public comparison.
 constexpr double kSmallInputError = 0.1;   // of norms: what counts as an input in order
 constexpr double kLargeOutputError = 0.5;  // of norms
 constexpr double kVisibleError = 0.1;      // of norms, from equal inputs

@@ -94,7 +94,7 @@ class ApiNames {
     return {};
   }
 
-  // Of what has no partner yet, inside each module call or over the whole run.
+  // Pairs calls without a partner, inside each module call or over the whole run.
   void pair_pools(bool in_modules) {
     std::map<std::string, Pool> pools;
     const auto pool_of = [&](const PlacedCall& call, std::string_view api) -> Pool& {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the entries of the target are called in the golden dump, where the two dumps do not name
-// their calls alike: another framework, other modules, a mapping file.
+// Translates the names of target entries into those of the golden dump, if the dumps name their
+// calls differently: another framework, other modules, a mapping file.
 #pragma once
 
 #include <string>

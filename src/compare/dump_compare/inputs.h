@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What -tp and -gp name: two files, or directories of ranks and steps, paired by number.
+// Finds the dumps that -tp and -gp name: two files, or directories of ranks and steps, paired by
+// number.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the table shows of one recorded item, as Python prints it.
+// Table cells of one recorded item, as Python prints it, and the differences of two.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct ItemCell {
 enum class ItemStatistic : std::uint8_t { kMax, kMin, kMean, kNorm };
 inline constexpr std::size_t kStatisticCount = 4;
 
-// Of a null item: no side at all.
+// kMissing if there is no item on this side.
 ItemCell statistic_of(const dump::Item* item, ItemStatistic statistic);
 
 // A NaN is "Nan", an infinity has a blank before it, which keeps spreadsheets from reading it.
@@ -37,7 +37,7 @@ bool same_cell(const ItemCell& target, const ItemCell& golden);
 
 // "torch.float32", "<class 'int'>", "slice"
 std::string_view dtype_text(const dump::Item& item);
-// Of a tensor, or of a dtype that was passed as an argument. `across`: "Float16" and
+// Compares tensors, or dtypes that were passed as arguments. `across`: "Float16" and
 // "torch.float16" are the same.
 bool same_dtype(const dump::Item& target, const dump::Item& golden, bool across);
 // Both are arguments that name a dtype, and the same one.

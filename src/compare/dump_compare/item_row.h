@@ -36,7 +36,7 @@ enum class EntryMatch : std::uint8_t {
 };
 std::string_view name(EntryMatch match);  // "name"
 
-// Of a pair of tensor files.
+// Metrics of a pair of tensor files.
 struct RealNumbers {
   enum class State : std::uint8_t {
     kUnsupported,  // no file on a side, or no elements

@@ -222,7 +222,7 @@ struct ValidRows {
 constexpr std::array kValidRows{ValidRows{"npu_grouped_matmul", "input.group_list"},
                                 ValidRows{"npu_dequant_swiglu_quant", "input.group_index"}};
 
-// How many elements of an output of the row's call are valid; all of them unless the call says.
+// Counts the valid elements of an output: all of them unless the call says otherwise.
 std::uint64_t valid_elements(const ItemRow& row, const Directory& directory, const Tensor& output,
                              std::uint64_t count) {
   if (!row.is_output() || output.shape.empty() || output.shape.front() == 0) return count;

@@ -258,7 +258,7 @@ void Converter::convert(const std::filesystem::path& path, ConvertTotals& totals
   }
   const Result<void> written = write_durable_file(converted->path, converted->content);
   if (!written) return refuse(written.error().message);
-  // What changed meanwhile is not what was converted.
+  // A file that changed meanwhile was not the one that was converted.
   if (std::filesystem::file_size(path, error) != file->bytes.size() || error ||
       std::filesystem::last_write_time(path, error) != time || error) {
     std::filesystem::remove(converted->path, error);

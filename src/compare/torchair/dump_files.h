@@ -22,7 +22,7 @@ class DumpFiles {
   // Any number of threads may load files. A file that cannot be loaded is not tried again.
   Result<FileBytes> load(const std::filesystem::path& path);
 
-  // What a person should know could not be read, each said once.
+  // Messages about files that could not be read, each kept once.
   void note_unread(std::string text);
   std::vector<std::string> take_unread() { return std::exchange(unread_, {}); }
 

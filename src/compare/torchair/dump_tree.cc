@@ -103,7 +103,7 @@ std::optional<GeUnit> parse_ge_directory(const fs::path& directory) {
   return unit;
 }
 
-// What was moved out of its directory of the dump time: .../<root or rank>/<device>/...
+// A dump moved out of its directory of the dump time: .../<root or rank>/<device>/...
 GeUnit parse_moved_directory(const fs::path& directory, const fs::path& root) {
   const std::vector<std::string> parts = components(directory);
   GeUnit unit{};
@@ -175,7 +175,7 @@ void name_graphs(GeTree& tree) {
   }
 }
 
-// Of a (rank, graph, token) that is under several dump times only the newest is kept: two dumps
+// Keeps only the newest of several dump times of one (rank, graph, token): two dumps
 // in one root are never merged.
 void leave_out_older_dumps(GeTree& tree) {
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dumps are under a path: ranks, graphs and tokens of every layout in use. Only names of
+// Finds the dumps under a path: ranks, graphs and tokens of every layout in use. Only names of
 // directories and files are looked at.
 #pragma once
 

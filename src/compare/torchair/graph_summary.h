@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees at the end of a comparison.
+// The summary that a comparison prints when it ends.
 #pragma once
 
 #include <optional>

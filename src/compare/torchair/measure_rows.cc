@@ -291,7 +291,7 @@ void refuse(TensorRow& row, std::string_view reason, std::string_view side = "")
 constexpr std::string_view kOfBench = "reference: ";
 constexpr std::string_view kShrank = "the file shrank while it was read";
 
-// What was measured of a file that was not whole counts for nothing.
+// Discards the numbers of a file that was not whole.
 void withdraw(TensorRow& row, std::string_view side) {
   refuse(row, kShrank, side);
   row.real.reset();

@@ -95,7 +95,7 @@ void find_borders(Members& members, const GraphIndex& graph) {
       const std::vector<OpId> readers = graph.readers(member, i);
       const bool is_read_outside =
           std::ranges::any_of(readers, [&](OpId reader) { return !inside.contains(reader); });
-      // Of an operator by itself every output is dumped, read or not.
+      // An operator by itself dumps every output, read or not.
       if (is_read_outside || members.ops.size() == 1) members.outputs.push_back({member, i});
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operators of the graph text a dumped operator stands for.
+// Finds the operators of the graph text that a dumped operator stands for.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dumped operator reads from which, by the edges of the graph text.
+// Finds for each dumped operator those whose results it reads, by the edges of the graph text.
 #pragma once
 
 #include <cstdint>

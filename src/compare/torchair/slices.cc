@@ -76,7 +76,7 @@ std::string problem_of(const Slices& slices) {
   return {};
 }
 
-// Whether the files stand for the operator each by itself: the newest is all of it.
+// True if each file holds the whole operator; then the newest wins.
 bool is_uncut(const Slices& slices) {
   return slices.front().cut && !ge::is_cut(*slices.front().cut);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the user's program an FX node comes from, for dumps that have the graph as Python too.
+// Finds the source lines of FX nodes, for dumps that also have the graph as Python.
 #pragma once
 
 #include <filesystem>

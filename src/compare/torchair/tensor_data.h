@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file holds of one tensor: its elements, statistics of them, or a few values the user kept.
+// The data that a file holds of one tensor: its elements, statistics of them, or a few values the
+// user kept.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ struct TensorRow {
   std::string bench_dtype;
   std::optional<Shape> bench_shape;
 
-  // What the mode measured.
+  // Filled as the mode asks.
   std::optional<TensorNumbers> real;
   std::optional<Statistics> statistics;
   StatisticPair nan_counts;  // beside the statistics, which leave NaN out

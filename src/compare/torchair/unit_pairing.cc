@@ -180,7 +180,7 @@ std::vector<std::string> unused_names(std::vector<std::string> names,
   return names;
 }
 
-// Slices of which nobody knows how they belong together have no counterpart.
+// Slices that cannot be joined are unmatched.
 void refuse_unknown(DumpedOp& op) {
   const auto refuse = [](std::vector<TensorRow>& rows, const std::vector<GeTensorInfo>& tensors) {
     for (std::size_t i = 0; i < rows.size() && i < tensors.size(); ++i) {

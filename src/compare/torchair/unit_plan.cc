@@ -147,7 +147,7 @@ Result<UnitPlan> make_plan(const UnitPlanOptions& options, DumpFiles& files) {
   };
   add_unread(device->unread);
   plan.bench_root = bench_part(options);
-  // Above the compared dump, what is found of GE is that dump itself.
+  // If the reference root contains the target dump, the GE files found there are the target's.
   const bool is_above = is_inside(plan.device_root, plan.bench_root);
   const TreeKind kind = is_above ? TreeKind::kFx : kind_of(plan.bench_root);
   plan.bench_is_fx = kind == TreeKind::kFx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which directory is compared with which: ranks, graphs and tokens of both sides matched.
+// Pairs the directories of both sides by rank, graph and token.
 #pragma once
 
 #include <cstdint>
