@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What benchmarks share: medians, the time and the memory of this process, elements to compare.
+// Shared by the benchmarks: medians, the time and the memory of this process, elements to compare.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ double seconds(const Work& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Of all threads: what the work costs, also where others use the machine.
+// CPU time of all threads: the cost of the work, whoever else uses the machine.
 inline double cpu_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

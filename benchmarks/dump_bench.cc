@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a recording is read. Ingest (open_dump and every call) is measured beside simdjson's DOM
-// on the same bytes; run as it is, it repeats each nine times, interleaved, and prints the ratio of
-// the medians.
+// Measures how fast a recording is read. Ingest (open_dump and every call) is measured beside
+// simdjson's DOM on the same bytes; run as it is, it repeats each nine times, interleaved, and
+// prints the ratio of the medians.
 //
 // usage: dump_bench [MEGABYTES] [options of Google Benchmark]
 #include <cstdio>

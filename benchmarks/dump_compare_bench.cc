@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast two dumps are compared from the page cache. Real data: beside how fast the machine reads
-// memory, two threads, nine times each and interleaved; ratios are of medians. Statistics: the
-// seconds of 100,000 calls.
+// Measures how fast two dumps are compared from the page cache. Real data: beside how fast the
+// machine reads memory, two threads, nine times each and interleaved; ratios are of medians.
+// Statistics: the seconds of 100,000 calls.
 //
 // usage: dump_compare_bench [DIRECTORY [NAME]]    (needs 1.1 GB there, and as much page cache)
 // NAME: only what begins so, as in "bfloat16".

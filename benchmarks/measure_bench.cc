@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a pair of tensors is measured, beside how fast the machine reads their bytes: every
-// metric of 64 M elements, two threads, nine times each and interleaved; ratios are of medians.
+// Measures how fast a pair of tensors is measured, and how fast the machine reads their bytes:
+// every metric of 64 M elements, two threads, nine times each and interleaved; ratios are of
+// medians.
 //
 // usage: measure_bench [ELEMENTS]
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a dump is compared from the page cache, beside how fast the machine reads memory: real
+// Measures how fast a dump is compared from the page cache, and how fast memory is read: real
 // data, GE against FX, two threads, nine times each and interleaved; ratios are of medians.
 //
 // usage: torchair_bench [DIRECTORY [CASE]]    (needs 2.3 GB there, and as much page cache)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libFuzzer hands over, in the form the readers take.
+// Turns libFuzzer's input into the form the readers take.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What acc_check and multi_acc_check share: their options, and the run.
+// Options and run that acc_check and multi_acc_check share.
 #pragma once
 
 #include <string>

@@ -246,7 +246,7 @@ std::vector<std::string> CheckOutput::worst_calls(std::size_t most) const {
   return names;
 }
 
-// What was not watched is read, and all of what is shown in full.
+// Reads the CSV back unless the calls were seen live; always with --only.
 Result<void> CheckOutput::complete(Done& done) const {
   const bool was_watched = !done.run.calls.empty() || !done.run.passed_apis.empty();
   if (done.outcome.interrupted || (was_watched && !whole_results_)) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a check shows: calls that do not pass as they are found, the answer at the end, the summary
-// as JSON, the report. A terminal, a pipe and a log file get the same text.
+// The output of a check: calls that do not pass as they are found, the answer at the end, the
+// summary as JSON, the report. A terminal, a pipe and a log file get the same text.
 #pragma once
 
 #include <chrono>

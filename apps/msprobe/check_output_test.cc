@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a check prints, and the exit status, from the calls and outcomes that it reports.
+// Tests the output and the exit status of a check, made from the calls and outcomes that it
+// reports.
 #include "check_output.h"
 
 #include <gmock/gmock.h>

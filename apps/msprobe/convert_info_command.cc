@@ -28,7 +28,7 @@ struct ConvertArguments {
 
 constexpr int kPauseMilliseconds = 500;
 
-// Until Ctrl-C: what is whole is converted, then a pause.
+// Converts complete files, sleeps, and repeats until Ctrl-C.
 void watch(torchair::Converter& converter) {
   const Interrupt interrupt;
   pollfd signals{interrupt.descriptor(), POLLIN, 0};

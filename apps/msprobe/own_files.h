@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What belongs to this program: itself, its engine, and what the environment names.
+// Finds the files that belong to this program: itself, its engine, and what the environment names.
 #pragma once
 
 #include <filesystem>

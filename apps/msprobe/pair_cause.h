@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fits the difference of two tensors, found by the engine.
+// Asks the engine for a cause that explains the difference of two tensors.
 #pragma once
 
 #include <string>

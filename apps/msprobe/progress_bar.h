@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a long job is, on one line of a terminal; nothing at all if there is none.
+// Shows the progress of a long job on one line of a terminal; does nothing if there is none.
 #pragma once
 
 #include <chrono>

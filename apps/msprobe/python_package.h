@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose Python package lies beside this program. The public package mindstudio-probe has the same
-// import name and the same command; pip lets one overwrite the files of the other.
+// Checks whose Python package lies beside this program. The public package mindstudio-probe has the
+// same import name and the same command; pip lets one overwrite the files of the other.
 #pragma once
 
 #include <filesystem>

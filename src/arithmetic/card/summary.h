@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a card says, in a few sentences for a person in a hurry.
+// Summary of a card in a few sentences.
 #pragma once
 
 #include <string>

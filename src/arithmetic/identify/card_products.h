@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a card says about matrix products, as an arithmetic to compute with.
+// Turns a card's lines about matrix products into an arithmetic to compute with.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a device turns numbers of one dtype into another, as lines of its card.
+// Card lines that describe how a device casts numbers between dtypes.
 #pragma once
 
 #include <vector>

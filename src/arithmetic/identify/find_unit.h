@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which matrix unit computes a product: every unit whose order of summation fits is computed beside
-// the device, and those remain whose results are the device's, bit for bit.
+// Identifies the matrix unit that computes a product: every unit whose order of summation fits is
+// computed beside the device, and those remain whose results are the device's, bit for bit.
 #pragma once
 
 #include <cstdint>

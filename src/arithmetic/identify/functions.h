@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How exact the elementary functions of a device are, as lines of its card.
+// Card lines that state the accuracy of a device's elementary functions.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device will give for a matrix product, bit for bit, from its card.
+// Predicts a device's result of a matrix product from its card, bit for bit.
 #pragma once
 
 #include <string_view>

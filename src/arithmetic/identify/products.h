@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a device multiplies matrices, as lines of its card.
+// Card lines that describe how a device multiplies matrices.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a device adds up, normalizes and attends, as lines of its card.
+// Card lines that describe a device's sums, normalizations and attention.
 #pragma once
 
 #include <vector>

@@ -77,7 +77,7 @@ DeviceSums probe_sums(at::Device device, at::ScalarType type) {
     const bool cuts = drift.usual >= kLeastDrift && drift.largest <= kMostDrift;
     return cuts ? DeviceSums::kCut : DeviceSums::kRounded;
   } catch (const std::exception&) {
-    return DeviceSums::kUnknown;  // what it cannot run, calls will report
+    return DeviceSums::kUnknown;  // errors here are reported again by the call itself
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a device adds the terms of a matrix product, found by one small product on it.
+// Runs one small product on a device to find how it adds the terms.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ using AskSums = std::function<DeviceSums(at::ScalarType)>;
 AskSums lazy_sums(at::Device device);
 
 // The product that probe_sums asks for: 16,384 terms of one sign that do not fit into float32
-// together, and then what takes their sum back. So the result is what was lost on the way, which
-// even a narrow dtype can hold. Every factor has at most 8 bits: neither bfloat16 nor TF32 changes
-// one.
+// together, and then terms that take their sum back. The result is the accumulated truncation
+// error, which even a narrow dtype can hold. Every factor has at most 8 bits: neither bfloat16 nor
+// TF32 changes one.
 struct Question {
   at::Tensor left, right;  // in float64
   at::Tensor sums;         // before they are taken back; the second half of the rows is negative

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user asks of a check, as the options spell it.
+// The request of a check, as the user's options spell it.
 #pragma once
 
 #include <cstdint>

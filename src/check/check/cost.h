@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call will cost, guessed from the shapes in its entry without parsing it.
+// Estimates the cost of a call from the shapes in its entry, without parsing it.
 #pragma once
 
 #include <string_view>

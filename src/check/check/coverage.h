@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of the calls of a dump: the line every run ends with, and the exit status.
+// Counts the outcomes of a dump's calls: makes the line every run ends with, and the exit status.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is made of: everything that changes its rows.
+// The fingerprint of a run: everything that changes its rows.
 #pragma once
 
 #include "check/plan.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dumps of MindSpore's dynamic graph and of MSAdapter (MindTorch), as document 001 describes their
-// check.
+// Dumps of MindSpore's dynamic graph and of MSAdapter (MindTorch); docs/documents.md lists the page
+// that describes their check.
 #include <algorithm>
 
 #include <fmt/format.h>

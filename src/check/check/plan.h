@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls of a dump run, which are left out, and why: decided before any engine starts.
+// Decides before any engine starts which calls of a dump run, and why the others do not.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dumps of PyTorch, as documents 000 and 002 describe their check.
+// Dumps of PyTorch; docs/documents.md lists the pages that describe their check.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -148,7 +148,7 @@ bool may_mean_another_device(const CheckOptions& options) {
       kFrameworks, [&](std::string_view name) { return text->find(name) != std::string::npos; });
 }
 
-// An engine may be killed while it loads; a second one tells whether it is ill.
+// Retry once: the first engine may have been killed while loading.
 Result<std::optional<engines::ReadyEngine>> first_engine(const CheckOptions& options,
                                                          const std::string& device,
                                                          engines::EngineProcess started) {

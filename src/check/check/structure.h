@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call looks like apart from its values: two calls of one API with equal structure are
+// The structure of a call, without its values: two calls of one API with equal structure are
 // repeats of each other for -f.
 #pragma once
 

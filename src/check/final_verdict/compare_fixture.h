@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this folder share: a scratch directory, files in and tables out.
+// Fixture of this folder's tests: a scratch directory, files in and tables out.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What api_precision_compare prints when it ends.
+// The summary that api_precision_compare prints when it ends.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 using Finite = Ratio::Finite;
 
-// Check vector V4 of the specification.
+// A vector with known answers: divisors below, at and above the floor.
 TEST(Ratio, ReferenceRaisesTheDivisorToAFloor) {
   EXPECT_DOUBLE_EQ(ratio(0.001, 0, DType::kFloat16, kReference).value, 2.048);
   EXPECT_DOUBLE_EQ(ratio(3e-4, 1e-4, DType::kFloat32, kReference).value, 3.0);

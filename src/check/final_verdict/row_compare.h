@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of one row of the NPU's details CSV: judged, skipped with a reason, or not shown at
-// all.
+// Judges one row of the NPU's details CSV, skips it with a reason, or leaves it out.
 #pragma once
 
 #include <cstdint>

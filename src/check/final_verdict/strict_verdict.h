@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the strict status of two devices says of a call that ran on both: which of them to blame.
+// Decides which of two devices to blame, from the strict status of a call that ran on both.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What api_precision_compare says in its message cells: the public tool's words with its titles,
-// ours in English otherwise.
+// Texts of api_precision_compare's message cells: the public tool's words with its titles, ours in
+// English otherwise.
 #pragma once
 
 #include <string>

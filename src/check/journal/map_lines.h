@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kMostMapBytes = std::uint64_t{8} << 20;
 // {"row":"Torch.mm.0.forward.output.0","shape":[...],...} and a line end; `map` is a JSON object.
 std::string map_line(std::string_view row, std::string_view map);
 
-// With what the lines of a call begin.
+// Prefix of all lines of a call.
 std::string map_line_start(std::string_view call);
 
 // The first line of `text`, with its line end; empty: there is no whole one.

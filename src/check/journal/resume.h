@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an interrupted run left behind: how many calls its CSV pair really holds, and where to cut.
+// Examines an interrupted run: how many calls its CSV pair really holds, and where to cut.
 #pragma once
 
 #include <cstddef>

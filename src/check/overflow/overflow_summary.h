@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run_overflow_check prints when it ends.
+// The summary that run_overflow_check prints when it ends.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an overflow is one of the data or one of the device: what both sides gave, and the
-// verdict.
+// Decides from the results of both sides whether the data or the device causes an overflow.
 #pragma once
 
 #include <cstdint>

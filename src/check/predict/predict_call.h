@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device of a card will give for a recorded call, and how much of it the device does give.
+// Predicts a device's results of a recorded call from its card, and counts those that match.
 #pragma once
 
 #include <cstddef>

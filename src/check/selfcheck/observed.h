@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run of the check left behind: what the device really gave, and what was said of it.
+// Results of one run of the check: the device's values, and the verdicts on them.
 #pragma once
 
 #include <filesystem>

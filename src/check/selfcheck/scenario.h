@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated device is made to do, one thing at a time.
+// Scenarios of the simulated device, one change of behaviour each.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the verdicts did against what was really put in.
+// Scores the verdicts against the faults that were put in.
 #pragma once
 
 #include <map>

@@ -14,7 +14,7 @@ namespace {
 
 using namespace dump;
 
-// So many tensors in a row are written as a slice.
+// From this many tensors in a row on, a slice is written.
 constexpr std::size_t kManyTensors = 3;
 
 // Leaves are numbered over all arguments, as their files are.

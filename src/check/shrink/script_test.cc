@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a script depends on the call alone.
+// Tests the parts of a script that depend on the call alone.
 #include "shrink/script.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far off an element may be before a script calls it wrong.
+// The tolerance beyond which a script calls an element wrong.
 #pragma once
 
 #include <filesystem>

@@ -46,7 +46,7 @@ TEST(DetailColumns, TitlesComeInBothSets) {
           ",Message,Strict Status,Strict Reason,Likely Cause,Rerun Command,Error Over Bound\r\n"));
 }
 
-// Check vector V7 of the specification: name, twenty blanks, SKIP, message.
+// The row of a skipped call: name, twenty blanks, SKIP, message.
 TEST(DetailColumns, SkippedCallHasTwentyBlanks) {
   const documented::SkippedCall call =
       documented::skipped_call("NPU.foo.0", {SkipReason::kBind, "why"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run_ut shows when it ends: how many calls pass, and in which direction the others fail.
+// The summary that run_ut shows when it ends: calls that pass, and the direction in which the
+// others fail.
 #pragma once
 
 #include <filesystem>

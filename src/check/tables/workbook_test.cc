@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sheets hold is read back by tests/workbook_check.py.
+// tests/workbook_check.py reads the sheets back.
 #include "tables/workbook.h"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a spreadsheet was written completely: libxlsxwriter makes its parts in temporary files
-// and does not look whether the disk took them.
+// Checks that a spreadsheet was written completely: libxlsxwriter makes its parts in temporary
+// files and does not look whether the disk took them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait for descriptors before looking for messages again: MPI has no descriptor to wait
-// for, and a machine's cores are for its engines.
+// Chooses how long to wait for descriptors before looking for messages again: MPI has no descriptor
+// to wait for, and a machine's cores are for its engines.
 #pragma once
 
 #include <chrono>

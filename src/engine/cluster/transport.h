@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the process that holds the queue (host 0) and the processes on other machines talk: messages
+// Connects the process that holds the queue (host 0) with the processes on other machines: messages
 // about one engine each, in the order they were sent.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which call an engine gets next: a bounded window moves over the calls in dump order; inside it,
-// those whose cost stands out go first, costliest first, where several engines share the work. The
-// rest goes in dump order: the window moves on only behind the first call that is not done, so
+// Chooses the call an engine gets next: a bounded window moves over the calls in dump order; inside
+// it, those whose cost stands out go first, costliest first, where several engines share the work.
+// The rest goes in dump order: the window moves on only behind the first call that is not done, so
 // small calls that wait for all larger ones would hold it up.
 #pragma once
 

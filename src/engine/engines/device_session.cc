@@ -8,7 +8,7 @@
 namespace msprobe::engines {
 namespace {
 
-constexpr int kMostStarts = 5;  // a device that ends so many engines is left alone
+constexpr int kMostStarts = 5;  // give up after this many engine crashes
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user says of the engines a command starts, from the command line to the engine's own, and
-// to the command that repeats one call.
+// Engine options as given on the command line; also used to build the engine's argv and the rerun
+// command.
 #pragma once
 
 #include <string>

@@ -111,7 +111,7 @@ Result<fs::path> find_engine(const std::optional<fs::path>& named, const fs::pat
                   places.front().string()));
 }
 
-// Of those that end a process; glibc before 2.32 does not tell.
+// Names the signals that end a process; glibc before 2.32 has no function for that.
 std::string signal_name(int number) {
   switch (number) {
 #define MSPROBE_SIGNAL(name) \

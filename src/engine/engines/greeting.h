@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an engine begins: its greeting, or why there is none.
+// Reads an engine's greeting, or says why there is none.
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,7 @@ namespace msprobe::worker {
 enum class Likeness : std::uint8_t {
   kEqual,          // bit for bit; NaN equals NaN
   kClose,          // within 2 ulp: kernels that take another path round otherwise; so does -0 for 0
-  kNotComparable,  // for a reason that lies in the API (incomparable.h)
+  kNotComparable,  // for a reason that lies in the API, see why_incomparable()
   kBeyond,         // another value, dtype, shape or kind
 };
 

@@ -70,7 +70,7 @@ at::Tensor rounded(const at::Tensor& bench, const at::Tensor& device) {
   return both ? bench.to(device.scalar_type()) : bench;
 }
 
-// Of packed numbers, each by itself.
+// Unpacks each number.
 at::Tensor one_by_one(const at::Tensor& tensor) {
   if (!low_precision::is_packed(tensor.scalar_type())) return tensor;
   return low_precision::numbers_of(tensor).to(at::kFloat);

@@ -33,7 +33,7 @@ struct Shapes {
   OutputPair pair(DType bench, DType device) const { return {bench, shape, device, shape}; }
 };
 
-// Check vector V1 of the specification: device float32, bench float64.
+// A vector with known metrics: device float32, bench float64.
 measure::Metrics vector_one() {
   measure::Metrics metrics;
   metrics.count = 5;

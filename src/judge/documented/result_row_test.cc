@@ -12,7 +12,7 @@ namespace {
 
 using Verdicts = std::vector<Verdict>;
 
-// Check vector V3 of the specification.
+// The two profiles fold the verdicts of several outputs differently.
 TEST(Fold, DocumentedTakesTheWorstAndReferenceTheLast) {
   const Verdicts error_warning = {Verdict::kError, Verdict::kWarning};
   EXPECT_EQ(fold(error_warning, kDocumented), Verdict::kError);
@@ -26,7 +26,7 @@ TEST(Fold, DocumentedTakesTheWorstAndReferenceTheLast) {
   EXPECT_EQ(fold({}, kDocumented), std::nullopt);
 }
 
-// Check vector V7.
+// The row of a skipped call.
 TEST(SkippedCall, HasOneRowAndSkipInBothColumns) {
   const SkippedCall call = skipped_call("NPU.foo.0", {SkipReason::kBind, "because"});
   EXPECT_EQ(call.detail.api_name, "NPU.foo.0.forward.output.0");

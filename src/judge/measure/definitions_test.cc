@@ -40,7 +40,7 @@ class Definitions : public ::testing::TestWithParam<Function> {
 INSTANTIATE_TEST_SUITE_P(Both, Definitions, ::testing::Values(&measure, &measure_reference),
                          [](const auto& which) { return which.index == 0 ? "Fast" : "Plain"; });
 
-// Check vector V1: device float32, bench float64.
+// A vector with known metrics: device float32, bench float64.
 const TestTensor& v1_device() {
   static const TestTensor kTensor = tensor_of(DType::kFloat32, {1 + 0x1p-9, -2, 0.5, 0x1p-16, 0});
   return kTensor;
@@ -97,7 +97,7 @@ TEST_P(Definitions, V1WithTheReferenceThresholds) {
   }
 }
 
-// Check vector V2: 70000 overflows float16, so an infinity is the right answer there.
+// 70000 overflows float16, so an infinity is the right answer there.
 TEST_P(Definitions, V2CountsTheInfinityThatBenchDoesNotHave) {
   const TestTensor device = tensor_of(DType::kFloat16, {kInfinite, NAN, kInfinite, kInfinite, 2});
   const TestTensor bench = tensor_of(DType::kFloat32, {kInfinite, NAN, 1, 70000, 2});

@@ -166,7 +166,7 @@ TEST(OpenDump, FindsBracketsThatDoNotMatch) {
               HasSubstr("byte 35: found '}', expected the bracket that closes the one at byte 33"));
   EXPECT_NE(fault_of(with_data(R"("T.a.0.forward": {"k": 1}}, "T.b.0.forward": {})")), "no fault");
   EXPECT_NE(fault_of(with_data(R"("T.a.0.forward": {"k": [1, "T.b.0.forward": {})")), "no fault");
-  // As many brackets as there should be: a fault of the entry.
+  // The number of brackets is right: a fault of the entry.
   const auto index = dump_of(with_data(R"("T.a.0.forward": {"k": 1], "T.b.0.forward": {})"));
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_FALSE(parse_call(index->calls[0], "d"));

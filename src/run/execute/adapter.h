@@ -21,7 +21,7 @@ using arguments::PyList;
 using arguments::PyValue;
 
 // The arguments do not fit: what Python would report as a TypeError. Caught, with LibTorch's own
-// exceptions, in one place (run.cc).
+// exceptions, in one place (caught.h).
 class BindError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader wants first: is the device right, which APIs are wrong and why, and what was not
-// checked. The page, and whoever prints a summary, say it in the same words.
+// The answer a reader wants first: is the device right, which APIs are wrong and why, and what was
+// not checked. The page, and whoever prints a summary, say it in the same words.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the model and in the program a call ran: its group, and the tree of the groups.
+// Groups calls by the place in the model or program where they ran, and builds the tree of the
+// groups.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dump knows of the calls of a run: their arguments, the user's line that made them, the
+// Looks up the calls of a run in its dump: their arguments, the user's line that made them, the
 // module they belong to.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report shows, as plain data: runs, each with its calls and their rows. HTML, JUnit and
+// The contents of a report as plain data: runs, each with its calls and their rows. HTML, JUnit and
 // SARIF walk the same runs; whatever judges calls or operators one by one can fill one.
 #pragma once
 

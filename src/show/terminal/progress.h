@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a long job is, on one line.
+// Shows the progress of a long job on one line.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a descriptor can show: the other files of this folder make text for it.
+// The abilities of a terminal: the other files of this folder make text for it.
 #pragma once
 
 #include <cstddef>
