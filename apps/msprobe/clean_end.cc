@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clean_end.h"
-
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "command_line.h"
 #include "core/new_file.h"
 #include "exit_status.h"
 

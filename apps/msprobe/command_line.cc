@@ -13,7 +13,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "clean_end.h"
 #include "cli/completion.h"
 #include "cli/help_text.h"
 #include "cli/man_page.h"
@@ -25,7 +24,6 @@
 #include "documented_spellings.h"
 #include "own_files.h"
 #include "python_package.h"
-#include "sim_help.h"
 #include "terminal/screen.h"
 #include "version.h"
 

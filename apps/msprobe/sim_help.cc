@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim_help.h"
-
 #include <fmt/format.h>
 
 #include "cli/help_text.h"
+#include "command_line.h"
 #include "sim/faults.h"
 
 namespace msprobe::app {

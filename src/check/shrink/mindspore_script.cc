@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shrink/mindspore_script.h"
-
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/call_name.h"
 #include "shrink/python_literal.h"
+#include "shrink/script.h"
 
 namespace msprobe::shrink {
 namespace {

@@ -10,8 +10,8 @@
 #include "dump/dump_json.h"
 #include "engines/device_name.h"
 #include "shrink/call_json.h"
-#include "shrink/mindspore_script.h"
 #include "shrink/reproduction_data.h"
+#include "shrink/script.h"
 
 namespace msprobe::shrink {
 namespace {

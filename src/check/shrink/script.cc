@@ -17,8 +17,6 @@
 #include "ops/op.h"
 #include "shrink/call_text.h"
 #include "shrink/python_literal.h"
-#include "shrink/tensor_text.h"
-#include "shrink/tolerance.h"
 
 namespace msprobe::shrink {
 namespace {

@@ -9,9 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "core/file.h"
 #include "core/result.h"
 #include "dump/call_record.h"
+#include "protocol/measured_call.h"
 #include "shrink/probe.h"
+#include "shrink/script.h"
 
 namespace msprobe::shrink {
 
@@ -49,5 +52,32 @@ std::string_view exception_line();
 // The lines that end the process with 1 where `failed` is true, else with 0; they need `os` and
 // `sys`.
 std::string exit_lines(std::string_view failed);
+
+// |found - right| <= relative * |right| + absolute
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+};
+
+// Room for the rounding of the device's dtype, and for half of what the worst element of `device`
+// is off beyond that, at most 16 eps of the largest element of `bench`: what msprobe saw is wrong,
+// a right device is not. Both are files of tensors.
+Result<Tolerance> tolerance_of(const std::filesystem::path& device,
+                               const std::filesystem::path& bench);
+
+// A saved tensor as a Python expression, written out if it is small or all alike, else loaded:
+// "torch.ones(17, 1)", "torch.tensor([1, 2])", "torch.load(here / 'tensors' / 'x.pt')". `file`: its
+// name in `data`, `folder`: how the script names that folder. With `with_gradient`, what requires
+// grad does so there too.
+std::string tensor_text(const dump::TensorRecord& record, const Directory& data,
+                        const std::string& folder, const std::string& file, bool with_gradient);
+
+// A call of a MindSpore dump as a Python script: runs with MindSpore, or PyTorch where that was the
+// device; judges the saved results where neither can be had.
+// `data`: the folder, beside the script, in which the engine saved the call's tensors as .npy
+// files. `measured`: what the engine found; names the wrong results.
+std::string mindspore_script(const dump::CallRecord& call, const std::filesystem::path& data,
+                             const ScriptDevice& device, const protocol::MeasuredCall& measured,
+                             const std::string& finding);
 
 }  // namespace msprobe::shrink

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shrink/tensor_text.h"
-
 #include <cmath>
 #include <optional>
 #include <span>
@@ -12,6 +10,7 @@
 #include "core/cast.h"
 #include "dump/tensor_file.h"
 #include "shrink/python_literal.h"
+#include "shrink/script.h"
 
 namespace msprobe::shrink {
 namespace {

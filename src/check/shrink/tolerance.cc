@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shrink/tolerance.h"
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -10,6 +8,7 @@
 #include "core/cast.h"
 #include "core/float_formats.h"
 #include "dump/tensor_file.h"
+#include "shrink/script.h"
 
 namespace msprobe::shrink {
 namespace {

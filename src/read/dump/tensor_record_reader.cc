@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dump/tensor_record_reader.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +6,8 @@
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "dump/value_reader.h"
 
 namespace msprobe::dump {
 namespace {

@@ -2,13 +2,31 @@
 // Turns the JSON of recorded arguments into Values: every encoding a dump can hold.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "dump/call_record.h"
 #include "dump/json_reader.h"
-#include "dump/tensor_record_reader.h"
 
 namespace msprobe::dump {
+
+// Reads one recorded tensor.
+class TensorRecordReader {
+ public:
+  explicit TensorRecordReader(JsonReader& json) : json_(json) {}
+
+  // Members a later stage has no use for are read over.
+  [[nodiscard]] bool read(TensorRecord& out);
+
+ private:
+  bool finish(TensorRecord& record, bool has_shape);
+
+  JsonReader& json_;
+  // Most tensors have the dtype of the one before.
+  std::string last_dtype_text_;
+  std::optional<DType> last_dtype_;
+};
 
 class ValueReader {
  public:
