@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "dump/made_files.h"
+#include "dump/files_for_test.h"
 #include "dump/pt.h"
 #include "fuzz_input.h"
 

@@ -51,7 +51,7 @@ PYTHON_ALLOWED = {
 
 
 def is_test(path: pathlib.Path) -> bool:
-    return path.stem.endswith(("_test", "_for_test", "_fixture")) or path.name == "scratch_directory.h"
+    return path.stem.endswith(("_test", "_for_test"))
 
 
 def cpp_problems(used: set) -> list[str]:

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/scratch_directory.h"
 #include "protocol/frames.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::engine {
 namespace {

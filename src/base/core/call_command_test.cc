@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "core/shell_words.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe {
 namespace {

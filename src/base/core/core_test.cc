@@ -13,9 +13,9 @@
 #include "core/log.h"
 #include "core/path_check.h"
 #include "core/python_text.h"
-#include "core/scratch_directory.h"
 #include "core/shrunken_file.h"
 #include "core/tensor.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe {
 namespace {

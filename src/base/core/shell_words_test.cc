@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "core/visible_text.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe {
 namespace {

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/scratch_directory.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::check {
 namespace {

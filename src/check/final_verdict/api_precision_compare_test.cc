@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "final_verdict/compare_fixture.h"
+#include "final_verdict/comparison_for_test.h"
 
 namespace msprobe::final_verdict {
 namespace {

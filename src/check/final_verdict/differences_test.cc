@@ -14,7 +14,7 @@
 
 #include "documented/standard.h"
 #include "final_verdict/api_precision_compare.h"
-#include "final_verdict/compare_fixture.h"
+#include "final_verdict/comparison_for_test.h"
 #include "final_verdict/details_name.h"
 #include "tables/csv_text.h"
 #include "tables/number_text.h"

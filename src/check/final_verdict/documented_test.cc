@@ -12,7 +12,7 @@
 #include "documented/judge.h"
 #include "final_verdict/api_precision_compare.h"
 #include "final_verdict/compare_columns.h"
-#include "final_verdict/compare_fixture.h"
+#include "final_verdict/comparison_for_test.h"
 #include "tables/detail_columns.h"
 
 namespace msprobe::final_verdict {

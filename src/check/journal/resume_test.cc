@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "core/scratch_directory.h"
 #include "journal/map_lines.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::journal {
 namespace {

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "divergence/made_run_for_test.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::divergence {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "dump_compare/compare_dumps.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::dump_compare {
 

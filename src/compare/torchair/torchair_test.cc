@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "dump/npy.h"
+#include "scratch_directory_for_test.h"
 #include "torchair/convert_info.h"
 #include "torchair/criteria.h"
 #include "torchair/fx_files.h"

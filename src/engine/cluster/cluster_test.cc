@@ -14,7 +14,7 @@
 #include "cluster/engine_host.h"
 #include "cluster/message_bytes.h"
 #include "cluster/remote_engines.h"
-#include "core/scratch_directory.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::cluster {
 namespace {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "measure/metrics.h"
-#include "measure/test_tensor.h"
+#include "measure/tensor_for_test.h"
 
 namespace msprobe::measure {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "measure/chunks.h"
 #include "measure/metrics.h"
-#include "measure/test_pairs.h"
+#include "measure/pairs_for_test.h"
 
 namespace msprobe::measure {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "measure/test_pairs.h"
+#include "measure/pairs_for_test.h"
 
 namespace msprobe::measure {
 namespace {

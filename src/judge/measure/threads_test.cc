@@ -12,7 +12,7 @@
 
 #include "measure/chunks.h"
 #include "measure/metrics.h"
-#include "measure/test_pairs.h"
+#include "measure/pairs_for_test.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MSPROBE_TEST_WITH_ASAN 1

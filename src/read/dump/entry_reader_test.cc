@@ -9,7 +9,7 @@
 
 #include "dump/construct_json.h"
 #include "dump/entry_index.h"
-#include "dump/made_files.h"
+#include "dump/files_for_test.h"
 
 namespace msprobe::dump {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dump/made_files.h"
+#include "dump/files_for_test.h"
 
 namespace msprobe::dump {
 namespace {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dump/made_files.h"
+#include "dump/files_for_test.h"
 
 namespace msprobe::dump {
 namespace {

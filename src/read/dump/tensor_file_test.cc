@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "dump/dump_json.h"
 #include "dump/npy.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::dump {
 namespace {

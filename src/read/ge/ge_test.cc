@@ -12,7 +12,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "ge/dump_file.h"
 #include "ge/element_type.h"
 #include "ge/elements.h"
@@ -20,6 +19,7 @@
 #include "ge/graph_text.h"
 #include "ge/statistics_file.h"
 #include "ge/stored_layout.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::ge {
 namespace {

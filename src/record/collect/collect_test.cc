@@ -13,10 +13,10 @@
 
 #include "collect/float_sums.h"
 #include "collect/growing_json.h"
-#include "collect/in_scratch.h"
 #include "collect/json_text.h"
 #include "collect/pt_file.h"
 #include "collect/recorder.h"
+#include "collect/scratch_for_test.h"
 #include "collect/statistics.h"
 #include "core/float_formats.h"
 

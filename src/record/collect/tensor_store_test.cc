@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-#include "collect/in_scratch.h"
 #include "collect/pt_file.h"
+#include "collect/scratch_for_test.h"
 #include "core/crc32.h"
 #include "core/descriptor.h"
 #include "dump/tensor_file.h"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "core/scratch_directory.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::report {
 namespace {

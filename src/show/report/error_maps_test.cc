@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::report {
 namespace {

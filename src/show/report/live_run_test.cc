@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "report/answer.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::report {
 namespace {

@@ -6,13 +6,13 @@
 #include <zlib.h>
 
 #include "core/call_name.h"
-#include "core/scratch_directory.h"
 #include "documented/skip_message.h"
 #include "report/calls_json.h"
 #include "report/html_report.h"
 #include "report/junit.h"
 #include "report/packed.h"
 #include "report/sarif.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::report {
 namespace {

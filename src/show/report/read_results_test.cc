@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "report/shown_limits.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::report {
 namespace {

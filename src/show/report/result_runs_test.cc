@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
 #include "journal/run_file.h"
 #include "report/report_files.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::report {
 namespace {

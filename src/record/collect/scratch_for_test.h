@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/scratch_directory.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe::collect {
 
