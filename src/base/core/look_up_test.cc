@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/new_file.h"
-#include "core/scratch_directory.h"
+#include "scratch_directory_for_test.h"
 
 namespace msprobe {
 namespace {
