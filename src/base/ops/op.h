@@ -189,7 +189,7 @@ std::span<const Op> all();
 // Null: the API has no row.
 const Op* find(std::string_view bare_name);
 
-// The traits of its row; of an API without one, what its name suggests (families.cc).
+// The traits of its row; of an API without one, what its name suggests.
 Traits traits_of(std::string_view bare_name);
 
 // Whether matrix units may compute it, whose inputs a device may be allowed to round.

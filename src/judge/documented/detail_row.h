@@ -83,7 +83,7 @@ struct ResultRow {
   std::string message;
   std::optional<Verdict> strict = {};   // the worst of its details; a check shows it only there
   SkipReason skip = SkipReason::kNone;  // of the row whose message this is; in no CSV
-  // Of a comparison: the same of the reference device, and what follows.
+  // api_precision_compare only: the reference device's status, and the verdict derived from both.
   std::optional<Verdict> strict_reference = {};
   std::string strict_verdict = {};
 };

@@ -16,7 +16,7 @@ struct Benchmark {
   LeafTensors tensors;
 };
 
-// The documented one, where it serves. With ArgumentOptions::hf32 the check rounds float32 inputs
+// The documented one, where it serves. With ReplaySettings::hf32 the check rounds float32 inputs
 // of convolutions to HF32 and keeps the benchmark in float32: a strict one needs a wider benchmark,
 // and a recorded output comes from inputs as they were.
 Benchmark benchmark_of(const CallName& name, const execute::CallOutcome& outcome,

@@ -37,7 +37,7 @@ struct CallSlice {
 struct DumpIndex : DumpHeader {
   FileBytes file;
   std::vector<CallSlice> calls;  // forward entries in file order, each with its backward entry
-  // Of these two, the first hundred keys, made fit to print.
+  // The first hundred keys of each kind, made fit to print.
   std::vector<std::string> odd_keys;       // neither forward nor backward entries
   std::vector<std::string> repeated_keys;  // duplicate keys; the last one wins, as in Python
   std::size_t odd_key_count = 0;

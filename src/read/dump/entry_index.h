@@ -27,7 +27,7 @@ struct EntrySlice {
 struct EntryIndex : DumpHeader {
   FileBytes file;
   std::vector<EntrySlice> entries;
-  // Of these two, the first hundred keys, made fit to print.
+  // The first hundred keys of each kind, made fit to print.
   std::vector<std::string> odd_keys;       // not the name of an entry: left out
   std::vector<std::string> repeated_keys;  // twice in the file; the last one wins, as in Python
   std::size_t odd_key_count = 0;
