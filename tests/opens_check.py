@@ -19,7 +19,8 @@ sys.path.insert(0, str(SOURCE / "tools"))
 import make_torchair_dump
 
 RECORDINGS = SOURCE / "tests" / "data" / "dump_compare" / "recordings.tar.xz"
-OPENED = re.compile(r'open(?:at|at2)?\(.*(?:flags=)?(O_[A-Z_|]+).* = \d+<([^>]*)>')
+BEGUN = re.compile(r"^(\d+) +open(?:at|at2)?\(.*?(O_[A-Z_|]+)")
+ENDED = re.compile(r"^(\d+) .* = \d+<([^>]*)>$")
 GRAPH_DUMPS = {
     "fx": [],
     "converted": ["--container", "min_max"],
@@ -36,14 +37,17 @@ def opened(program, words, folder, out):
     command = ["strace", "-f", "-y", "-o", str(trace), "-e", "trace=open,openat,openat2", program, "compare", *words, "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}, check=False)
     dumps, answers = collections.Counter(), collections.Counter()
+    flags = {}  # of the call that a thread has begun: another may be written before it ends
     for line in trace.read_text(errors="replace").splitlines():
-        found = OPENED.search(line)
-        if not found or "O_DIRECTORY" in found[1]:
+        if begun := BEGUN.search(line):
+            flags[begun[1]] = begun[2]
+        ended = ENDED.search(line)
+        if not ended or "O_DIRECTORY" in flags[ended[1]]:
             continue
-        path = pathlib.Path(found[2])
+        path = pathlib.Path(ended[2])
         if out in path.parents:
             # A workbook is packed from its sheets, which the library that writes it does by itself.
-            if path.suffix in (".csv", ".json") and "O_WRONLY" not in found[1] and "O_RDWR" not in found[1]:
+            if path.suffix in (".csv", ".json") and "O_RDONLY" in flags[ended[1]]:
                 answers[path.name] += 1
         elif folder in path.parents and path != trace:
             dumps[str(path.relative_to(folder))] += 1
