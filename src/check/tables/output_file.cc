@@ -58,23 +58,12 @@ Result<void> OutputFile::flush_if_full() {
   return {};
 }
 
-Result<void> OutputFile::write_rest() {
+Result<void> OutputFile::commit() {
   const std::string rest = std::move(buffer_);
   if (const auto done = finish_writing(); !done) return done;
-  return file_->write(rest);
-}
-
-Result<void> OutputFile::commit() {
-  if (const auto done = write_rest(); !done) return done;
+  if (const auto done = file_->write(rest); !done) return done;
   return file_->commit();
 }
-
-Result<FileBytes> OutputFile::read_back() {
-  if (const auto done = write_rest(); !done) return propagate(done);
-  return load_file(file_->descriptor_path());
-}
-
-void OutputFile::discard() { file_.reset(); }
 
 Result<FreeOutput> create_free(const std::filesystem::path& directory, const std::string& stem,
                                const std::string& suffix, const std::string& also) {

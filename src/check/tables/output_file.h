@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/file.h"
 #include "core/new_file.h"
 #include "core/result.h"
 
@@ -29,16 +28,11 @@ class OutputFile {
   std::string& buffer() { return buffer_; }
   Result<void> flush_if_full();
   Result<void> commit();
-  // Instead of commit(), for rows that wait for what only the end of a run knows: all of them. The
-  // file does not get its name, and discard() removes it, as a signal that ends the program does.
-  Result<FileBytes> read_back();
-  void discard();
 
   explicit OutputFile(NewFile file) : file_(std::make_unique<NewFile>(std::move(file))) {}
 
  private:
   Result<void> finish_writing();
-  Result<void> write_rest();
 
   std::unique_ptr<NewFile> file_;  // the other thread knows where it is
   std::string buffer_;
