@@ -10,7 +10,7 @@
 
 namespace msprobe::report {
 
-// Of what was fixed the error and the cause that it had.
+// A fixed call is shown with the error and the cause that it had.
 std::string changes_text(const ReportRun& older, const ReportRun& newer, const Changes& changes);
 std::string changes_json(const ReportRun& older, const ReportRun& newer, const Changes& changes);
 
