@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a check found out about operators whose documents leave a question open, for the card.
+// Findings of a check about operators whose documents leave a question open, for the card.
 #pragma once
 
 #include <string>
