@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.h"
 
+#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/parser.h"
+#include "core/new_file.h"
 #include "foreign_devices.h"
 #include "freed_memory.h"
 #include "libtorch/broken_kernels.h"
@@ -53,6 +55,13 @@ int take_standard_output() {
   const int frames = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   return frames;
+}
+
+// Leaves no partial file of a tensor. Async-signal-safe calls only.
+void end_by_signal(int number) {
+  remove_unfinished_files();
+  std::signal(number, SIG_DFL);
+  std::raise(number);
 }
 
 Result<engine::ServeOptions> open_named(const std::string& name, libtorch::BareIds bare_ids) {
@@ -130,6 +139,7 @@ int run_replay(const Options& options, const Host& host) {
 int msprobe_engine_main(int argc, char** argv, int requests, int frames, int hosted,
                         int jit_compile_taken) {
   const Host host{requests, frames, hosted != 0, jit_compile_taken != 0};
+  std::signal(SIGTERM, &end_by_signal);
   engine::keep_freed_memory();
   libtorch::avoid_unusable_tiles();
   cli::Parser parser("msprobe-engine",

@@ -256,7 +256,8 @@ class Files(unittest.TestCase):
             made.step()
             dump = read(made)
             entry = dump["data"]["Torch.exp.0.forward"]["input_args"][0]
-            self.assertEqual(list(entry), ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "requires_grad", "data_name", "md5"])
+            self.assertEqual(list(entry), ["type", "dtype", "shape", "stride", "Max", "Min", "Mean", "Norm", "requires_grad", "data_name", "md5"])
+            self.assertEqual(entry["stride"], [1, 3])
             saved = torch.load(os.path.join(dump["dump_data_dir"], entry["data_name"]))
             self.assertTrue(torch.equal(saved, x.t()))
             self.assertTrue(saved.is_contiguous())

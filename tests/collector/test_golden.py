@@ -30,10 +30,11 @@ def collect(model, task, directory):
 
 
 def without_statistics(value):
+    """Also without strides, which the public tool does not record."""
     if isinstance(value, list):
         return [without_statistics(item) for item in value]
     if isinstance(value, dict):
-        return {key: without_statistics(item) for key, item in value.items() if key not in STATISTICS}
+        return {key: without_statistics(item) for key, item in value.items() if key not in STATISTICS and key != "stride"}
     return value
 
 
