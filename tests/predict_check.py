@@ -56,7 +56,7 @@ with tempfile.TemporaryDirectory() as folder:
     said = run("predict", str(dump), "--card", str(card), "--only", "Torch.exp.0", "-o", str(place / "out"), status=2)
     assert "exp is not a matrix product" in said, said
     said = run("predict", str(dump), "--card", str(card), "--only", "Torch.sin.0", "-o", str(place / "out"), status=2)
-    assert "no call Torch.sin.0" in said, said
+    assert "no call named Torch.sin.0" in said, said
     # Another device: some claims differ.
     other = place / "other.json"
     run("probe_device", "-d", "sim", "--sim-profile", "unit8-24-cut", "--only", "products", "-o", str(other))
