@@ -19,6 +19,7 @@
 #include "libtorch/jit_compile.h"
 #include "libtorch/matrix_tiles.h"
 #include "protocol/frames.h"
+#include "python_functions.h"
 #include "serve.h"
 #include "sim_device.h"
 #include "worker/replay_dump.h"
@@ -33,6 +34,7 @@ struct Options {
   std::string device = "cpu";
   std::vector<std::string> device_libraries;
   engine::SimSetup sim;
+  std::string reference, kernel;
   bool jit_compile = false;
   int threads = 1;
   std::string replay;  // empty: serve msprobe
@@ -64,7 +66,16 @@ void end_by_signal(int number) {
   std::raise(number);
 }
 
+bool user_kernels_missing() { return engine::user_kernels().empty(); }
+
 Result<engine::ServeOptions> open_named(const std::string& name, libtorch::BareIds bare_ids) {
+  if (name.substr(0, name.find(':')) == "inductor") {
+    if (user_kernels_missing()) {
+      return fail(ErrorKind::kUnsupported,
+                  "no device inductor: its kernels are compiled in a Python with PyTorch");
+    }
+    return engine::ServeOptions{at::kCPU, false, name};
+  }
   if (name == "recorded") return engine::ServeOptions{at::kCPU, true, name};
   if (engine::is_foreign(name)) {
     auto foreign = engine::open_foreign_device(name);
@@ -93,7 +104,11 @@ Result<engine::ServeOptions> open_device(const Options& options, const Host& hos
   while (true) {
     const std::size_t comma = names.find(',');
     Result<engine::ServeOptions> opened = open_named(std::string(names.substr(0, comma)), bare_ids);
-    if (opened) opened->jit_compile_has_effect = jit;
+    if (opened) {
+      opened->jit_compile_has_effect = jit;
+      opened->user = engine::user_functions();
+      opened->kernels = engine::user_kernels();
+    }
     if (opened || comma == std::string_view::npos) return opened;
     names.remove_prefix(comma + 1);
   }
@@ -123,6 +138,7 @@ int run_replay(const Options& options, const Host& host) {
     job.execute.device = device->device;
     job.execute.recorded = device->recorded;
     job.execute.device_calls = libtorch::device_calls();
+    job.execute.user = device->user;
   }
   if (options.equal_precision) worker::compare_in_equal_precision(job);
   if (options.seed) job.execute.arguments.replay.seed = *options.seed;
@@ -154,6 +170,9 @@ int msprobe_engine_main(int argc, char** argv, int requests, int frames, int hos
   parser.value("--sim-profile", options.sim.profile, "arithmetic of the simulated device");
   parser.value("--sim-config", options.sim.config, "faults of the simulated device");
   parser.value("--sim-log", options.sim.log, "log file for the results of the simulated device");
+  // Read by the host, which is the user's Python then.
+  parser.value("--reference", options.reference, "file of the user's references");
+  parser.value("--kernel", options.kernel, "file of the user's kernels");
   parser.flag("--jit-compile", options.jit_compile, "jit compile mode, for a back end that has it");
   parser.value("--threads", options.threads, "threads inside an operator").between(1, 1024);
   parser.value("--replay", options.replay, "run a whole dump.json and say how much of it ran");

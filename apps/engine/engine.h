@@ -11,3 +11,20 @@ extern "C" __attribute__((visibility("default"))) int msprobe_engine_main(int ar
                                                                           int requests, int frames,
                                                                           int hosted,
                                                                           int jit_compile_taken);
+
+// Runs a function of the user's Python. `request` is JSON (python_functions.cc); its tensors, of
+// type at::TensorBase, are at their places. msprobe_engine_answer is called before it returns.
+using MsprobeRunFunction = void (*)(const char* request, const void* const* tensors, int count,
+                                    void* answer);
+
+// Judges one call, {"name", "args", "kwargs", "outputs", "runs", "seed"}, by the functions that
+// were set: its kernel against its reference. The findings as JSON, valid until the next call.
+extern "C" __attribute__((visibility("default"))) const char* msprobe_engine_judge(
+    const char* request, const void* const* tensors, int count);
+
+// Before msprobe_engine_main. `names`: {"references": [...], "kernels": [...], "compared": [...]}.
+extern "C" __attribute__((visibility("default"))) void msprobe_engine_set_functions(
+    MsprobeRunFunction run, const char* names);
+// {"value": ...} or {"error": "..."}; `tensors`, of type at::TensorImpl, are shared from then on.
+extern "C" __attribute__((visibility("default"))) void msprobe_engine_answer(
+    void* answer, const char* text, const void* const* tensors, int count);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the engine of msprobe in the user's Python, for devices whose plug-in of PyTorch lives there.
+"""Runs the engine of msprobe in the user's Python: for devices whose plug-in of PyTorch lives there, and for functions of the user's.
 
 python -c THIS DIRECTORY VERSION MODULE ARGUMENTS...: DIRECTORY holds msprobe-engine and its library, built on PyTorch VERSION (a package
-has one for each version beside it), MODULE is the plug-in, ARGUMENTS are those of msprobe-engine.
+has one for each version beside it), MODULE is the plug-in ("": none; "?name": if it is installed), ARGUMENTS are those of msprobe-engine.
 """
 import sys
 
@@ -140,15 +140,67 @@ def loaded(library):
         raise CannotWork(f"{sys.executable} cannot load the engine: {first_line(error)}") from error
 
 
-def run(directory, built, module, arguments):
-    torch = imported("torch")
-    library = library_for(directory, built, torch)
+def load_plugin(module, torch, arguments):
+    """Whether it took the setting of jit_compile; None where there is no plug-in."""
+    if module.startswith("?"):
+        module = module[1:] if importlib.util.find_spec(module[1:].split(".")[0]) else ""
+    if not module:
+        return None
     imported(module, torch)
     kind = value_of(arguments, "--device").split(":")[0]
     count_devices(module, torch, torch._C._get_privateuse1_backend_name() if kind.isdigit() else kind)
-    jit = take_jit_compile(module, torch, "--jit-compile" in arguments)
+    return take_jit_compile(module, torch, "--jit-compile" in arguments)
+
+
+def packages(directory):
+    """Where the Python package of this engine's msprobe may be: beside it in a wheel, an installation, or a clone."""
+    above = [directory]
+    while os.path.dirname(above[-1]) != above[-1]:
+        above.append(os.path.dirname(above[-1]))
+    for place in above[:5]:
+        yield place
+        yield os.path.join(place, "python", "msprobe")
+        lib = os.path.join(place, "lib")
+        for name in sorted(os.listdir(lib)) if os.path.isdir(lib) else []:
+            if name.startswith("python3"):
+                yield from (os.path.join(lib, name, packages, "msprobe") for packages in ("site-packages", "dist-packages"))
+
+
+def import_functions(directory):
+    """msprobe.functions of the package that belongs to this engine, whatever else is called msprobe here."""
+    package = next((place for place in packages(directory) if os.path.isfile(os.path.join(place, "functions", "__init__.py"))), None)
+    if package is not None:
+        spec = importlib.util.spec_from_file_location("msprobe", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+        sys.modules["msprobe"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["msprobe"])
+    try:
+        return importlib.import_module("msprobe.functions.host")
+    except ImportError as error:
+        raise CannotWork(f"{sys.executable} has no Python package of this msprobe ({first_line(error)}): install it there (pip install msprobe)") from error
+
+
+def give_functions(engine, directory, arguments):
+    """Hands the functions of --reference and --kernel, or those that torch.compile makes, to the engine."""
+    reference, kernel = value_of(arguments, "--reference"), value_of(arguments, "--kernel")
+    inductor = value_of(arguments, "--device").split(",")[0].split(":")[0] == "inductor"
+    if not (reference or kernel or inductor):
+        return
+    host = import_functions(directory)
+    try:
+        host.give(engine, reference, kernel, inductor)
+    except host.FileError as error:
+        raise CannotWork(str(error)) from error
+
+
+def run(directory, built, module, arguments):
+    torch = imported("torch")
+    library = library_for(directory, built, torch)
+    jit = load_plugin(module, torch, arguments)
+    engine = loaded(library)
+    give_functions(engine, directory, arguments)
     words = [os.fsencode(word) for word in ["msprobe-engine", *arguments]]
-    return loaded(library).msprobe_engine_main(len(words), (ctypes.c_char_p * (len(words) + 1))(*words, None), REQUESTS, FRAMES, 1, int(jit))
+    return engine.msprobe_engine_main(len(words), (ctypes.c_char_p * (len(words) + 1))(*words, None), REQUESTS, FRAMES, int(jit is not None),
+                                      int(bool(jit)))
 
 
 def go_on_without(directory, arguments):
@@ -171,7 +223,8 @@ def main():
     except CannotWork as error:
         if "," in device:
             go_on_without(directory, arguments)
-        message = f"no device {device}: {error}".encode()
+        functions = value_of(arguments, "--reference") or value_of(arguments, "--kernel")
+        message = (str(error) if functions and not module.strip("?") else f"no device {device}: {error}").encode()
         os.write(FRAMES, struct.pack("=QBQ", len(message) + 8, FATAL, len(message)) + message)
         status = CANNOT_WORK
     os._exit(status)  # plug-ins may wait or crash while Python cleans up

@@ -69,6 +69,10 @@ std::string_view value_of(std::span<char* const> arguments, std::string_view nam
   return value;
 }
 
+std::string_view kind_of(std::string_view device) {
+  return device.substr(0, device.find_first_of(":,"));
+}
+
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -76,9 +80,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-}  // namespace
+// Whether Python functions of the user's are to run: files of them, or the compiler of PyTorch.
+bool wants_functions(std::span<char* const> arguments) {
+  return !value_of(arguments, "--reference").empty() || !value_of(arguments, "--kernel").empty() ||
+         kind_of(value_of(arguments, "--device")) == "inductor";
+}
 
-Plugin plugin_for(std::span<char* const> arguments) {
+Plugin device_plugin(std::span<char* const> arguments) {
   using Need = Plugin::Need;
   const std::string_view library = value_of(arguments, "--device-lib");
   if (!library.empty()) {
@@ -95,6 +103,19 @@ Plugin plugin_for(std::span<char* const> arguments) {
   const auto row = std::ranges::find(kPlugins, first.substr(0, first.find(':')), &Row::kind);
   if (row == kPlugins.end()) return {};
   return {std::string(row->module), several ? Need::kIfInstalled : Need::kSure};
+}
+
+// As host.py takes it: "" for none, "?torch_npu" for one that may be missing.
+std::string module_word(const Plugin& plugin) {
+  return (plugin.need == Plugin::Need::kIfInstalled ? "?" : "") + plugin.module;
+}
+
+}  // namespace
+
+Plugin plugin_for(std::span<char* const> arguments) {
+  Plugin plugin = device_plugin(arguments);
+  plugin.for_functions = wants_functions(arguments);
+  return plugin;
 }
 
 PluginSearch::PluginSearch(const Plugin& plugin) {
@@ -125,11 +146,17 @@ bool PluginSearch::found() {
 std::string become_python(const Plugin& plugin, const std::filesystem::path& directory,
                           std::span<char* const> arguments) {
   std::vector<std::string> words{
-      user_python(),        "-c",         std::string(kHostProgram), directory.string(),
-      MSPROBE_ENGINE_TORCH, plugin.module};
+      user_python(),      "-c", std::string(kHostProgram), directory.string(), MSPROBE_ENGINE_TORCH,
+      module_word(plugin)};
   words.insert(words.end(), arguments.begin(), arguments.end());
   PythonEnvironment environment;
   ::execvpe(words[0].c_str(), pointers_to(words).data(), environment.get());
+  if (plugin.for_functions) {
+    return fmt::format(
+        "functions of --reference and --kernel need a Python, and {} cannot be started "
+        "({}): name one that has PyTorch: {}=PATH",
+        words[0], std::strerror(errno), kPythonVariable);
+  }
   return fmt::format(
       "no device {}: the plug-in {} needs a Python, and {} cannot be started ({}): "
       "name the Python that has it: {}=PATH",

@@ -15,8 +15,9 @@ struct Plugin {
   enum class Need : std::uint8_t { kNone, kIfInstalled, kSure };
   std::string module = {};  // "torch_npu"
   Need need = Need::kNone;
+  bool for_functions = false;  // the user's: sure of Python, whatever the device needs
 
-  bool is_sure() const { return need == Need::kSure; }
+  bool is_sure() const { return need == Need::kSure || for_functions; }
 };
 
 // The plug-in for the device that the engine's arguments name. kIfInstalled: for a bare id or a

@@ -77,12 +77,20 @@ Result<void> start(const RunOptions& options, const ServeOptions& serve, Run& ru
   run.execute.device = serve.device;
   run.execute.recorded = serve.recorded;
   run.execute.foreign = serve.foreign.get();
+  run.execute.user = serve.user;
   run.execute.device_calls = libtorch::device_calls();
   if (!serve.recorded && serve.foreign == nullptr) {
     run.device_sums = probe::lazy_sums(serve.device);
     run.on_cpu = serve.device.is_cpu() && !replay.bench_alone && !run.execute.device_calls.wanted();
   }
   return {};
+}
+
+// Whether a function of the user's stands for a side of this call.
+bool is_users(std::string_view full_name, const Run& run) {
+  const execute::UserFunctions* const user = run.execute.user;
+  return user != nullptr && (user->reference(api_of(full_name)) != nullptr ||
+                             user->kernel(api_of(full_name)) != nullptr);
 }
 
 // Outputs of a layout or type that cannot be read are as good as none.
@@ -93,8 +101,10 @@ MeasuredCall measured(const CallRequest& request, const dump::CallRecord& record
                                                  run.execute.dialect->like_mindspore);
     if (run.replay().strict) {
       worker::mark_identical(found, outcome);
-      const strict::StrictOptions allowed{.device_sums = run.device_sums,
-                                          .device_is_cpu = run.on_cpu,
+      // What a function of the user's gives is not the device's own.
+      const bool own = is_users(record.full_name, run);
+      const strict::StrictOptions allowed{.device_sums = own ? probe::AskSums() : run.device_sums,
+                                          .device_is_cpu = run.on_cpu && !own,
                                           .card = run.card,
                                           .name_cause = &cause::name_cause,
                                           .judge_codes = &codes::judge_low_precision};
@@ -269,6 +279,7 @@ Result<Served> serve(int input, int output, const ServeOptions& options) {
   hello.devices = libtorch::available_devices();
   hello.devices.emplace_back("recorded");
   hello.jit_compile_has_effect = options.jit_compile_has_effect;
+  hello.kernels = options.kernels;
   if (Result<void> sent = protocol::write_all(output, protocol::encode(hello)); !sent) {
     return propagate(sent);
   }

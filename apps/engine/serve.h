@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "execute/foreign_device.h"
+#include "execute/user_functions.h"
 #include "libtorch/aten.h"
 
 namespace msprobe::engine {
@@ -18,6 +20,8 @@ struct ServeOptions {
   std::string device_name;
   std::shared_ptr<execute::ForeignDevice> foreign = nullptr;  // not of LibTorch
   bool jit_compile_has_effect = false;
+  const execute::UserFunctions* user = nullptr;  // of the user's Python
+  std::vector<std::string> kernels = {};         // the APIs that it has kernels for
 };
 
 enum class Served : std::uint8_t { kAll, kDeviceGone };

@@ -34,7 +34,7 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
   command
       .value("-d,--device", arguments.request.devices,
              "device ids (of npu, else cuda, else cpu; default 0) or names: cpu, cuda:1, npu:0, "
-             "sim, recorded, mindspore")
+             "sim, recorded, mindspore, inductor")
       .named("DEVICE");
   command.value("-o,--out_path", arguments.request.out, "directory for the two CSVs")
       .named("DIR")
@@ -52,6 +52,7 @@ void declare_shared_options(cli::Parser& command, CheckArguments& arguments) {
       .value("--config-yaml", arguments.request.config_yaml,
              "config.yaml with lists of APIs (default: $MSPROBE_CONFIG, else the installed one)")
       .named("YAML");
+  declare_functions(command, arguments.request.engine);
   declare_engine_options(command, arguments.request.engine);
   command.flag("-j,--jit_compile", arguments.request.engine.jit_compile,
                "jit compile mode, passed to the back end of the device");

@@ -47,6 +47,21 @@ void declare_engine_options(cli::Parser& command, engines::EngineOptions& option
       .shows_default();
 }
 
+void declare_functions(cli::Parser& command, engines::EngineOptions& options) {
+  command.group("Input");
+  command
+      .value("--reference", options.reference,
+             "Python functions that are the benchmark of the APIs they name "
+             "(docs/own_kernels.md)")
+      .named("PY");
+  command.group("Device");
+  command
+      .value("--kernel", options.kernel,
+             "Python functions that stand in place of the device; only the APIs they name are "
+             "checked")
+      .named("PY");
+}
+
 void declare_older_files(cli::Parser& command, check::OlderFiles& files) {
   command.group(kMostUsed);
   command.value("-forward,--forward_input_file", files.forward, "forward_info_{pid}.json")

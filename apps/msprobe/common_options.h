@@ -26,6 +26,8 @@ inline constexpr const char* kMostUsed = "Most used";
 
 // Declares --device-lib, --sim-profile, --sim-config, --engine, --seed and --threads.
 void declare_engine_options(cli::Parser& command, engines::EngineOptions& options);
+// Declares --reference and --kernel.
+void declare_functions(cli::Parser& command, engines::EngineOptions& options);
 // Declares -forward, -backward and --data_path.
 void declare_older_files(cli::Parser& command, check::OlderFiles& files);
 // Declares --timeout.

@@ -47,6 +47,7 @@ Run declare_shrink(cli::Parser& command) {
   command.value("-d,--device", options->device, "the device on which the call fails")
       .named("DEVICE")
       .shows_default();
+  declare_functions(command, options->engine);
   declare_engine_options(command, options->engine);
   declare_timeout(command, options->timeout_seconds);
   command.group("Output");

@@ -40,6 +40,8 @@ constexpr auto kOptions = std::to_array<KnownOption>({{"-api_info", Takes::kPath
                                                       {"-d", Takes::kName, true},
                                                       {"--data_path", Takes::kPath},
                                                       {"--device-lib", Takes::kCode, true},
+                                                      {"--reference", Takes::kCode, true},
+                                                      {"--kernel", Takes::kCode, true},
                                                       {"--sim-profile", Takes::kName, true},
                                                       {"--sim-config", Takes::kPath, true},
                                                       {"--allow-tf32", Takes::kNothing},
@@ -157,10 +159,11 @@ CallCommand CallCommand::as_shrink() const {
   return shrink;
 }
 
-CallCommand CallCommand::without_code(const std::string& trusted) const {
+CallCommand CallCommand::without_code(const CallCommand& trusted) const {
   CallCommand command = *this;
   std::erase_if(command.options_, [&](const Option& option) {
-    return find_option(option.name)->takes == Takes::kCode && option.value != trusted;
+    return find_option(option.name)->takes == Takes::kCode &&
+           option.value != trusted.value_of(option.name);
   });
   return command;
 }

@@ -50,8 +50,8 @@ class CallCommand {
   CallCommand from_anywhere(const std::filesystem::path& base) const;
   // "msprobe shrink" with the options that it takes too; empty if this is not of acc_check.
   CallCommand as_shrink() const;
-  // Without options that load code, unless they name `trusted`: what a file names is not loaded.
-  CallCommand without_code(const std::string& trusted) const;
+  // Without options that load code, unless `trusted` has the same: what a file names is not loaded.
+  CallCommand without_code(const CallCommand& trusted) const;
 
   bool operator==(const CallCommand&) const = default;
 

@@ -89,11 +89,18 @@ TEST(CallCommand, PathsWorkFromAnywhere) {
 }
 
 TEST(CallCommand, CodeThatOnlyAFileNamesIsLeftOut) {
+  const auto naming = [](const char* library) {
+    return CallCommand("acc_check").add("--device-lib", library);
+  };
   CallCommand command("acc_check");
   command.add("-api_info", "d.json").add("--device-lib", "evil.so");
-  EXPECT_EQ(command.without_code("").text(), "msprobe acc_check -api_info d.json");
-  EXPECT_EQ(command.without_code("mine.so").text(), "msprobe acc_check -api_info d.json");
-  EXPECT_EQ(command.without_code("evil.so"), command);
+  EXPECT_EQ(command.without_code({}).text(), "msprobe acc_check -api_info d.json");
+  EXPECT_EQ(command.without_code(naming("mine.so")).text(), "msprobe acc_check -api_info d.json");
+  EXPECT_EQ(command.without_code(naming("evil.so")), command);
+  CallCommand functions("acc_check");
+  functions.add("-api_info", "d.json").add("--reference", "ops.py").add("--kernel", "impl.py");
+  EXPECT_EQ(functions.without_code(CallCommand("acc_check").add("--kernel", "impl.py")).text(),
+            "msprobe acc_check -api_info d.json --kernel impl.py");
 }
 
 }  // namespace

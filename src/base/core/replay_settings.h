@@ -34,6 +34,9 @@ struct ReplaySettings {
   bool bench_as_device = false;    // the benchmark computes in the recorded precision too
   bool bench_alone = false;        // nothing runs on the device; the benchmark stands for both
   std::uint64_t memory_bytes = 0;  // what one call may take; 0: what the machine has
+  // How often the strict status may run a user's reference, beside the first run and its
+  // repetition.
+  std::int32_t reference_runs = 2;
 };
 
 // Every field in turn, for those who send or read settings.
@@ -44,6 +47,7 @@ void replay_fields(Io& io, Settings& settings) {
   io(settings.find_moved_files), io(settings.save_npy), io(settings.saved_device);
   io(settings.strict), io(settings.bench_as_device), io(settings.bench_alone);
   io(settings.memory_bytes), io(settings.explain), io(settings.stochastic_casts);
+  io(settings.reference_runs);
 }
 
 // A flag of every check. Its row declares the option, repeats it in re-run commands, and makes it

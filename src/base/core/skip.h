@@ -30,10 +30,11 @@ enum class SkipReason : std::uint8_t {
   kNothingRecorded,  // device `recorded`, but the dump holds no output to compare with
   kOutArgument,      // backward only: out= does not support automatic differentiation
   // The call should have been checked, and was lost.
-  kBrokenRecord,  // the entry cannot be read
-  kBrokenData,    // a tensor file cannot be read or contradicts its record
-  kMissingData,   // a tensor file is not there
-  kHostile,       // the record asks for a file outside the dump
+  kBrokenRecord,     // the entry cannot be read
+  kBrokenData,       // a tensor file cannot be read or contradicts its record
+  kMissingData,      // a tensor file is not there
+  kHostile,          // the record asks for a file outside the dump
+  kReferenceFailed,  // the user's reference raised an error, or is none
   kOutOfMemory,
   kCrashed,
   kTimedOut,
@@ -41,10 +42,27 @@ enum class SkipReason : std::uint8_t {
 constexpr bool is_lost(SkipReason reason) { return reason >= SkipReason::kBrokenRecord; }
 
 inline constexpr std::array kSkipReasonNames = std::to_array<std::string_view>({
-    "none",          "not_supported", "filtered",         "unknown_api",   "no_bench",
-    "unknown_dtype", "argument",      "no_statistics",    "bind",          "bench_failed",
-    "device_failed", "not_on_device", "nothing_recorded", "out_argument",  "broken_record",
-    "broken_data",   "missing_data",  "hostile",          "out_of_memory", "crashed",
+    "none",
+    "not_supported",
+    "filtered",
+    "unknown_api",
+    "no_bench",
+    "unknown_dtype",
+    "argument",
+    "no_statistics",
+    "bind",
+    "bench_failed",
+    "device_failed",
+    "not_on_device",
+    "nothing_recorded",
+    "out_argument",
+    "broken_record",
+    "broken_data",
+    "missing_data",
+    "hostile",
+    "reference_failed",
+    "out_of_memory",
+    "crashed",
     "timed_out",
 });
 static_assert(kSkipReasonNames.size() == std::to_underlying(SkipReason::kTimedOut) + 1U);

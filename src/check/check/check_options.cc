@@ -181,6 +181,26 @@ Result<void> set_sim(const CheckRequest& request, CheckOptions& options) {
   return {};
 }
 
+// The files of the user's functions. The engine may run in another directory.
+Result<void> set_functions(const CheckRequest& request, CheckOptions& options) {
+  const auto take = [](const std::string& given, const char* option, std::string& path,
+                       std::string& text) -> Result<void> {
+    if (given.empty()) return {};
+    Result<std::string> read = text_of(given);
+    if (!read) return propagate(read, option);
+    text = *std::move(read);
+    path = fs::absolute(given).lexically_normal().string();
+    return {};
+  };
+  const engines::EngineOptions& asked = request.engine;
+  engines::EngineOptions& engine = options.request.engine;
+  if (auto done = take(asked.reference, "--reference", engine.reference, options.reference_text);
+      !done) {
+    return done;
+  }
+  return take(asked.kernel, "--kernel", engine.kernel, options.kernel_text);
+}
+
 Result<void> set_card(const CheckRequest& request, CheckOptions& options) {
   if (request.card_file.empty()) return {};
   if (request.profile() != documented::Profile::kDocumented) {
@@ -250,6 +270,7 @@ Result<CheckOptions> options_of(const CheckRequest& request, const Surroundings&
   if (const auto done = set_engine(request, surroundings, options); !done) return propagate(done);
   if (const auto done = set_output(request, options); !done) return propagate(done);
   if (const auto done = set_sim(request, options); !done) return propagate(done);
+  if (const auto done = set_functions(request, options); !done) return propagate(done);
   if (const auto done = set_card(request, options); !done) return propagate(done);
   if (const auto done = set_unit(request, options); !done) return propagate(done);
   options.rerun = rerun_command(request);

@@ -47,6 +47,7 @@ struct CheckOptions {
   CallCommand rerun;                        // of a failing row
   std::filesystem::path working_directory;  // in which that command was given
 
+  std::string reference_text, kernel_text;  // of the user's files, for the run's identity
   std::string sim_config_text;  // what the file of engine.sim_config says, for the run's identity
   DeviceCard card;
   engines::DispatchOptions dispatch;

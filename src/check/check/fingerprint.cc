@@ -47,6 +47,8 @@ journal::RunFacts facts_of(const CheckOptions& options, const dump::DumpIndex& d
       {"threads", std::to_string(options.request.engine.threads)},
       {"sim_profile", options.request.engine.sim_profile},
       {"sim_config", hash_of(options.sim_config_text)},
+      {"reference", hash_of(options.reference_text)},
+      {"kernel", hash_of(options.kernel_text)},
       {"card", hash_of(options.card.text + options.request.unit)},
       {"jit_compile", yes_or_no(options.request.engine.jit_compile)},
       {"filter_api", yes_or_no(options.request.filter_api)},

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "check/check_work.h"
 #include "check/dialect.h"
 #include "check/fingerprint.h"
 #include "check/plan.h"
+#include "core/call_name.h"
 #include "core/file_start.h"
 #include "core/shell_words.h"
 #include "documented/skip_message.h"
@@ -169,6 +171,28 @@ bool benches_in_hf32(const CheckRequest& request, std::string_view device) {
          engines::device_kind(device) == "npu";
 }
 
+// With kernels of the user's, only calls of the APIs that they are for are checked.
+Result<void> keep_kernels(const CheckOptions& options, const std::vector<std::string>& kernels,
+                          Recorded& recorded) {
+  if (options.request.engine.kernel.empty()) return {};
+  const auto is_for = [&](const PlannedCall& call) {
+    const std::string_view api = api_of(recorded.dump.calls[call.index].full_name);
+    const std::string_view bare = api.substr(std::min(api.size(), api.find('.') + 1));
+    return std::ranges::any_of(
+        kernels, [&](const std::string& name) { return name == api || name == bare; });
+  };
+  std::vector<PlannedCall>& calls = recorded.plan.calls;
+  const std::size_t left_out =
+      std::erase_if(calls, [&](const PlannedCall& call) { return !is_for(call); });
+  recorded.plan.not_selected += left_out;
+  if (!calls.empty() || left_out == 0) return {};
+  return fail(
+      ErrorKind::kUsage,
+      fmt::format("{} has kernels for {}, and no call of the dump is of these",
+                  options.request.engine.kernel,
+                  kernels.empty() ? "no API" : fmt::format("{}", fmt::join(kernels, ", "))));
+}
+
 ReplaySettings replay_settings(const CheckOptions& options, const Recorded& recorded,
                                std::string_view device) {
   ReplaySettings replay = options.request.engine.replay;
@@ -237,7 +261,7 @@ void say_settings(const CheckOptions& options, const dump::DumpIndex& dump,
     options.say(Severity::kInfo, fmt::format("device {} is {}", asked, engine.device));
   }
   if (engines::is_bare_id(asked) && engines::device_kind(engine.device) == "cpu" &&
-      options.compares_cpu_with_itself) {
+      options.request.engine.kernel.empty() && options.compares_cpu_with_itself) {
     options.compares_cpu_with_itself();
   }
   if (options.request.engine.jit_compile && !engine.jit_compile_has_effect) {
@@ -305,7 +329,7 @@ void say_where(const CheckOptions& options, const journal::Journal& journal,
 CallCommand rerun_of(const CheckOptions& options, const journal::Journal& journal) {
   const Result<CallCommand> recorded = journal::rerun_of(journal.facts());
   if (!recorded || recorded->empty()) return options.rerun;
-  return recorded->without_code(options.rerun.value_of("--device-lib"));
+  return recorded->without_code(options.rerun);
 }
 
 Failure resumable(const Error& error, const journal::CsvPaths& paths) {
@@ -332,7 +356,7 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
     if (Result<void> done = start_on(options.request.devices.front()); !done)
       return propagate(done);
   }
-  const Result<Recorded> recorded = read_dump(options);
+  Result<Recorded> recorded = read_dump(options);
   if (!recorded) return propagate(recorded);
   const std::string& device = recorded->engine_devices.front();
   if (!early || device != options.request.devices.front()) {
@@ -340,17 +364,23 @@ Result<CheckOutcome> run_check(const CheckOptions& options) {
   }
   const Plan& plan = recorded->plan;
   CheckOutcome outcome;
-  outcome.total = plan.calls.size();
-  outcome.coverage.recorded = plan.recorded;
-  outcome.coverage.repeats = plan.repeats;
-  outcome.coverage.not_selected = plan.not_selected;
-  outcome.coverage.other_shards = plan.other_shards;
-
+  const auto count = [&] {
+    outcome.total = plan.calls.size();
+    outcome.coverage.recorded = plan.recorded;
+    outcome.coverage.repeats = plan.repeats;
+    outcome.coverage.not_selected = plan.not_selected;
+    outcome.coverage.other_shards = plan.other_shards;
+  };
+  count();
   Result<std::optional<engines::ReadyEngine>> engine =
       first_engine(options, device, *std::move(started));
   if (!engine) return propagate(engine);
   outcome.interrupted = !*engine;
   if (outcome.interrupted) return outcome;
+  if (auto kept = keep_kernels(options, (*engine)->hello.kernels, *recorded); !kept) {
+    return propagate(kept);
+  }
+  count();
   outcome.device = (*engine)->hello.device;
   say_settings(options, recorded->dump, (*engine)->hello);
   say_card(options, (*engine)->hello);

@@ -15,6 +15,8 @@ Named device_options(const EngineOptions& options) {
     if (!value.empty()) all.emplace_back(name, value);
   };
   add("--device-lib", options.device_library);
+  add("--reference", options.reference);
+  add("--kernel", options.kernel);
   add("--sim-profile", options.sim_profile);
   add("--sim-config", options.sim_config);
   return all;

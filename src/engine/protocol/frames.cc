@@ -197,7 +197,7 @@ concept Is = std::same_as<std::remove_const_t<T>, U>;
 template <class Io, Is<Hello> T>
 void fields(Io& io, T& m) {
   io(m.wire_version), io(m.metrics_bytes), io(m.torch_version), io(m.device), io(m.devices);
-  io(m.jit_compile_has_effect);
+  io(m.jit_compile_has_effect), io(m.kernels);
 }
 
 template <class Io, Is<Fatal> T>

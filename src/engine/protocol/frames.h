@@ -29,7 +29,7 @@
 
 namespace msprobe::protocol {
 
-inline constexpr std::uint32_t kWireVersion = 11;
+inline constexpr std::uint32_t kWireVersion = 12;
 
 // The exit status of an engine whose device no longer computes. It has answered the call that did
 // that; calls behind it are for another engine.
@@ -40,9 +40,10 @@ struct Hello {
   std::uint32_t metrics_bytes =
       sizeof(measure::Metrics);  // both sides were built from one metrics.h
   std::string torch_version;
-  std::string device;                   // as opened: "cpu", "npu:0", "recorded"
-  std::vector<std::string> devices;     // what this engine could open
-  bool jit_compile_has_effect = false;  // a loaded back end took the setting
+  std::string device;                     // as opened: "cpu", "npu:0", "recorded"
+  std::vector<std::string> devices;       // what this engine could open
+  bool jit_compile_has_effect = false;    // a loaded back end took the setting
+  std::vector<std::string> kernels = {};  // of the user's: the APIs they are for; "*": every one
 };
 
 // The engine cannot work at all (no such device, no such library); it ends after this.

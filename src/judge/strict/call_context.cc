@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "execute/replay_dialect.h"
+#include "execute/user_functions.h"
 #include "execute/value_tree.h"
 #include "libtorch/dtypes.h"
 #include "strict/bound.h"
@@ -176,9 +177,13 @@ bool CallContext::allows_tf32(const Pair& pair) const {
 double CallContext::length_of(const Pair& pair) const {
   const auto* first =
       outcome.forward.empty() ? nullptr : outcome.forward.front().bench.as<at::Tensor>();
-  return reduction_length(name.bare_name, outcome.arguments.call,
-                          first == nullptr ? 1 : first->numel(), pair.device.numel(),
-                          pair.direction == Direction::kBackward);
+  const double length = reduction_length(name.bare_name, outcome.arguments.call,
+                                         first == nullptr ? 1 : first->numel(), pair.device.numel(),
+                                         pair.direction == Direction::kBackward);
+  // What a function of the user's sums, nobody knows: along one extent at least.
+  const bool unknown = ops::find(name.bare_name) == nullptr && options.user != nullptr &&
+                       options.user->reference(api_of(record.full_name)) != nullptr;
+  return unknown ? std::max(length, longest_extent_of(outcome.arguments.call)) : length;
 }
 
 double CallContext::unit_length_of(const Pair& pair) {

@@ -311,10 +311,38 @@ std::optional<Shape> output_shape(const dump::CallRecord& record) {
   return tensor->shape;
 }
 
+// Each side and each run has its own copy.
+PyValue copied(const PyValue& value) {
+  if (const auto* tensor = value.as<at::Tensor>()) {
+    return {tensor->detach().clone().set_requires_grad(tensor->requires_grad())};
+  }
+  if (const auto* list = value.as<PyList>()) {
+    PyList items;
+    for (const PyValue& item : *list) items.push_back(copied(item));
+    return {std::move(items)};
+  }
+  if (const auto* dict = value.as<PyDict>()) {
+    PyDict items;
+    for (const auto& [key, item] : *dict) items.emplace_back(key, copied(item));
+    return {std::move(items)};
+  }
+  return value;
+}
+
+Arguments copied(const PyCall& call) {
+  Arguments arguments;
+  for (const PyValue& value : call.args) arguments.call.args.push_back(copied(value));
+  for (const auto& [key, value] : call.kwargs) {
+    arguments.call.kwargs.emplace_back(key, copied(value));
+  }
+  return arguments;
+}
+
 }  // namespace
 
 OrSkip<Arguments> build_arguments(const dump::CallRecord& record, std::string_view bare_name,
                                   const BuildOptions& options) {
+  if (options.given != nullptr) return copied(*options.given);
   const Adjustment adjustment = options.adjust ? adjustment_of(bare_name) : Adjustment{};
   Builder builder(record.full_name, adjustment, options);
   const dump::List* args = &record.forward.input_args;

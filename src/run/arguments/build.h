@@ -13,6 +13,7 @@ namespace msprobe::arguments {
 struct BuildOptions {
   ReplaySettings replay = {};
   const Directory* data = nullptr;  // of the tensor files; null: random mode
+  const PyCall* given = nullptr;    // arguments that are there already: copied, not built
   bool adjust = true;               // what some APIs do to their inputs first (HF32, targets)
 };
 

@@ -40,6 +40,10 @@ struct PyCall {
   PyDict kwargs = {};
   // Of the first recorded output: tells x[0, 2] from x[[0, 2]], which a dump writes alike.
   std::optional<Shape> output_shape = {};
+  // For functions of the user's. What float32 and narrower became, where they were raised.
+  c10::optional<at::ScalarType> raised = {};
+  // What autocast makes of float32 before the operator sees it.
+  c10::optional<at::ScalarType> autocast = {};
 
   // The argument that has this name, or else the one at this place; null if there is neither.
   const PyValue* find(std::size_t place, std::string_view name) const {

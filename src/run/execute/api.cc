@@ -94,6 +94,7 @@ std::size_t Api::place_of(std::string_view keyword) const {
 }
 
 PyValue Api::operator()(const PyCall& call) const {
+  if (function_) return function_(call);
   if (adapter_ != nullptr) return adapter_(Bound(signature_, call));
   if (hand_on_ != nullptr) return hand_on(*hand_on_, Bound(signature_, call));
   if (renamed_ != nullptr) return (*torch_)(handed_on(*renamed_, Bound(signature_, call)));
@@ -115,6 +116,22 @@ const Api* find_device_api(std::string_view type, std::string_view bare_name, at
   const std::string key = fmt::format("{} {}", c10::DeviceTypeName(device.type()), bare_name);
   auto found = known.find(key);
   if (found == known.end()) found = known.emplace(key, make_device_api(bare_name, device)).first;
+  return found->second.get();
+}
+
+const Api* find_registered_api(std::string_view type, std::string_view bare_name) {
+  const std::size_t dot = bare_name.find('.');
+  if (type != "Custom" || dot == std::string_view::npos) return nullptr;
+  thread_local std::unordered_map<std::string, std::unique_ptr<Api>> known;
+  const std::string key(bare_name);
+  auto found = known.find(key);
+  if (found == known.end()) {
+    const std::string name =
+        fmt::format("{}::{}", bare_name.substr(0, dot), bare_name.substr(dot + 1));
+    OverloadSet set = find_overloads(name, OverloadStyle::kOperator);
+    auto api = set.overloads.empty() ? nullptr : std::make_unique<Api>(std::move(set));
+    found = known.emplace(key, std::move(api)).first;
+  }
   return found->second.get();
 }
 

@@ -3,6 +3,7 @@
 // operator.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,6 +27,10 @@ class Api {
   Api(OverloadSet overloads, const ApiRow& row)
       : signature_(row.signature), overloads_(std::move(overloads)) {}
 
+  // A function of the user's.
+  explicit Api(std::function<PyValue(const PyCall&)> function)
+      : signature_(""), function_(std::move(function)) {}
+
   // Which parameter of its row a keyword names; behind the last one if none.
   std::size_t place_of(std::string_view keyword) const;
 
@@ -39,6 +44,7 @@ class Api {
   const RenamedRow* renamed_ = nullptr;
   const Api* torch_ = nullptr;
   OverloadSet overloads_;
+  std::function<PyValue(const PyCall&)> function_;
 };
 
 // By type ("Functional", "Tensor", "Torch", "VF", "Aten", "NPU") and bare name ("conv2d",
@@ -48,6 +54,10 @@ const Api* find_api(std::string_view type, std::string_view bare_name);
 // The vendor's operator itself, where its back end is loaded and has a kernel for `device`: what a
 // row of an NPU operator holds is the benchmark's definition of it. Null otherwise.
 const Api* find_device_api(std::string_view type, std::string_view bare_name, at::Device device);
+
+// An operator that a library registered with the dispatcher: "Custom", "my_ns.my_op". Null if there
+// is none of this name.
+const Api* find_registered_api(std::string_view type, std::string_view bare_name);
 
 // An ATen operator by its Python binding, for adapters that change arguments and pass them on.
 PyValue call_aten(std::string_view name, const PyCall& call,

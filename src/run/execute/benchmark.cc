@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "execute/look_at_reference.h"
 #include "execute/scaled_operators.h"
 #include "execute/value_tree.h"
 
@@ -66,6 +67,10 @@ OrSkip<BenchGradients> Benchmark::backward(const PyList& arriving) {
     if (const auto failed = forward()) return std::unexpected(*failed);
     gradients = run_back();
   }
+  if (!gradients && call_.reference != nullptr) {
+    return skip(SkipReason::kReferenceFailed,
+                "the backward pass of the reference: " + gradients.error().text);
+  }
   if (!gradients) return std::unexpected(gradients.error());
   found.of_inputs = *std::move(gradients);
   if (call_.options.recorded && call_.name.type == "NPU")
@@ -77,8 +82,7 @@ OrSkip<BenchGradients> Benchmark::in_layout(Layout layout, const PyList& arrivin
   const CallSide side = bench_side(
       call_.arguments.call, precision_, /*with_grad=*/true,
       [&](const at::Tensor& tensor, at::ScalarType) { return laid_out(tensor, layout); });
-  const OrSkip<PyValue> output =
-      run_forward(call_.api, side, run_options(), SkipReason::kBenchFailed);
+  const OrSkip<PyValue> output = run_forward(api(), side, run_options(), SkipReason::kBenchFailed);
   if (!output) return std::unexpected(output.error());
   BenchGradients found;
   auto gradients = run_backward(side, *output, arriving, SkipReason::kBenchFailed, &found.last);
@@ -131,8 +135,26 @@ SideOptions Benchmark::run_options() const {
   return options;
 }
 
+const Api& Benchmark::api() const {
+  return call_.reference == nullptr ? call_.api : *call_.reference;
+}
+
+// Twice: one that gives something else the second time is no benchmark.
+OrSkip<PyValue> Benchmark::run_reference() {
+  OrSkip<PyValue> output = run_forward(api(), side_, run_options(), SkipReason::kReferenceFailed);
+  if (!output) return output;
+  if (auto bad = look_at_reference(call_.record, *output)) return std::unexpected(*bad);
+  const CallSide other = bench_side(call_.arguments.call, precision_, /*with_grad=*/false);
+  const OrSkip<PyValue> again =
+      run_forward(api(), other, run_options(), SkipReason::kReferenceFailed);
+  if (!again) return again;
+  if (auto bad = look_at_repetition(*output, *again)) return std::unexpected(*bad);
+  return output;
+}
+
 OrSkip<PyValue> Benchmark::run() {
   side_ = bench_side(call_.arguments.call, precision_, call_.with_grad);
+  if (call_.reference != nullptr) return run_reference();
   const Api* own =
       call_.options.replay().bench_as_device ? nullptr : find_benchmark(call_.name.bare_name);
   return run_forward(own == nullptr ? call_.api : *own, side_, run_options(),

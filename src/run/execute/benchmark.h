@@ -22,6 +22,9 @@ struct PreparedCall {
   std::string note = {};  // what was changed in the arguments, for a person
   Precision precision = {};
   bool with_grad = false;
+  const Api* reference = nullptr;   // the user's, instead of `api` on the benchmark
+  const Api* own_device = nullptr;  // the same on the device: a kernel, or a registered operator
+  bool has_kernel = false;          // and it is the user's
 };
 
 class Benchmark {
@@ -45,6 +48,8 @@ class Benchmark {
   SideOptions run_options() const;
   std::vector<std::size_t> in_signature_order() const;
   OrSkip<PyValue> run();
+  OrSkip<PyValue> run_reference();
+  const Api& api() const;
   bool raised_instead(const Skip& failed);
 
   const PreparedCall& call_;

@@ -9,6 +9,7 @@
 #include "core/repeatable_text.h"
 #include "core/skip.h"
 #include "execute/adapter.h"
+#include "execute/user_functions.h"
 
 namespace msprobe::execute {
 
@@ -37,6 +38,8 @@ auto caught(SkipReason reason, const Run& run) -> OrSkip<decltype(run())> {
     return run();
   } catch (const BindError& error) {
     return skip(SkipReason::kBind, error.what());
+  } catch (const UserError& error) {
+    return skip(error.reason(), repeatable_text(error.what()));
   } catch (const std::bad_alloc&) {
     return skip(SkipReason::kOutOfMemory, "out of memory");
   } catch (const c10::Error& error) {

@@ -15,6 +15,7 @@
 #include "execute/precision.h"
 #include "execute/replay_dialect.h"
 #include "execute/scaled_operators.h"
+#include "execute/user_functions.h"
 #include "ops/op.h"
 
 namespace msprobe::execute {
@@ -68,8 +69,29 @@ OrSkip<PreparedCall> prepared(PreparedCall call) {
     return skip(SkipReason::kNothingRecorded, std::string(kRecordedDropout));
   }
   call.precision = precision_of(call.arguments.call, call.record, call.name, options.replay().hf32);
+  if (call.reference != nullptr) call.precision.target = at::kDouble;
   call.with_grad = call.record.backward && !has_out(call.record);
   return call;
+}
+
+// The functions of the user that stand for a side of this call.
+struct Own {
+  const Api* reference = nullptr;
+  const Api* kernel = nullptr;
+  const Api* device = nullptr;  // the kernel, or what a library registered
+};
+
+Own own_functions(const dump::CallRecord& record, const CallName& name,
+                  const ExecuteOptions& options) {
+  Own own;
+  if (options.user == nullptr) return own;
+  own.reference = options.user->reference(api_of(record.full_name));
+  own.kernel = options.recorded ? nullptr : options.user->kernel(api_of(record.full_name));
+  own.device = own.kernel;
+  if (own.kernel == nullptr && own.reference != nullptr) {
+    own.device = find_registered_api(name.type, name.bare_name);
+  }
+  return own;
 }
 
 // One call on its way: the benchmark first, since it works on copies, while the device may work on
@@ -114,11 +136,25 @@ class Execution {
     npu::drop_missing_gradients(api_of(call_.record.full_name), bench_.output(), other);
     PyValue shown = bench_.rounded(with_mutated(bench_.output(), mutated));
     clear_undefined_groups(call_.name.bare_name, call_.arguments.call, shown, other);
+    if (const auto failed = compare_as_asked(shown, other)) return failed;
     const bool first_only = ops::traits_of(call_.name.bare_name).first_output_only;
     outcome_.forward =
         first_only ? pair_leaves(first_of(shown), first_of(other)) : pair_leaves(shown, other);
     drop_unwanted(outcome_.forward, /*backward=*/false);
     return std::nullopt;
+  }
+
+  // What the user says of the outputs of this API holds for both sides.
+  std::optional<Skip> compare_as_asked(PyValue& bench, PyValue& other) const {
+    const UserFunctions* const user = call_.options.user;
+    if (user == nullptr) return std::nullopt;
+    const auto done = caught(SkipReason::kReferenceFailed, [&] {
+      const std::string_view api = api_of(call_.record.full_name);
+      bench = user->compared(api, bench, call_.arguments.call);
+      other = user->compared(api, other, call_.arguments.call);
+      return true;
+    });
+    return done ? std::nullopt : std::optional(done.error());
   }
 
   std::optional<Skip> backward() {
@@ -162,14 +198,28 @@ OrSkip<CallOutcome> execute_call(const dump::CallRecord& record, const ExecuteOp
     return skip(SkipReason::kNotSupported,
                 fmt::format("API {} not support for acc_check. SKIP.", record.full_name));
   }
+  const Own own = own_functions(record, *recorded, options);
   const Api* api = options.dialect->find(recorded->type, recorded->bare_name);
+  if (api == nullptr && own.reference != nullptr && own.device == nullptr && !options.recorded &&
+      !options.replay().bench_alone) {
+    return skip(
+        SkipReason::kNotOnDevice,
+        fmt::format("nothing computes {} on {}: name a kernel (--kernel), import its library "
+                    "in the file of the reference, or compare what was recorded (-d recorded)",
+                    api_of(record.full_name), options.device.str()));
+  }
+  if (api == nullptr) api = own.reference;
   if (api == nullptr) return unknown(record.full_name, *recorded);
   const CallName name = options.dialect->torch_name(*recorded);
   // Operators are watched one by one; this is for what lies between, such as copies that ask for
   // more memory than there is.
   OrSkip<OrSkip<CallOutcome>> outcome =
       caught(SkipReason::kBenchFailed, [&]() -> OrSkip<CallOutcome> {
-        OrSkip<PreparedCall> call = prepared({record, name, *api, options});
+        PreparedCall begun{record, name, *api, options};
+        begun.reference = own.reference;
+        begun.own_device = own.device;
+        begun.has_kernel = own.kernel != nullptr;
+        OrSkip<PreparedCall> call = prepared(std::move(begun));
         if (!call) return std::unexpected(call.error());
         return Execution(*std::move(call)).run();
       });

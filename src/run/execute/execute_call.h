@@ -21,6 +21,7 @@ using arguments::PyValue;
 
 struct ReplayDialect;
 class ForeignDevice;
+class UserFunctions;
 const ReplayDialect& pytorch_dialect();
 
 struct ExecuteOptions {
@@ -29,6 +30,7 @@ struct ExecuteOptions {
   at::Device device = at::kCPU;
   bool recorded = false;                    // the device's outputs are those stored in the dump
   ForeignDevice* foreign = nullptr;         // runs the device side instead of LibTorch
+  const UserFunctions* user = nullptr;      // references and kernels; null: there are none
   bool raise = true;                        // off: the benchmark computes in the recorded precision
   libtorch::DeviceCalls device_calls = {};  // of the device's library, where it has them
 

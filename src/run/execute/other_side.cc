@@ -105,6 +105,11 @@ class LibtorchDevice : public OtherSide {
     std::vector<std::string> left;
     auto device = watched(
         left, [&] { return run_backward(side_, output_, arriving, SkipReason::kDeviceFailed); });
+    if (!device && call_.has_kernel && device.error().reason == SkipReason::kBind) {
+      return skip(SkipReason::kNotSupported,
+                  "the kernel has no backward pass: give it one (backward=, or "
+                  "torch.autograd.Function), or check the forward pass alone");
+    }
     if (!device) return std::unexpected(device.error());
     const auto seen = caught(SkipReason::kDeviceFailed, [&] {
       if (library().wanted()) library().end(&*device, /*backward=*/true);
@@ -156,12 +161,20 @@ class LibtorchDevice : public OtherSide {
 
   OrSkip<PyValue> run() {
     const at::Device device = call_.options.device;
+    if (call_.own_device != nullptr) return run_own(device);
     const bool own_names = !call_.options.dialect->like_mindspore;
     const Api* own =
         own_names ? find_device_api(call_.name.type, call_.name.bare_name, device) : nullptr;
     const SideOptions options{call_.options.replay().seed, call_.precision.autocast, device};
     return run_forward(own == nullptr ? call_.api : *own, side_, options,
                        SkipReason::kDeviceFailed);
+  }
+
+  // A kernel sees what autocast would have made of its arguments.
+  OrSkip<PyValue> run_own(at::Device device) {
+    if (call_.precision.round_inputs) side_.call.autocast = call_.precision.autocast;
+    const SideOptions options{call_.options.replay().seed, {}, device};
+    return run_forward(*call_.own_device, side_, options, SkipReason::kDeviceFailed);
   }
 
   const PreparedCall& call_;

@@ -8,6 +8,7 @@
 #include "execute/mutated.h"
 #include "execute/replay_dialect.h"
 #include "execute/scaled_operators.h"
+#include "execute/user_functions.h"
 #include "execute/value_tree.h"
 #include "libtorch/autograd.h"
 #include "ops/op.h"
@@ -66,7 +67,9 @@ Rerun::Rerun(const dump::CallRecord& record, const ExecuteOptions& options,
       options_(options),
       recorded_name_(*parse_call_name(record.full_name)),
       name_(options.dialect->torch_name(recorded_name_)),
-      node_(std::move(node)) {}
+      node_(std::move(node)) {
+  if (options.user != nullptr) reference_ = options.user->reference(api_of(record.full_name));
+}
 
 OrSkip<PyCall> Rerun::built(bool adjust) const {
   arguments::BuildOptions how = options_.arguments;
@@ -99,6 +102,7 @@ const Precision& Rerun::precision() {
     const auto call = arguments();
     precision_ = call ? precision_of(**call, record_, name_, options_.replay().hf32) : Precision{};
     precision_->raise = precision_->raise && options_.raise;
+    if (reference_ != nullptr) precision_->target = at::kDouble;
   }
   return *precision_;
 }
@@ -120,7 +124,16 @@ at::ScalarType Rerun::raised_type(at::ScalarType type, const Variation& variatio
   return precision_for(variation).raised(type);
 }
 
+PyValue Rerun::compared(const PyValue& output) const {
+  if (options_.user == nullptr || !call_ || !*call_) return output;
+  return options_.user->compared(api_of(record_.full_name), output, **call_);
+}
+
 OrSkip<Leaves> Rerun::run(const Variation& variation) {
+  // Of random results, the statistics take as many runs as they take.
+  if (reference_ != nullptr && !drawn_ && runs_ >= options_.replay().reference_runs) {
+    return skip(SkipReason::kReferenceFailed, "the reference has run as often as it may");
+  }
   ++runs_;
   const OrSkip<const PyCall*> given = arguments();
   if (!given) return std::unexpected(given.error());
@@ -141,11 +154,18 @@ OrSkip<Leaves> Rerun::run(const Variation& variation) {
   const TensorChange& change_arriving =
       variation.change_arriving ? variation.change_arriving : variation.change;
   const Api* api = variation.raise ? find_benchmark(name_.bare_name) : nullptr;
+  if (reference_ != nullptr) api = reference_;
   if (api == nullptr) api = options_.dialect->find(recorded_name_.type, recorded_name_.bare_name);
+  if (api == nullptr) return skip(SkipReason::kNoBench, "there is no benchmark");
   const OrSkip<PyValue> output = run_forward(*api, *side, run, SkipReason::kBenchFailed);
   if (!output) return std::unexpected(output.error());
-  const PyValue all = with_mutated(*output, mutated_arguments(side->call, record_.forward.mutated));
-  Leaves leaves{leaves_of(all, name_.bare_name), {}, has_drawn()};
+  const bool drawn = has_drawn();
+  drawn_ = drawn_ || drawn;
+  const auto all = caught(SkipReason::kBenchFailed, [&] {
+    return compared(with_mutated(*output, mutated_arguments(side->call, record_.forward.mutated)));
+  });
+  if (!all) return std::unexpected(all.error());
+  Leaves leaves{leaves_of(*all, name_.bare_name), {}, drawn};
   if (!backward || variation.forward_only) return leaves;
   if (variation.only_gradient) watch_only(*variation.only_gradient, *side);
   const PyList weights = changed(**gradients, change_arriving);

@@ -65,6 +65,7 @@ class Rerun {
  private:
   OrSkip<PyCall> built(bool adjust) const;
   const Precision& precision();
+  PyValue compared(const PyValue& output) const;
   Precision precision_for(const Variation& variation);
   TensorChange in_layout(const TensorChange& change) const;
   std::vector<at::Tensor> gradients(const CallSide& side, const PyValue& output,
@@ -79,6 +80,8 @@ class Rerun {
   std::optional<OrSkip<PyList>> arriving_;
   std::optional<Precision> precision_;
   int runs_ = 0;
+  const Api* reference_ = nullptr;  // the user's; null: none
+  bool drawn_ = false;              // a run drew random numbers
 };
 
 }  // namespace msprobe::execute

@@ -117,12 +117,14 @@ Roots roots_of(const PyValue& output, const PyList& arriving) {
 
 CallSide bench_side(const PyCall& call, const Precision& precision, bool with_grad,
                     const TensorChange& change) {
-  return side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
+  CallSide side = side_of(call, with_grad, [&](const PyValue& leaf) -> PyValue {
     if (const auto* tensor = leaf.as<at::Tensor>())
       return {raised_copy(*tensor, precision, change)};
     if (const auto* dtype = leaf.as<at::ScalarType>()) return {precision.raised(*dtype)};
     return leaf;
   });
+  if (precision.raise) side.call.raised = precision.target;
+  return side;
 }
 
 CallSide device_side(const PyCall& call, at::Device device, bool with_grad) {

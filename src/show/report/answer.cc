@@ -32,6 +32,7 @@ constexpr auto kSkipWords = std::to_array<std::pair<SkipReason, std::string_view
     {SkipReason::kBrokenData, "broken tensor file"},
     {SkipReason::kMissingData, "missing tensor file"},
     {SkipReason::kHostile, "unsafe name, or file outside the dump"},
+    {SkipReason::kReferenceFailed, "the reference failed"},
     {SkipReason::kOutOfMemory, "out of memory"},
     {SkipReason::kCrashed, "the engine crashed"},
     {SkipReason::kTimedOut, "timed out"},

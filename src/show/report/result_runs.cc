@@ -109,7 +109,8 @@ Result<ReportRun> read_check(const ResultFiles& files, const ResultRunsJob& job)
                         files.details.string(), rerun.error().message));
     run->rerun = {};
   } else if (!rerun->empty()) {
-    run->rerun = rerun->without_code(job.device_library);
+    run->rerun =
+        rerun->without_code(CallCommand("acc_check").add("--device-lib", job.device_library));
     if (run->rerun != *rerun) {
       job.say(log::Severity::kWarning,
               fmt::format("{}: its command loads {}; commands in the report leave that out",
