@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from msprobe import testing
     from msprobe._version import __version__
     from msprobe.checking import Call, CheckError, CheckResult, DeviceMissing, Failure, check, check_calls
+    from msprobe.functions import kernel, reference
+    from msprobe.functions.verify import verify
     from msprobe.pair import metrics
     from msprobe.recording import record
 
@@ -35,19 +37,23 @@ _HOMES = {
     "__version__": "_version",
     "check": "checking",
     "check_calls": "checking",
+    "kernel": "functions",
     "metrics": "pair",
     "record": "recording",
+    "reference": "functions",
     "testing": "testing",
+    "verify": "functions.verify",
 }
 
-__all__ = ["Call", "CheckError", "CheckResult", "DeviceMissing", "Failure", "__version__", "check", "check_calls", "metrics", "record", "testing"]
+__all__ = ["Call", "CheckError", "CheckResult", "DeviceMissing", "Failure", "__version__", "check", "check_calls", "kernel",
+           "metrics", "record", "reference", "testing", "verify"]
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'msprobe' has no attribute {name!r}")
     module = importlib.import_module(f"msprobe.{_HOMES[name]}")
-    return module if name == _HOMES[name] else getattr(module, name)
+    return module if name == _HOMES[name] else getattr(module, name)  # "verify" is a function of its module
 
 
 def __dir__() -> list[str]:
