@@ -51,6 +51,7 @@ Run declare_run_overflow_check(cli::Parser& command);
 Run declare_run_ut(cli::Parser& command);
 Run declare_self_check(cli::Parser& command);
 Run declare_shrink(cli::Parser& command);
+Run declare_verify(cli::Parser& command);
 // The same on the devices of several machines.
 Run declare_multi_acc_check_on(cli::Parser& command, engines::Hosts* hosts);
 

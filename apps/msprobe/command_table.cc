@@ -107,6 +107,11 @@ const std::vector<Command>& table() {
        "  msprobe shrink -api_info dump.json --only Torch.matmul.0 -d npu:0 -o shrunk\n"
        "  msprobe shrink dump.json --only Torch.matmul.0 -d sim --sim-config sim.yaml\n",
        &declare_shrink},
+      {CommandGroup::kMore, "verify",
+       "Check one kernel of yours against a plain PyTorch function, without a dump.",
+       "  msprobe verify kernel.py reference.py\n"
+       "  msprobe verify kernels.py:softmax kernels.py:softmax_reference --seed 7\n",
+       &declare_verify},
   };
   return kCommands;
 }
