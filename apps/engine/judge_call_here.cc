@@ -7,6 +7,7 @@
 #include <simdjson.h>
 
 #include "cause/cause.h"
+#include "codes/judge_codes.h"
 #include "engine.h"
 #include "execute/caught.h"
 #include "execute/execute_call.h"
@@ -84,7 +85,8 @@ std::string judged(std::string_view text, const std::vector<at::Tensor>& tensors
   options.user = engine::user_functions();
   const OrSkip<execute::CallOutcome> outcome = execute::execute_call(record, options);
   if (!outcome) return skip_json(outcome.error());
-  const strict::StrictOptions allowed{.name_cause = &cause::name_cause};
+  const strict::StrictOptions allowed{.name_cause = &cause::name_cause,
+                                        .judge_codes = &codes::judge_low_precision};
   const strict::Findings findings = strict::judge_call(record, options, *outcome, allowed);
   std::vector<std::string> leaves;
   for (std::size_t i = 0; i < findings.forward.size(); ++i) {

@@ -12,12 +12,12 @@
 namespace msprobe::engines {
 
 struct EngineOptions {
-  std::string program;            // msprobe-engine; as the user names it, until it is found
-  std::string reference, kernel;  // files of Python functions of the user's; empty: none
-  std::string device_library;     // of an out-of-tree back end; empty: none
-  std::string sim_profile;        // arithmetic of the simulated device; empty: exact
-  std::string sim_config;         // file of its faults; empty: none
-  std::string sim_log;            // file in which it writes down what it gave; empty: none
+  std::string program;  // msprobe-engine; as the user names it, until it is found
+  std::string reference = {}, kernel = {};  // files of Python functions of the user's; empty: none
+  std::string device_library;               // of an out-of-tree back end; empty: none
+  std::string sim_profile;                  // arithmetic of the simulated device; empty: exact
+  std::string sim_config;                   // file of its faults; empty: none
+  std::string sim_log;  // file in which it writes down what it gave; empty: none
   bool jit_compile = false;
   int threads = 1;
   ReplaySettings replay;  // as far as the user decides: the seed and the flags
