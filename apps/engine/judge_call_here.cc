@@ -86,7 +86,7 @@ std::string judged(std::string_view text, const std::vector<at::Tensor>& tensors
   const OrSkip<execute::CallOutcome> outcome = execute::execute_call(record, options);
   if (!outcome) return skip_json(outcome.error());
   const strict::StrictOptions allowed{.name_cause = &cause::name_cause,
-                                        .judge_codes = &codes::judge_low_precision};
+                                      .judge_codes = &codes::judge_low_precision};
   const strict::Findings findings = strict::judge_call(record, options, *outcome, allowed);
   std::vector<std::string> leaves;
   for (std::size_t i = 0; i < findings.forward.size(); ++i) {
