@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import textwrap
 import unittest
@@ -243,12 +244,14 @@ class Verify(unittest.TestCase):
                 for factor in ("1", "1.1"):
                     with open(os.path.join(place, factor + name), "w", encoding="utf-8") as file:
                         file.write(text.replace("FACTOR", factor))
+            environment = {**os.environ, "MSPROBE_PYTHON": sys.executable}
             for factor, verdict, status in (("1", "right", 0), ("1.1", "wrong", 1)):
                 words = [program.find(), "verify", f"{place}/{factor}kernel.py:softmax", f"{place}/1reference.py:softmax", "--seed", "5", "--json"]
-                done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+                done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertEqual(json.loads(done.stdout)["verdict"], verdict)
-            done = subprocess.run([program.find(), "verify", f"{place}/missing.py", f"{place}/1reference.py"], stderr=subprocess.PIPE, text=True, check=False)
+            done = subprocess.run([program.find(), "verify", f"{place}/missing.py", f"{place}/1reference.py"], stderr=subprocess.PIPE, text=True, check=False,
+                                  env=environment)
             self.assertEqual(done.returncode, 2)
             self.assertIn("no such file", done.stderr)
 

@@ -42,7 +42,9 @@ def find() -> str:
 def run(words: list[str], allowed: tuple[int, ...]) -> str:
     """What the program prints. CheckError: it ended with another status than those allowed."""
     command = [find(), *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    # What needs a Python (a plug-in, a user's functions) runs in this one.
+    environment = {**({"MSPROBE_PYTHON": sys.executable} if sys.executable else {}), **os.environ}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as running:
         try:
             output, errors = running.communicate()
         except BaseException:  # Ctrl-C, which in a notebook reaches this process alone: the program ends in good order

@@ -83,5 +83,10 @@ def mapped(value: Any, change: Any) -> Any:
 
 def tensors_in(value: Any) -> List[torch.Tensor]:
     found: List[torch.Tensor] = []
-    mapped(value, lambda tensor: found.append(tensor) or tensor)
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor)
+        return tensor
+
+    mapped(value, keep)
     return found

@@ -38,7 +38,7 @@ def _module(given: str) -> Any:
         del os.environ["MSPROBE_INSIDE_ENGINE"]
 
 
-def _model(module: Any, name: str, initial: Sequence[Any]) -> Callable[..., Any]:
+def _model(module: Any, name: str, initial: Sequence[Any]) -> Any:
     torch.manual_seed(_SEED)
     return getattr(module, name)(*initial)
 
@@ -48,7 +48,7 @@ def _pair(kernel: str, reference: str) -> Tuple[Callable[..., Any], Callable[...
     new, plain = _module(kernel), _module(reference)
     if not (hasattr(new, "ModelNew") and hasattr(plain, "Model")):
         return files.named_function(kernel, "kernel"), files.named_function(reference, "reference")
-    initial = getattr(plain, "get_init_inputs", list)()
+    initial: List[Any] = getattr(plain, "get_init_inputs", list)()
     model, model_new = _model(plain, "Model", initial), _model(new, "ModelNew", initial)
     if set(model.state_dict()) == set(model_new.state_dict()):
         model_new.load_state_dict(model.state_dict())
