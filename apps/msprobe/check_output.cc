@@ -29,7 +29,7 @@ using terminal::Mark;
 
 // A terminal gets no more lines than these for calls that do not pass.
 constexpr std::size_t kMostLines = 50;
-// Of --only, so many calls are shown in full; of more, those that fail.
+// --only shows up to this many calls in full; beyond that, only those that fail.
 constexpr std::size_t kMostWhole = 10;
 
 ExitStatus status_of(const check::CheckOutcome& outcome, FailOn fail_on) {

@@ -226,7 +226,7 @@ class Debugger:
                 self._tell_missing(calls - self._calls_at_start)
 
     def _tell_missing(self, calls: int) -> None:
-        """Of a block in which so many calls were recorded."""
+        """Reports what a block with this many recorded calls lacks."""
         if calls and self._session.modules_of_step() == 0:
             self._usage.ended_without_modules(calls)
         elif not calls and not self._session.unseen()["operators"]:

@@ -39,8 +39,7 @@ struct Unit {
   Inputs inputs = Inputs::kAsTheyAre;
   Order order = Order::kInOrder;
   Accumulator accumulator = Accumulator::kFloat32;  // narrower ones are rounded to, to nearest
-  int promote =
-      0;  // after so many terms the sum is added to one in float32 and starts anew; 0: never
+  int promote = 0;  // terms after which the sum is moved into a float32 sum and restarts; 0: never
 
   auto operator<=>(const Unit&) const = default;
 };

@@ -24,7 +24,7 @@ Quantisation quantisation_of(CodeFormat format, const at::Tensor& numbers, const
 // where the recipe is to blame.
 std::string text(CodeFormat format, const Quantisation& found);
 
-// The same of the factors of a product, as far as codes alone tell, beside its own error.
+// Describes the quantised factors of a product from their codes, beside the error of the product.
 std::string text(const low_precision::ScaledProduct& product, const at::Tensor& device,
                  const at::Tensor& bench);
 

@@ -45,7 +45,7 @@ struct Balance {
 struct Roundings {
   Balance all;
   std::array<Balance, kTenths> tenths;
-  std::int64_t strangers = 0;  // codes that are no neighbour of their number
+  std::int64_t strangers = 0;  // codes that are not next to their number
   std::int64_t first_stranger = -1;
   bool nearest = true;
 };

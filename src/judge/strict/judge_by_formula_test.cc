@@ -92,7 +92,8 @@ at::Tensor by_reading(const RunCall& run, std::size_t reading) {
       .value;
 }
 
-// The vendor's documents contradict each other: both readings are right, and said.
+// The vendor's documents contradict each other: both readings pass, and the reason names which one
+// fits.
 TEST(JudgeByFormula, BothReadingsAreRightAndTheOneThatFitsIsNamed) {
   RunCall run = rms_norm_quant(8);
   for (const std::size_t reading : {0U, 1U}) {
